@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.queries.calibration import Scope, read_compared
+from auditapp.preannotation.evaluation.queries.calibration import read_compared
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.queries.influence import count_influence
 from auditapp.preannotation.evaluation.queries.positives import list_positives
@@ -195,12 +195,12 @@ class TestAgreeing:
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (two, "ask first.", False)
         [row] = take_out(project, "suggestions")
         assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, two.pk)
-        compared = read_compared(Scope(annotator))
+        compared = read_compared(annotator)
         found = compared.find(BALANCE)
         assert found is not None
         place = compared.sentence_ids.tolist().index(two.pk)
         [item] = read_compared_items(compared, [(place, found)], viewer=coder)
-        assert (item.machine, item.rationale) == (True, "Because of the words.")
+        assert (item["machine"], item["rationale"]) == (True, "Because of the words.")
         # Of the two pieces the one without the words is not compared.
         assert (found.labels.machine.sum(), found.labels.counts.sum()) == (1, 1)
         assert list_codes(hear(one, coder)) == []
@@ -220,7 +220,7 @@ class TestAgreeing:
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (sentence, "I would ask first.", True)
         [row] = take_out(project, "suggestions")
         assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, None)
-        found = read_compared(Scope(annotator)).find(BALANCE)
+        found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.labels.counts.sum() == 0
 
@@ -248,7 +248,7 @@ class TestAgreeing:
             sorted_by=coder,
         )
         split(sentence, coder)
-        found = read_compared(Scope(annotator)).find(BALANCE)
+        found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert (found.labels.counts.sum(), found.set_aside["alternatives"]) == (0, 1)
 

@@ -38,10 +38,10 @@ def test_a_label_that_does_not_count_is_in_no_cell_and_no_pair() -> None:
     yes = np.ones((2, 4), dtype=bool)
     counts = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], dtype=bool)
     labels = CodeLabels("c", np.array([1, 1, 0, 0], dtype=bool), yes, counts)
-    [found] = calibrate([labels], np.arange(4), seed=1, resamples=0).codes
-    assert found.table == CrossTable(tp=3, fp=0, fn=3, tn=0)
-    assert found.people is not None
-    assert (found.people.n_units, found.people.pairs) == (2, 1)
+    [found], _ = calibrate([labels], np.arange(4), seed=1, resamples=0)
+    assert found["table"] == CrossTable(tp=3, fp=0, fn=3, tn=0)
+    assert found["people"] is not None
+    assert (found["people"]["n_units"], found["people"]["pairs"]) == (2, 1)
 
 
 def test_nine_tenths_are_not_yet_nearly_always() -> None:
@@ -93,14 +93,14 @@ def one_code(machine: list[int], *people: list[int | None]) -> CodeLabels:
 
 def test_labels_of_several_people_are_pooled_and_units_counted_once() -> None:
     labels = one_code([1, 1, 0, 0], [1, 0, 1, None], [1, 1, None, 0])
-    [found] = calibrate([labels], np.array([1, 1, 2, 2]), seed=1, resamples=50).codes
-    assert found.table == CrossTable(tp=3, fp=1, fn=1, tn=1)
-    assert (found.n_units, found.n_turns, found.n_coders) == (4, 2, 2)
-    assert found.people is not None
-    assert (found.people.n_units, found.people.pairs) == (2, 1)
-    assert found.people.positive_agreement.value == pytest.approx(2 / 3)
+    [found], _ = calibrate([labels], np.array([1, 1, 2, 2]), seed=1, resamples=50)
+    assert found["table"] == CrossTable(tp=3, fp=1, fn=1, tn=1)
+    assert (found["n_units"], found["n_turns"], found["n_coders"]) == (4, 2, 2)
+    assert found["people"] is not None
+    assert (found["people"]["n_units"], found["people"]["pairs"]) == (2, 1)
+    assert found["people"]["positive_agreement"].value == pytest.approx(2 / 3)
     # First coder with the machine on the two shared units: 1 of 1.5; second: both alike.
-    assert found.people.machine_positive_agreement.value == pytest.approx((2 / 3 + 1) / 2)
+    assert found["people"]["machine_positive_agreement"].value == pytest.approx((2 / 3 + 1) / 2)
 
 
 def test_turns_are_drawn_whole_so_dependent_sentences_widen_the_interval() -> None:
@@ -109,7 +109,7 @@ def test_turns_are_drawn_whole_so_dependent_sentences_widen_the_interval() -> No
     person = np.repeat(generator.random(60) < 0.5, 10)
     labels = CodeLabels("a", machine, person[None, :], np.ones((1, 600), dtype=bool))
     alone, together = (
-        calibrate([labels], clusters, seed=3).codes[0].figures["precision"].figure.interval
+        calibrate([labels], clusters, seed=3)[0][0]["figures"]["precision"].figure.interval
         for clusters in (np.arange(600), np.repeat(np.arange(60), 10))
     )
     assert alone is not None
@@ -126,10 +126,10 @@ def test_the_same_seed_gives_the_same_intervals_and_units_nobody_labelled_change
 
 
 def test_nothing_to_compare_is_no_figure_and_no_error() -> None:
-    [found] = calibrate([one_code([1, 0], [None, None])], np.array([1, 2]), seed=1).codes
-    assert found.table.n == 0
-    assert found.people is None
-    assert all(figure.value is None for figure in found.figures.values())
+    [found], _ = calibrate([one_code([1, 0], [None, None])], np.array([1, 2]), seed=1)
+    assert found["table"].n == 0
+    assert found["people"] is None
+    assert all(figure.value is None for figure in found["figures"].values())
 
 
 @pytest.mark.parametrize(

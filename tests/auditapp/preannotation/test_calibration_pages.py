@@ -16,7 +16,7 @@ from django.utils import timezone
 from auditapp.preannotation.annotators.pure.recipes import write_ranges
 from auditapp.preannotation.evaluation.pure.calibrating import calibrate
 from auditapp.preannotation.evaluation.pure.figures import CrossTable
-from auditapp.preannotation.evaluation.queries.calibration import Scope, find_listable, read_compared
+from auditapp.preannotation.evaluation.queries.calibration import find_listable, read_compared
 from auditapp.preannotation.models import Annotator, Disagreement
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
@@ -69,9 +69,10 @@ def _codebook(project: Project, owner: User) -> None:
 
 
 def table_of(annotator: Annotator, code: str = BALANCE, **scope: bool) -> CrossTable:
-    compared = read_compared(Scope(annotator, **scope))
-    found = calibrate([each.labels for each in compared.codes], compared.turn_ids, seed=1, resamples=0)
-    return next(each.table for each in found.codes if each.code == code)
+    compared = read_compared(annotator, **scope)
+    found, _ = calibrate([each.labels for each in compared.codes], compared.turn_ids, seed=1, resamples=0)
+    table: CrossTable = next(each["table"] for each in found if each["code"] == code)
+    return table
 
 
 @pytest.mark.usefixtures("readings")
@@ -105,7 +106,7 @@ class TestComparing:
             added_by_name="x",
         )
         assert table_of(annotator) == CrossTable(tp=1, fp=3, fn=1, tn=11)
-        found = read_compared(Scope(annotator)).find(BALANCE)
+        found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.set_aside == {"examples": 2, "taught": 0, "alternatives": 0}
 
@@ -130,7 +131,7 @@ class TestComparing:
         learnt = Annotator.objects.get(pk=annotator.pk)
         pieces = list(cut.made.order_by("start"))
         read_offline(learnt, [*pieces, said[1]], {})
-        found = read_compared(Scope(learnt)).find(BALANCE)
+        found = read_compared(learnt).find(BALANCE)
         assert found is not None
         # Two coders decided the first sentence, and with it each of its pieces; two decided the second.
         assert found.set_aside["taught"] == 4
@@ -148,7 +149,7 @@ class TestComparing:
             sorted_by=owner,
         )
         assert table_of(annotator) == CrossTable(tp=3, fp=1, fn=1, tn=11)
-        found = read_compared(Scope(annotator)).find(BALANCE)
+        found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.set_aside["alternatives"] == 2
 
@@ -160,7 +161,7 @@ class TestComparing:
 
     def test_a_code_that_means_something_else_since_is_marked(self, annotator: Annotator) -> None:
         Code.objects.filter(version=annotator.version, identifier=BALANCE).update(meaning_version=2)
-        found = read_compared(Scope(annotator)).find(BALANCE)
+        found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.changed_in == 2
 
@@ -227,9 +228,9 @@ class TestPage:
         read(annotator, said, {said[0].pk: [BALANCE, "move.elicit"]}, codes=[BALANCE, "move.elicit"])
         withhold(project, said, {said[0].turn_id})
         put(said[0], Code.objects.get(version=annotator.version, identifier=BALANCE), lead)
-        listable = find_listable(read_compared(Scope(annotator)), lead.pk, may_code=True)
+        listable = find_listable(read_compared(annotator), lead.pk, may_code=True)
         assert {code: int((~places).sum()) for code, places in listable.items()} == {BALANCE: 2, "move.elicit": 3}
-        everything = find_listable(read_compared(Scope(annotator)), lead.pk, may_code=False)
+        everything = find_listable(read_compared(annotator), lead.pk, may_code=False)
         assert all(places.all() for places in everything.values())
 
     def test_the_files_hold_the_same_figures(self, project: Project, reader: User, client_of: ClientOf) -> None:

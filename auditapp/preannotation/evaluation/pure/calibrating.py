@@ -14,14 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.preannotation.evaluation.pure.figures import (
-    FEW_POSITIVES,
-    Calibration,
-    CodeCalibration,
-    CrossTable,
-    Estimate,
-    PeopleAmongThemselves,
-)
+from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CrossTable, Estimate
 from transcripts.agreement.pure import coefficients
 from transcripts.agreement.pure.coefficients import Floats, PairCounts, count_pairs, divide
 from transcripts.agreement.pure.figures import Figure
@@ -91,10 +84,12 @@ def measure_table(table: CrossTable) -> dict[str, Estimate]:
 
 def calibrate(
     codes: Sequence[CodeLabels], clusters: Numbers, *, seed: int, resamples: int = USUAL_RESAMPLES
-) -> Calibration:
-    """Every figure of every code; ``clusters`` has the turn of each unit, and whole turns are drawn for intervals.
+) -> tuple[list[dict[str, Any]], int]:
+    """Every figure of every code, and the number of turns; ``clusters`` has the turn of each unit.
 
-    Drawn are the turns in which some label counts. With no resamples there are only the intervals by formula.
+    Of each code its ``table``, its ``figures`` by name (see ``FIGURES``), with how many units, turns and coders they are
+    of, ``people`` among themselves, and ``warnings``. Whole turns are drawn for intervals: those in which some label
+    counts. With no resamples there are only the intervals by formula.
     """
     used = np.zeros(len(clusters), dtype=bool)
     for each in codes:
@@ -111,7 +106,7 @@ def calibrate(
     for place, (each, tally) in enumerate(zip(kept, tallies, strict=True)):
         draws = None if sums is None else count_pairs(*sums[4 * place : 4 * place + 4])
         found.append(_calibrate_code(each, tally, draws, drawn, turns))
-    return Calibration(tuple(found), number, seed, resamples)
+    return found, number
 
 
 def list_warnings(table: CrossTable, *, n_units: int) -> tuple[str, ...]:
@@ -139,20 +134,20 @@ def bound_f1(table: CrossTable) -> Interval | None:
 
 def _calibrate_code(
     labels: CodeLabels, tally: Floats, draws: PairCounts | None, drawn: Resamples, turns: Numbers
-) -> CodeCalibration:
+) -> dict[str, Any]:
     table = CrossTable(*(round(float(count)) for count in tally.sum(axis=1)))
     has_label = labels.counts.any(axis=0)
     n_units = int(has_label.sum())
-    return CodeCalibration(
-        labels.code,
-        table,
-        n_units,
-        len(np.unique(turns[has_label])),
-        int(labels.counts.any(axis=1).sum()),
-        _measure(table, draws, drawn),
-        _compare_people(labels, turns, drawn),
-        list_warnings(table, n_units=n_units),
-    )
+    return {
+        "code": labels.code,
+        "table": table,
+        "n_units": n_units,
+        "n_turns": len(np.unique(turns[has_label])),
+        "n_coders": int(labels.counts.any(axis=1).sum()),
+        "figures": _measure(table, draws, drawn),
+        "people": _compare_people(labels, turns, drawn),
+        "warnings": list_warnings(table, n_units=n_units),
+    }
 
 
 def _tally(labels: CodeLabels, turns: Numbers, number: int) -> Floats:
@@ -201,7 +196,12 @@ def _bound(name: str, table: CrossTable, counts: PairCounts) -> Interval | None:
     return None
 
 
-def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> PeopleAmongThemselves | None:
+def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> dict[str, Any] | None:
+    """People with one another, and with the machine, on the units that two or more decided; ``None`` where there is none.
+
+    ``kappa`` is the mean over ``pairs`` pairs of coders, ``machine_kappa`` the mean over the same coders of each with the
+    machine; the same for positive agreement.
+    """
     shared = np.flatnonzero(labels.counts.sum(axis=0) > 1)
     if not len(shared):
         return None
@@ -212,9 +212,16 @@ def _compare_people(labels: CodeLabels, turns: Numbers, drawn: Resamples) -> Peo
     with_machine = [(machine, people[coder], counts[coder]) for coder in coders]
     several = len(pairs) > MAX_PAIRS_DRAWN
     drawn = Resamples(None, f"not drawn for more than {MAX_PAIRS_DRAWN} pairs") if several else drawn
-    among = _average(pairs, turns[shared], drawn)
-    machines = _average(with_machine, turns[shared], drawn)
-    return PeopleAmongThemselves(len(shared), len(pairs), among[0], among[1], machines[0], machines[1])
+    kappa, positive = _average(pairs, turns[shared], drawn)
+    machine_kappa, machine_positive = _average(with_machine, turns[shared], drawn)
+    return {
+        "n_units": len(shared),
+        "pairs": len(pairs),
+        "kappa": kappa,
+        "positive_agreement": positive,
+        "machine_kappa": machine_kappa,
+        "machine_positive_agreement": machine_positive,
+    }
 
 
 def _average(pairs: Sequence[tuple[Bools, Bools, Bools]], turns: Numbers, drawn: Resamples) -> list[Figure]:

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels, calibrate
-from auditapp.preannotation.evaluation.pure.figures import CodeCalibration
 from auditapp.preannotation.evaluation.pure.rectifying import (
     MIN_LABELLED,
     MIN_POSITIVES,
@@ -50,7 +49,7 @@ class FileReport(NamedTuple):
     ``refusal`` says why there is no rectified rate; empty where there is one.
     """
 
-    calibration: CodeCalibration
+    calibration: dict[str, Any]
     rectified: Rectified
     rogan_gladen: float | None
     not_blind: int
@@ -61,18 +60,18 @@ class FileReport(NamedTuple):
 
     def as_dict(self) -> dict[str, object]:
         """The code as JSON holds it: None where a figure is not defined, never NaN."""
-        found: dict[str, object] = {**self.calibration.table._asdict(), "n": self.calibration.table.n}
+        found: dict[str, object] = {**self.calibration["table"]._asdict(), "n": self.calibration["table"].n}
         for name in IN_FILE:
-            estimate = self.calibration.figures[name]
+            estimate = self.calibration["figures"][name]
             found |= {name: estimate.value, f"{name}{CI}": _list(estimate.interval), f"{name}_n": estimate.n}
             if self.has_turns:
                 drawn = estimate.figure.interval
                 found[f"{name}_turns{CI}"] = None if drawn is None else [drawn.low, drawn.high]
         for name in ("raw", "pabak", "ac1"):
-            found[name] = self.calibration.figures[name].value
+            found[name] = self.calibration["figures"][name].value
         return found | {
-            "positive_agreement": self.calibration.figures["f1"].value,
-            "coverage": self.calibration.figures["recall"].value,
+            "positive_agreement": self.calibration["figures"]["f1"].value,
+            "coverage": self.calibration["figures"]["recall"].value,
             "naive": self.rectified.naive,
             "ppi": self.rectified.rate,
             f"ppi{CI}": _list(self.rectified.interval),
@@ -83,7 +82,7 @@ class FileReport(NamedTuple):
             "ppi_unlabelled": self.rectified.n_unlabelled,
             "rogan_gladen": self.rogan_gladen,
             "not_blind": self.not_blind,
-            "turns": self.calibration.n_turns if self.has_turns else None,
+            "turns": self.calibration["n_turns"] if self.has_turns else None,
             "warnings": list(self.warnings),
         }
 
@@ -129,7 +128,7 @@ def report_file(codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, r
 def list_report(reports: dict[str, FileReport]) -> Iterator[str]:
     """The report in lines for people."""
     for code, report in reports.items():
-        table, figures = report.calibration.table, report.calibration.figures
+        table, figures = report.calibration["table"], report.calibration["figures"]
         yield f"{code}: {table.n} blind labels, {table.tp} TP, {table.fp} FP, {table.fn} FN, {table.tn} TN"
         for name in IN_FILE:
             yield f"  {name} {_say(figures[name].value, figures[name].interval)} (n {figures[name].n})"
@@ -194,7 +193,7 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
         np.ones((1, len(blind)), dtype=bool),
     )
     _, turns = np.unique(np.array([row.turn for row in blind], dtype=object), return_inverse=True)
-    [measured] = calibrate([labels], turns.reshape(-1), seed=seed, resamples=resamples if has_turns else 0).codes
+    [measured], _ = calibrate([labels], turns.reshape(-1), seed=seed, resamples=resamples if has_turns else 0)
     drawn = [row for row in blind if row.is_sampled]
     unlabelled = [row for row in rows if row.human is None]
     rate = rectify(
@@ -207,7 +206,7 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
         corrected = None
     not_blind = sum(row.human is not None and not row.is_blind for row in rows)
     told = (f"no rectified rate: {refusal}",) if refusal else ()
-    warnings = (*measured.warnings, *told, *_warn_of_rate(rate, drawn, corrected))
+    warnings = (*measured["warnings"], *told, *_warn_of_rate(rate, drawn, corrected))
     return FileReport(measured, rate, corrected, not_blind, len(unlabelled), warnings, has_turns, refusal)
 
 

@@ -27,15 +27,6 @@ Numbers = NDArray[np.int64]
 CELLS = ("tp", "fp", "fn", "tn")
 
 
-class Scope(NamedTuple):
-    """Which of an annotator's readings are compared: with what a critic reversed or without, everywhere or on withheld
-    turns alone."""
-
-    annotator: Annotator
-    with_critic: bool = False
-    only_withheld: bool = False
-
-
 class ComparedCode(NamedTuple):
     """A code that annotator and codebook share. ``changed_in``: the version that gave it another meaning since, or 0."""
 
@@ -50,12 +41,15 @@ class ComparedCode(NamedTuple):
 class Compared:
     """All that is compared. Units are the sentences of the study, ``coders`` the numbers of persons.
 
+    ``with_critic``: without what a critic reversed. ``only_withheld``: on withheld turns alone.
     ``uncompared``: names of codes the annotator reads for that no codebook has any more under that identifier.
     ``interviews``: those in which a person decided blind about a sentence the annotator has, seen or not; ``blinded`` are
     those of them that the viewer would have to unblind first.
     """
 
-    scope: Scope
+    annotator: Annotator
+    with_critic: bool
+    only_withheld: bool
     sentence_ids: Numbers
     turn_ids: Numbers
     interview_ids: Numbers
@@ -92,8 +86,10 @@ class Compared:
 
 
 def read_compared(
-    scope: Scope,
+    annotator: Annotator,
     *,
+    with_critic: bool = False,
+    only_withheld: bool = False,
     seen: Collection[int] | None = None,
     readings: BlindReadings | None = None,
     with_alternatives: bool = False,
@@ -103,12 +99,17 @@ def read_compared(
     ``readings`` saves reading people's labels again. ``with_alternatives`` compares legitimate alternatives too: to list
     and sort them, never to count them as errors. Reads annotator.project.
     """
-    annotator = scope.annotator
     readings = read_blind(annotator.project) if readings is None else readings
     found = Compared(
-        scope, readings.sentence_ids, readings.turn_ids, readings.interview_ids, coders=tuple(readings.coders)
+        annotator,
+        with_critic,
+        only_withheld,
+        readings.sentence_ids,
+        readings.turn_ids,
+        readings.interview_ids,
+        coders=tuple(readings.coders),
     )
-    comparison = _Comparison(scope, readings, seen, with_alternatives=with_alternatives)
+    comparison = _Comparison(found, readings, seen, with_alternatives=with_alternatives)
     family_now = {used.identifier: used.family for used in readings.codes.values() if not used.is_split}
     families: dict[str, list[Code]] = {}
     for code in _list_codes(annotator):
@@ -127,10 +128,10 @@ class _Comparison:
     """One annotator beside the people, and what is not compared and why."""
 
     def __init__(
-        self, scope: Scope, readings: BlindReadings, seen: Collection[int] | None, *, with_alternatives: bool
+        self, compared: Compared, readings: BlindReadings, seen: Collection[int] | None, *, with_alternatives: bool
     ) -> None:
-        annotator = scope.annotator
-        self.machine = read_machine_labels(annotator, with_critic=scope.with_critic)
+        annotator = compared.annotator
+        self.machine = read_machine_labels(annotator, with_critic=compared.with_critic)
         self._ids = readings.sentence_ids
         self._places = self.machine.find_places(self._ids)
         self._changed = _find_changed(annotator)
@@ -142,7 +143,7 @@ class _Comparison:
         if seen is not None:
             self._is_seen = np.isin(readings.interview_ids, list(seen))
         self._is_inside = np.ones(len(self._ids), dtype=bool)
-        if scope.only_withheld:
+        if compared.only_withheld:
             withheld = TurnArm.objects.filter(plan__project=annotator.project_id, arm=TurnArm.Arm.WITHHELD)
             self._is_inside = np.isin(readings.turn_ids, list(withheld.values_list("turn_id", flat=True)))
 
@@ -191,7 +192,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
     if not may_code:
         everything = np.ones(len(compared.sentence_ids), dtype=bool)
         return {each.code.identifier: everything for each in compared.codes}
-    arms = TurnArm.objects.filter(plan__project=compared.scope.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
+    arms = TurnArm.objects.filter(plan__project=compared.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
     listable = ~np.isin(compared.turn_ids, list(arms.values_list("turn_id", flat=True)))
     own = compared.coders.index(viewer) if viewer in compared.coders else None
     return {
@@ -214,14 +215,9 @@ def list_cell(compared: Compared, identifier: str, cell: str) -> Numbers:
     return np.flatnonzero(chosen)
 
 
-class Difference(NamedTuple):
-    """A sentence on which the machine and some person differ about a code, and how many persons said what."""
-
-    place: int
-    code: ComparedCode
-    machine: bool
-    yes: int
-    no: int
+# The place of a sentence, a code about which the machine and some person differ there, and how many persons applied it and
+# how many did not.
+Difference = tuple[int, ComparedCode, int, int]
 
 
 def list_differences(compared: Compared, identifiers: Collection[str] = ()) -> list[Difference]:
@@ -234,10 +230,10 @@ def list_differences(compared: Compared, identifiers: Collection[str] = ()) -> l
         yes = (labels.people & labels.counts).sum(axis=0)
         no = labels.counts.sum(axis=0) - yes
         found += [
-            Difference(place, each, bool(labels.machine[place]), int(yes[place]), int(no[place]))
+            (place, each, int(yes[place]), int(no[place]))
             for place in np.flatnonzero(np.where(labels.machine, no > 0, yes > 0)).tolist()
         ]
-    return sorted(found, key=lambda difference: difference.place)
+    return sorted(found, key=lambda difference: difference[0])
 
 
 def _list_codes(annotator: Annotator) -> list[Code]:

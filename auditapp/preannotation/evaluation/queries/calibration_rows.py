@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, CodeCalibration, Estimate
+from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
 from transcripts.agreement.pure.figures import Figure
 from transcripts.codebook.models import Code
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.queries.calibration import Scope
+    from auditapp.preannotation.evaluation.queries.calibration import Compared
 
 LAYER = "blind"
 ESTIMATES = (
@@ -36,37 +36,33 @@ class CodeRow(NamedTuple):
 
     code: Code
     family: str
-    figures: CodeCalibration
+    figures: dict[str, Any]
     set_aside: dict[str, int]
     warnings: tuple[str, ...]
 
     @property
     def cells(self) -> list[tuple[str, int]]:
-        return list(self.figures.table._asdict().items())
+        return list(self.figures["table"]._asdict().items())
 
     @property
     def is_scarce(self) -> bool:
         """Whether people put it too seldom for anybody to tell how well it is read."""
-        return self.figures.table.tp + self.figures.table.fn < FEW_POSITIVES
+        table = self.figures["table"]
+        return bool(table.tp + table.fn < FEW_POSITIVES)
 
     def is_below(self, threshold: float) -> bool:
         """Whether F1 or kappa, where defined, is below the threshold; never where there is too little to tell."""
         if self.is_scarce:
             return False
-        values = [self.figures.figures[name].value for name in ("f1", "kappa")]
+        values = [self.figures["figures"][name].value for name in ("f1", "kappa")]
         return any(value is not None and value < threshold for value in values)
 
 
-class Drawn(NamedTuple):
-    """With which seed how many turns were drawn for intervals."""
-
-    seed: int
-    resamples: int
-
-
-def list_records(rows: Sequence[CodeRow], scope: Scope, drawn: Drawn) -> Iterator[dict[str, object]]:
+def list_records(
+    rows: Sequence[CodeRow], compared: Compared, *, seed: int, resamples: int
+) -> Iterator[dict[str, object]]:
     """The rows as files hold them, by the names of ``HEADER``; None where a figure is not defined."""
-    annotator = scope.annotator
+    annotator = compared.annotator
     for row in rows:
         found = row.figures
         values: list[object] = [
@@ -75,20 +71,21 @@ def list_records(rows: Sequence[CodeRow], scope: Scope, drawn: Drawn) -> Iterato
             annotator.hash,
             annotator.version.number,
             annotator.prompt_version,
-            "withheld turns" if scope.only_withheld else "all blind labels",
-            "without what was reversed" if scope.with_critic else "as made",
+            "withheld turns" if compared.only_withheld else "all blind labels",
+            "without what was reversed" if compared.with_critic else "as made",
             LAYER,
             *(row.family, row.code.identifier, row.code.name),
-            *(found.table.n, found.n_units, found.n_turns, found.n_coders, *found.table),
+            *(found["table"].n, found["n_units"], found["n_turns"], found["n_coders"], *found["table"]),
         ]
         for name in ESTIMATES:
-            values += _list_estimate(found.figures[name])
-        values += [found.figures["recall"].value, found.figures["f1"].value]
-        values += [found.people.n_units, found.people.pairs] if found.people else [0, 0]
+            values += _list_estimate(found["figures"][name])
+        people = found["people"]
+        values += [found["figures"]["recall"].value, found["figures"]["f1"].value]
+        values += [people["n_units"], people["pairs"]] if people else [0, 0]
         for name in AMONG_PEOPLE:
-            values += _list_figure(getattr(found.people, name) if found.people else Figure())
+            values += _list_figure(people[name] if people else Figure())
         values += [row.set_aside.get(name, 0) for name in ASIDE]
-        values += ["; ".join(row.warnings), drawn.seed, drawn.resamples]
+        values += ["; ".join(row.warnings), seed, resamples]
         yield dict(zip(HEADER, values, strict=True))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.models import Suggestion
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved, match_standing
-from transcripts.agreement.queries import Item, Place, read_items
+from transcripts.agreement.queries import Place, read_items
 from transcripts.codebook.models import CodeFamily
 
 if TYPE_CHECKING:
@@ -15,21 +15,12 @@ if TYPE_CHECKING:
     from transcripts.accounts.models import User
 
 
-class ComparedItem(NamedTuple):
-    """A sentence, whether the machine put the code and why, and people's readings as to this code."""
-
-    place: int
-    item: Item
-    code: ComparedCode
-    machine: bool
-    rationale: str
-
-
 def read_compared_items(
     compared: Compared, wanted: Sequence[tuple[int, ComparedCode]], *, viewer: User
-) -> list[ComparedItem]:
-    """What a page shows of these places and codes, in their order. Seven queries for each family among them."""
-    found: dict[tuple[int, str], ComparedItem] = {}
+) -> list[dict[str, Any]]:
+    """What a page shows of these places and codes, in their order: the ``item`` with people's labels, the ``code``,
+    whether the ``machine`` applied it, and its ``rationale``. Seven queries for each family among them."""
+    found: dict[tuple[int, str], dict[str, Any]] = {}
     families: dict[int, list[tuple[int, ComparedCode]]] = {}
     for place, code in wanted:
         families.setdefault(code.code.family_id, []).append((place, code))
@@ -38,9 +29,12 @@ def read_compared_items(
         family: CodeFamily = pairs[0][1].code.family
         items = read_items(family, [_make_place(compared, *pair) for pair in pairs], viewer=viewer)
         for (place, code), item in zip(pairs, items, strict=True):
-            key = place, code.code.identifier
-            said = bool(code.labels.machine[place])
-            found[key] = ComparedItem(place, item, code, said, rationales.get((item.sentence.pk, code.code.pk), ""))
+            found[place, code.code.identifier] = {
+                "item": item,
+                "code": code,
+                "machine": bool(code.labels.machine[place]),
+                "rationale": rationales.get((item.sentence.pk, code.code.pk), ""),
+            }
     return [found[place, code.code.identifier] for place, code in wanted]
 
 
@@ -59,7 +53,7 @@ def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCod
     """The machine's last reason, by sentence and code."""
     sentences = {int(compared.sentence_ids[place]) for place, _ in wanted}
     codes = {code.code.pk for _, code in wanted}
-    own = Suggestion.objects.filter(annotator=compared.scope.annotator, code__in=codes)
+    own = Suggestion.objects.filter(annotator=compared.annotator, code__in=codes)
     moved = map_moved(own)
     rows = own.filter(match_standing(sentences, moved)).order_by("pk")
     return {

@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -22,12 +22,11 @@ from auditapp.preannotation.annotators.views.opened import tell_cut_anew
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
-from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, Drawn, list_records
+from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, list_records
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.comparing import (
     Asked,
     compare,
-    make_scope,
     offer_compared,
     read_asked,
 )
@@ -40,32 +39,6 @@ if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
 
 ITEMS_PER_PAGE = 25
-
-
-class FamilyTable(NamedTuple):
-    """A family of the page. ``rows`` is None where it is read reflexively and nobody gave a reason."""
-
-    identifier: str
-    name: str
-    rows: list[CodeRow] | None
-
-
-class Measured(NamedTuple):
-    """The tables, and the turns that were drawn for intervals."""
-
-    tables: list[FamilyTable]
-    drawn: Drawn
-    n_clusters: int
-    n_labels: int
-    n_units: int
-
-    @property
-    def rows(self) -> list[CodeRow]:
-        return [row for table in self.tables for row in table.rows or ()]
-
-    @property
-    def hidden(self) -> list[FamilyTable]:
-        return [table for table in self.tables if table.rows is None]
 
 
 @require_safe
@@ -83,7 +56,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.POST), FamilyReasonForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
-    compared = compare(request, make_scope(asked, asked.annotator))
+    compared = compare(request, asked.annotator, **asked.scope)
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
@@ -106,12 +79,12 @@ def download(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.POST), FormatForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, status=422)
-    scope = make_scope(asked, asked.annotator)
-    compared = compare(request, scope)
+    compared = compare(request, asked.annotator, **asked.scope)
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     measured = measure(asked, compared)
-    records = list(list_records(measured.rows, scope, measured.drawn))
+    drawn = {name: measured[name] for name in ("seed", "resamples")}
+    records = list(list_records(measured["rows"], compared, **drawn))
     return send_table(request, "calibration", HEADER, records, form.cleaned_data["format"])
 
 
@@ -127,7 +100,7 @@ def list_cell(request: ProjectRequest) -> HttpResponse:
     page: dict[str, object] = {"asked": asked, "form": form}
     if asked.annotator is None or not form.is_valid():
         return render(request, "preannotation/calibration_cell.html", page, status=422)
-    compared = compare(request, make_scope(asked, asked.annotator))
+    compared = compare(request, asked.annotator, **asked.scope)
     code, cell = form.cleaned_data["code"], form.cleaned_data["cell"]
     found = compared.find(code)
     places = find_cell(compared, code, cell)
@@ -149,21 +122,33 @@ def list_cell(request: ProjectRequest) -> HttpResponse:
     return render(request, "preannotation/calibration_cell.html", page)
 
 
-def measure(asked: Asked, compared: Compared, *, shown: Sequence[str] = (), resamples: int | None = None) -> Measured:
-    """The figures of every family that is not read reflexively, and of those in ``shown``."""
+def measure(
+    asked: Asked, compared: Compared, *, shown: Sequence[str] = (), resamples: int | None = None
+) -> dict[str, Any]:
+    """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
+    ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
     from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
-    drawn = Drawn(asked.form.chosen_seed, USUAL_RESAMPLES if resamples is None else resamples)
-    found = calibrate([each.labels for each in codes], compared.turn_ids, seed=drawn.seed, resamples=drawn.resamples)
+    drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}
+    found, n_clusters = calibrate([each.labels for each in codes], compared.turn_ids, **drawn)
     rows: dict[str, list[CodeRow]] = {}
-    for each, figures in zip(codes, found.codes, strict=True):
+    for each, figures in zip(codes, found, strict=True):
         changed = (f"means something else since codebook v{each.changed_in}",) if each.changed_in else ()
-        row = CodeRow(each.code, each.family, figures, each.set_aside, (*figures.warnings, *changed))
+        row = CodeRow(each.code, each.family, figures, each.set_aside, (*figures["warnings"], *changed))
         rows.setdefault(each.family, []).append(row)
     families = dict.fromkeys(each.family for each in compared.codes)
-    tables = [FamilyTable(family, asked.name_family(family), rows.get(family)) for family in families]
-    return Measured(tables, drawn, found.n_clusters, *compared.count_labels())
+    n_labels, n_units = compared.count_labels()
+    return {
+        "tables": [
+            {"identifier": family, "name": asked.name_family(family), "rows": rows.get(family)} for family in families
+        ],
+        "rows": [row for family in families for row in rows.get(family, ())],
+        "n_clusters": n_clusters,
+        "n_labels": n_labels,
+        "n_units": n_units,
+        **drawn,
+    }
 
 
 def send_table(
@@ -209,15 +194,15 @@ def _render(
         "few_positives": FEW_POSITIVES,
     }
     if asked.annotator is not None:
-        compared = compared or compare(request, make_scope(asked, asked.annotator))
+        compared = compared or compare(request, asked.annotator, **asked.scope)
         page["compared"] = compared
         page["unblinding"] = offer_compared(request, asked, compared.interviews, "calibration")
         if not compared.is_hidden:
             measured = measure(asked, compared, shown=[family] if family else ())
             page["measured"] = measured
             page |= tell_cut_anew(request, asked.annotator)
-            page["scarce"] = [row for row in measured.rows if row.is_scarce]
-            page["weak"] = [row for row in measured.rows if row.is_below(ThresholdForm({}).chosen)]
+            page["scarce"] = [row for row in measured["rows"] if row.is_scarce]
+            page["weak"] = [row for row in measured["rows"] if row.is_below(ThresholdForm({}).chosen)]
     elif asked.annotators:
         status = 422
     return render(request, "preannotation/calibration.html", page, status=status)

@@ -65,7 +65,6 @@ def choose(request: ProjectRequest) -> HttpResponse:
 
 def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     """The newest annotators and whoever is chosen, with figures of the interviews this person may see."""
-    from auditapp.preannotation.evaluation.queries.calibration import Scope
     from transcripts.coding.blind import read_blind
 
     chosen = set(_read_choices(request).values_list("annotator", "with_critic"))
@@ -78,8 +77,8 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     candidates = []
     for annotator, with_critic in wanted:
         annotator.project = request.project
-        compared = compare(request, Scope(annotator, with_critic), readings=readings)
-        rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0).rows}
+        compared = compare(request, annotator, with_critic=with_critic, readings=readings)
+        rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0)["rows"]}
         candidates.append(
             {
                 "annotator": annotator,

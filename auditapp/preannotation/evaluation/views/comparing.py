@@ -22,7 +22,7 @@ from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import Stances, read_stances
 
 if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.queries.calibration import Compared, Scope
+    from auditapp.preannotation.evaluation.queries.calibration import Compared
     from transcripts.coding.blind import BlindReadings
 
 REFLEXIVE = MethodStance.Stance.REFLEXIVE
@@ -60,6 +60,11 @@ class Asked(NamedTuple):
     def with_critic(self) -> bool:
         return self.form.cleaned_data.get("critic") == "with"
 
+    @property
+    def scope(self) -> dict[str, bool]:
+        """Which of the annotator's labels are compared: the keywords of ``compare``."""
+        return {"with_critic": self.with_critic, "only_withheld": self.only_withheld}
+
     def is_reflexive(self, family: str) -> bool:
         return self.stances.find(family) == REFLEXIVE
 
@@ -81,8 +86,10 @@ def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
 
 def compare(
     request: ProjectRequest,
-    scope: Scope,
+    annotator: Annotator,
     *,
+    with_critic: bool = False,
+    only_withheld: bool = False,
     readings: BlindReadings | None = None,
     with_alternatives: bool = False,
 ) -> Compared:
@@ -91,17 +98,15 @@ def compare(
 
     viewer = get_viewer(request)
     compared = read_compared(
-        scope, seen=viewer.visible_interviews, readings=readings, with_alternatives=with_alternatives
+        annotator,
+        with_critic=with_critic,
+        only_withheld=only_withheld,
+        seen=viewer.visible_interviews,
+        readings=readings,
+        with_alternatives=with_alternatives,
     )
     compared.blinded = viewer.blinded(compared.interviews)
     return compared
-
-
-def make_scope(asked: Asked, annotator: Annotator) -> Scope:
-    """The readings of ``annotator`` that were asked for."""
-    from auditapp.preannotation.evaluation.queries.calibration import Scope
-
-    return Scope(annotator, asked.with_critic, asked.only_withheld)
 
 
 def offer_compared(

@@ -21,7 +21,6 @@ from auditapp.preannotation.evaluation.queries.compared_items import read_compar
 from auditapp.preannotation.evaluation.views.comparing import (
     Asked,
     compare,
-    make_scope,
     offer_compared,
     read_asked,
 )
@@ -54,9 +53,8 @@ def sort(request: ProjectRequest) -> HttpResponse:
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, wrong=form, status=422)
     data = form.cleaned_data
-    compared = compare(request, make_scope(asked, asked.annotator), with_alternatives=True)
-    here = [each for each in _list(request, compared, "") if _is(each, compared, data["sentence"], data["code"])]
-    if not here:
+    compared = compare(request, asked.annotator, **asked.scope, with_alternatives=True)
+    if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
         form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
         return _render(request, asked, wrong=form, compared=compared, status=409)
     try:
@@ -80,7 +78,7 @@ def sort(request: ProjectRequest) -> HttpResponse:
 def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
     """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
     code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
-    standing = _read_standing(compared.scope.annotator)
+    standing = _read_standing(compared.annotator)
     keys = list(_key(compared, _list(request, compared, code)))
     after = keys.index(done) + 1 if done in keys else 0
     goal = next((key for key in keys[after:] + keys[:after] if key not in standing), done)
@@ -93,7 +91,7 @@ def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: 
 
 def _key(compared: Compared, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
     """Differences by sentence and code."""
-    return {(int(compared.sentence_ids[each.place]), each.code.code.identifier): each for each in differences}
+    return {(int(compared.sentence_ids[each[0]]), each[1].code.identifier): each for each in differences}
 
 
 def _name_place(sentence: int, code: str) -> str:
@@ -108,17 +106,13 @@ def _list(request: ProjectRequest, compared: Compared, code: str) -> list[Differ
     may_code = Permission.CODE in request.role.permissions
     listable = find_listable(compared, request.user.pk, may_code=may_code)
     found = list_differences(compared, [code] if code else [])
-    return [each for each in found if listable[each.code.code.identifier][each.place]]
+    return [each for each in found if listable[each[1].code.identifier][each[0]]]
 
 
 def _count_unlisted(compared: Compared, listed: int, code: str) -> int:
     from auditapp.preannotation.evaluation.queries.calibration import list_differences
 
     return len(list_differences(compared, [code] if code else [])) - listed
-
-
-def _is(difference: Difference, compared: Compared, sentence: int, code: str) -> bool:
-    return difference.code.code.identifier == code and compared.sentence_ids[difference.place] == sentence
 
 
 def _render(
@@ -136,7 +130,7 @@ def _render(
     if asked.annotator is None:
         status = 422 if asked.annotators else status
         return render(request, "preannotation/disagreements.html", page, status=status)
-    compared = compared or compare(request, make_scope(asked, asked.annotator), with_alternatives=True)
+    compared = compared or compare(request, asked.annotator, **asked.scope, with_alternatives=True)
     data = request.GET if request.method != "POST" else {}
     chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in compared.codes])
     if not chosen.is_valid():
@@ -155,7 +149,7 @@ def _render(
         "filter": chosen,
         "page": wanted,
         "shown": _show(request, asked, compared, list(wanted), standing=standing, wrong=wrong),
-        "categories": _count(standing, {key: each.code.code.name for key, each in keys.items()}),
+        "categories": _count(standing, {key: code.code.name for key, (_, code, *_) in keys.items()}),
         "differences": len(keys),
         "not_listed": _count_unlisted(compared, len(found), chosen.cleaned_data["code"]),
         "sorted": sum(key in standing for key in keys),
@@ -201,16 +195,16 @@ def _show(
     wrong: DisagreementForm | None,
 ) -> list[dict[str, object]]:
     """Each difference with what was said of it and the form to sort it; ``wrong`` is a form that was refused."""
-    items = read_compared_items(compared, [(each.place, each.code) for each in differences], viewer=request.user)
+    items = read_compared_items(compared, [(place, code) for place, code, *_ in differences], viewer=request.user)
     draft = find_open_draft(request.project)
     drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
     editable = {code.identifier: code for code in drafted}
     shown = []
-    for difference, item in zip(differences, items, strict=True):
-        sentence, code = item.item.sentence.pk, item.code.code.identifier
+    for (_, compared_code, yes, no), item in zip(differences, items, strict=True):
+        sentence, code = item["item"].sentence.pk, compared_code.code.identifier
         row = standing.get((sentence, code))
         form = DisagreementForm(
-            auto_id=f"d{sentence}-{item.code.code.pk}-%s",
+            auto_id=f"d{sentence}-{compared_code.code.pk}-%s",
             initial={
                 "annotator": asked.annotator.pk if asked.annotator else None,
                 "sentence": sentence,
@@ -226,8 +220,8 @@ def _show(
         shown.append(
             {
                 "compared": item,
-                "yes": difference.yes,
-                "people": difference.yes + difference.no,
+                "yes": yes,
+                "people": yes + no,
                 "standing": row,
                 "form": form,
                 "edited": editable.get(code),

@@ -7,6 +7,7 @@ import io
 import json
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -16,7 +17,7 @@ from django.utils import timezone
 from auditapp.batches.models import Attempt, Result
 from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.pure.rectifying import correct_prevalence, weigh_accuracy
-from auditapp.preannotation.evaluation.queries.rates import Corpus, RateParts
+from auditapp.preannotation.evaluation.queries.rates import Corpus
 from auditapp.preannotation.models import Annotator, CodeChoice, Reading, TurnArm
 from tests.auditapp.preannotation.calibration_cast import (
     BALANCE,
@@ -70,18 +71,18 @@ def choice(project: Project, annotator: Annotator, said: list[Sentence], coder: 
     )
 
 
-def parts_of(choice: CodeChoice) -> RateParts:
+def parts_of(choice: CodeChoice) -> dict[str, Any]:
     assert choice.annotator is not None
     return Corpus(choice.project, read_blind(choice.project)).read_parts(choice, choice.annotator)
 
 
 def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(choice: CodeChoice) -> None:
     parts = parts_of(choice)
-    assert (parts.found.labelled, parts.found.labelled_turns) == (160, 40)
-    assert len(parts.sample.other_machine) == 160
-    assert (parts.found.interviews, parts.found.all_interviews) == (2, 2)
-    assert set(parts.sample.weights.tolist()) == {2.0}
-    assert tuple(weigh_accuracy(parts.sample)) == pytest.approx((1.0, 80 / 120))
+    assert (parts["found"].labelled, parts["found"].labelled_turns) == (160, 40)
+    assert len(parts["sample"].other_machine) == 160
+    assert (parts["found"].interviews, parts["found"].all_interviews) == (2, 2)
+    assert set(parts["sample"].weights.tolist()) == {2.0}
+    assert tuple(weigh_accuracy(parts["sample"])) == pytest.approx((1.0, 80 / 120))
 
 
 def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_rate(
@@ -110,9 +111,9 @@ def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(
     last = held(said)[-1]
     last.decisions.all().delete()
     parts = parts_of(choice)
-    assert (parts.found.interviews, parts.found.all_interviews) == (1, 2)
-    assert (parts.found.labelled, len(parts.sample.other_machine)) == (80, 80)
-    assert last.turn.interview_id not in parts.labelled_in
+    assert (parts["found"].interviews, parts["found"].all_interviews) == (1, 2)
+    assert (parts["found"].labelled, len(parts["sample"].other_machine)) == (80, 80)
+    assert last.turn.interview_id not in parts["labelled_in"]
 
 
 def test_labels_on_turns_that_are_not_withheld_do_not_enter(
@@ -121,7 +122,7 @@ def test_labels_on_turns_that_are_not_withheld_do_not_enter(
     before = parts_of(choice)
     shown = [each for each in said if each not in held(said)]
     decide_all(second_coder, shown, {each.pk: [BALANCE] for each in shown})
-    assert parts_of(choice).found == before.found
+    assert parts_of(choice)["found"] == before["found"]
 
 
 def test_of_a_sentence_two_people_read_their_share_counts(
@@ -129,8 +130,8 @@ def test_of_a_sentence_two_people_read_their_share_counts(
 ) -> None:
     decide_all(second_coder, held(said)[:1], {})
     parts = parts_of(choice)
-    assert parts.n_labels == 161
-    assert sorted(set(parts.sample.people.tolist())) == [0.0, 0.5, 1.0]
+    assert parts["n_labels"] == 161
+    assert sorted(set(parts["sample"].people.tolist())) == [0.0, 0.5, 1.0]
 
 
 def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) -> None:
@@ -140,7 +141,7 @@ def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) 
             code=code, sentence=sentence, kind="anchor", added_at=timezone.now(), added_by_name="x"
         )
     parts = parts_of(choice)
-    assert (parts.found.labelled, len(parts.sample.other_machine), parts.set_aside) == (159, 159, 2)
+    assert (parts["found"].labelled, len(parts["sample"].other_machine), parts["set_aside"]) == (159, 159, 2)
 
 
 def page(client: Client, project: Project) -> str:

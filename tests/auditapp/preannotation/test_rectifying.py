@@ -10,7 +10,6 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
     Condition,
     Found,
     Sample,
-    Served,
     check_conditions,
     correct_prevalence,
     is_outside,
@@ -166,21 +165,21 @@ def test_a_condition_that_fails_refuses_the_rate_by_name(change: dict[str, objec
 
 
 def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_one_cannot_be_checked() -> None:
-    def check(*served: Served) -> Condition:
+    def check(*served: tuple[str, int, int]) -> Condition:
         conditions = check_conditions(SOUND._replace(served=served))
         return next(each for each in conditions if each.name == "The annotator did not change")
 
     assert check().state == "Holds"
-    assert check(Served("m-1", 40, 100)).state == "Holds"
-    changed = check(Served("m-1", 40, 20), Served("m-2", 0, 80))
+    assert check(("m-1", 40, 100)).state == "Holds"
+    changed = check(("m-1", 40, 20), ("m-2", 0, 80))
     assert changed.state == "Does not hold"
     assert "m-1 (40 labelled and 20 other turns), m-2 (0 labelled and 80 other turns)" in changed.failure
-    for served in ([Served("", 40, 100)], [Served("", 1, 0), Served("m-1", 39, 100)]):
+    for served in ([("", 40, 100)], [("", 1, 0), ("m-1", 39, 100)]):
         unknown = check(*served)
         assert (unknown.state, unknown.holds, unknown.failure) == ("Cannot be checked", False, "")
-        assert f"not known ({served[0].labelled} labelled" in unknown.found
-    assert refuse(check_conditions(SOUND._replace(served=(Served("", 40, 100),)))) == ""
-    assert check(Served("", 1, 1), Served("m-1", 1, 1), Served("m-2", 1, 1)).state == "Does not hold"
+        assert f"not known ({served[0][1]} labelled" in unknown.found
+    assert refuse(check_conditions(SOUND._replace(served=(("", 40, 100),)))) == ""
+    assert check(("", 1, 1), ("m-1", 1, 1), ("m-2", 1, 1)).state == "Does not hold"
 
 
 def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:

@@ -79,12 +79,8 @@ class Condition(NamedTuple):
         return "Holds" if self.holds else "Does not hold"
 
 
-class Served(NamedTuple):
-    """A model as the provider named it ("" where it told none), and on how many labelled and other turns it answered."""
-
-    name: str
-    labelled: int
-    others: int
+# A model as the provider named it ("" where it named none), and on how many labelled and other turns it answered.
+Served = tuple[str, int, int]
 
 
 class Found(NamedTuple):
@@ -245,7 +241,7 @@ def _check_unchanged(found: Found) -> Condition:
         said = "The annotator was made before annotators had hashes, so nobody can say that it stayed the same."
         return Condition(name, False, said, "Nobody can say that the annotator stayed the same: it has no hash.")
     hashed = f"All readings are of one annotator with one hash, {found.hash[:12]}."
-    told = [each for each in found.served if each.name]
+    told = [name for name, *_ in found.served if name]
     listed = list_served(found.served)
     if len(told) > 1:
         failure = f"The provider answered with more than one model: {listed}."
@@ -259,7 +255,7 @@ def _check_unchanged(found: Found) -> Condition:
 def list_served(served: Sequence[Served]) -> str:
     """Who answered, with counts, in one line."""
     return ", ".join(
-        f"{each.name or 'not known'} ({each.labelled} labelled and {each.others} other turns)" for each in served
+        f"{name or 'not known'} ({labelled} labelled and {others} other turns)" for name, labelled, others in served
     )
 
 

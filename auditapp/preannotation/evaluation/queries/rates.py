@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,23 +18,6 @@ from transcripts.coding.blind import BlindReadings
 from transcripts.projects.models import Project
 
 Bools = NDArray[np.bool_]
-
-
-class RateParts(NamedTuple):
-    """One code by the annotator that was chosen for it.
-
-    ``labelled_in``: the interviews whose labels it rests on. ``set_aside``: sentences the annotator had been shown the
-    answer of, in neither part. ``n_labels``: of the labelled sentences, each person's.
-    """
-
-    choice: CodeChoice
-    code: Code | None
-    family: str
-    found: Found
-    sample: Sample
-    labelled_in: frozenset[int]
-    set_aside: int
-    n_labels: int
 
 
 def read_arms(project: Project, readings: BlindReadings) -> tuple[Bools, Bools, NDArray[np.float64]]:
@@ -61,8 +44,13 @@ class Corpus:
         self.is_drawn, self.is_withheld, self.probability = read_arms(project, readings)
         self._machines: dict[tuple[int, bool], MachineLabels] = {}
 
-    def read_parts(self, choice: CodeChoice, annotator: Annotator) -> RateParts:
-        """What the rate of the code rests on, by the annotator that was chosen for it."""
+    def read_parts(self, choice: CodeChoice, annotator: Annotator) -> dict[str, Any]:
+        """What the rate of the code is based on, by the annotator that was chosen for it: what was ``found`` and the
+        ``sample``.
+
+        ``labelled_in``: the interviews whose labels it is based on. ``set_aside``: sentences whose codes the annotator had
+        been shown, in neither part. ``n_labels``: of the labelled sentences, each person's.
+        """
         code = Code.objects.filter(version=annotator.version_id, identifier=choice.code_identifier).first()
         machine = self._read_machine(annotator, with_critic=choice.with_critic)
         was_read, said_yes = _place_machine(machine, choice.code_identifier, self.readings)
@@ -92,9 +80,16 @@ class Corpus:
             ever_read=int(was_read.sum()),
             served=_find_served(annotator, choice.code_identifier, turns[labelled], turns[other]),
         )
-        labelled_in = frozenset(np.unique(interviews[labelled]).tolist())
-        n_aside = int((aside & self.readings.is_answer & inside).sum())
-        return RateParts(choice, code, family, found, sample, labelled_in, n_aside, n_labels)
+        return {
+            "choice": choice,
+            "code": code,
+            "family": family,
+            "found": found,
+            "sample": sample,
+            "labelled_in": set(np.unique(interviews[labelled]).tolist()),
+            "set_aside": int((aside & self.readings.is_answer & inside).sum()),
+            "n_labels": n_labels,
+        }
 
     def _read_machine(self, annotator: Annotator, *, with_critic: bool) -> MachineLabels:
         key = annotator.pk, with_critic
@@ -144,7 +139,8 @@ def _find_served(
     parts = [
         Counter(name for turn in set(part.tolist()) for name in by_turn.get(turn, ())) for part in (labelled, others)
     ]
-    return tuple(Served(name, *(part[name] for part in parts)) for name in sorted(set().union(*parts)))
+    labelled_by, others_by = parts
+    return tuple((name, labelled_by[name], others_by[name]) for name in sorted(set().union(*parts)))
 
 
 def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadings) -> tuple[Bools, Bools]:

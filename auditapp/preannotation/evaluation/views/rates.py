@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -18,15 +18,9 @@ from auditapp.preannotation.evaluation.forms.calibration import FormatForm
 from auditapp.preannotation.evaluation.queries.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
-from auditapp.preannotation.models import CodeChoice
 from transcripts.blinding.viewers import get_viewer
-from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-
-if TYPE_CHECKING:
-    from auditapp.preannotation.evaluation.pure.rectifying import Condition, Rectified
-    from auditapp.preannotation.evaluation.queries.rates import RateParts
 
 HEADER = [
     *("code_id", "code", "family", "annotator", "annotator_number", "annotator_hash", "critic", "codebook", "layer"),
@@ -34,34 +28,6 @@ HEADER = [
     *("labelled_sentences", "labels", "labelled_turns", "unlabelled_sentences", "interviews", "all_interviews"),
     *("set_aside", "served_models", "not_checked", "refused", "reason"),
 ]
-
-
-class RateRow(NamedTuple):
-    """The rate of one code. ``refusal`` says why there is none; the conditions are told either way."""
-
-    choice: CodeChoice
-    code: Code | None
-    family: str
-    rectified: Rectified
-    rogan_gladen: float | None
-    sensitivity: float | None
-    specificity: float | None
-    rogan_is_outside: bool
-    conditions: tuple[Condition, ...]
-    refusal: str
-    parts: RateParts
-
-    @property
-    def name(self) -> str:
-        return self.code.name if self.code else self.choice.code_identifier
-
-
-class Rates(NamedTuple):
-    """``hidden``: families read reflexively, of which nothing is shown without a reason; ``blinded``: interviews."""
-
-    rows: list[RateRow]
-    hidden: list[tuple[str, str]]
-    blinded: set[int]
 
 
 @require_safe
@@ -97,26 +63,29 @@ def download(request: ProjectRequest) -> HttpResponse:
     asked, form = read_asked(request, request.POST), FormatForm(request.POST)
     if not form.is_valid():
         return _render(request, asked, status=422)
-    rates = _read_rates(request, asked)
-    if rates.blinded:
+    rows, _, blinded = _read_rates(request, asked)
+    if blinded:
         messages.error(
             request, "Labels that the rates are based on are hidden from you. Unblind those interviews first."
         )
         return _render(request, asked, status=409)
-    records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rates.rows]
+    records = [dict(zip(HEADER, _list_values(row), strict=True)) for row in rows]
     return send_table(request, "rates", HEADER, records, form.cleaned_data["format"])
 
 
-def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rates:
-    """The same for everybody: whoever has not opened all that a rate rests on is asked to, and sees none."""
+def _read_rates(
+    request: ProjectRequest, asked: Asked, family: str = ""
+) -> tuple[list[dict[str, Any]], dict[str, str], set[int]]:
+    """The rates, the same for everybody; reflexive families, of which nothing is shown without a reason; and interviews
+    that the viewer would have to unblind first. A person who has not unblinded all of these sees no rate."""
     from auditapp.preannotation.evaluation.queries.rates import Corpus
     from transcripts.coding.blind import read_blind
 
     choices = [row for row in list_choices(request.project) if row.annotator is not None]
     if not choices:
-        return Rates([], [], set())
+        return [], {}, set()
     corpus = Corpus(request.project, read_blind(request.project))
-    rows: list[RateRow] = []
+    rows: list[dict[str, Any]] = []
     hidden: dict[str, str] = {}
     labelled_in: set[int] = set()
     for choice in choices:
@@ -124,16 +93,18 @@ def _read_rates(request: ProjectRequest, asked: Asked, family: str = "") -> Rate
             continue
         choice.annotator.project = request.project
         parts = corpus.read_parts(choice, choice.annotator)
-        if asked.is_reflexive(parts.family) and parts.family != family:
-            hidden[parts.family] = asked.name_family(parts.family)
+        own_family = parts["family"]
+        if asked.is_reflexive(own_family) and own_family != family:
+            hidden[own_family] = asked.name_family(own_family)
             continue
-        labelled_in |= parts.labelled_in
-        rows.append(_make_row(parts))
+        labelled_in |= parts["labelled_in"]
+        rows.append(parts | _measure_rate(parts))
     blinded = get_viewer(request).blinded(labelled_in)
-    return Rates([] if blinded else rows, list(hidden.items()), blinded)
+    return [] if blinded else rows, hidden, blinded
 
 
-def _make_row(parts: RateParts) -> RateRow:
+def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
+    """The rate of a code. ``refusal`` says why there is none; the conditions are listed either way."""
     from auditapp.preannotation.evaluation.pure.rectifying import (
         check_conditions,
         correct_prevalence,
@@ -143,49 +114,45 @@ def _make_row(parts: RateParts) -> RateRow:
         weigh_accuracy,
     )
 
-    conditions = check_conditions(parts.found)
+    conditions = check_conditions(parts["found"])
     refusal = refuse(conditions)
-    rectified = rectify_by_turn(parts.sample)
-    sensitivity, specificity = weigh_accuracy(parts.sample)
+    rectified = rectify_by_turn(parts["sample"])
+    sensitivity, specificity = weigh_accuracy(parts["sample"])
     corrected = correct_prevalence(rectified.naive, sensitivity, specificity)
     if refusal:
         # The machine's own share alone would be read as the rate that is refused.
         rectified = rectified._replace(rate=None, naive=None, rectifier=None, error=None, interval=None)
         corrected = None
-    outside = is_outside(corrected)
-    return RateRow(
-        parts.choice,
-        parts.code,
-        parts.family,
-        rectified,
-        corrected,
-        sensitivity,
-        specificity,
-        outside,
-        conditions,
-        refusal,
-        parts,
-    )
+    return {
+        "name": parts["code"].name if parts["code"] else parts["choice"].code_identifier,
+        "rectified": rectified,
+        "rogan_gladen": corrected,
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+        "rogan_is_outside": is_outside(corrected),
+        "conditions": conditions,
+        "refusal": refusal,
+    }
 
 
-def _list_values(row: RateRow) -> list[object]:
+def _list_values(row: dict[str, Any]) -> list[object]:
     from auditapp.preannotation.evaluation.pure.rectifying import list_served
 
-    annotator, found = row.choice.annotator, row.parts.found
-    ends = row.rectified.interval
+    choice, found, rectified = row["choice"], row["found"], row["rectified"]
+    annotator, ends = choice.annotator, rectified.interval
     return [
-        *(row.choice.code_identifier, row.name, row.family),
+        *(choice.code_identifier, row["name"], row["family"]),
         *((annotator.name, annotator.number, annotator.hash) if annotator else (None, None, None)),
-        int(row.choice.with_critic),
+        int(choice.with_critic),
         annotator.version.number if annotator else None,
         "blind",
-        row.rectified.rate,
+        rectified.rate,
         *((ends.low, ends.high) if ends else (None, None)),
-        *(row.rectified.error, row.rectified.naive, row.rectified.rectifier, row.rogan_gladen),
-        *(row.sensitivity, row.specificity, found.labelled, row.parts.n_labels, found.labelled_turns),
-        *(row.rectified.n_unlabelled, found.interviews, found.all_interviews, row.parts.set_aside),
-        *(list_served(found.served), " ".join(each.found for each in row.conditions if not each.can_be_checked)),
-        *(row.refusal, row.choice.reason),
+        *(rectified.error, rectified.naive, rectified.rectifier, row["rogan_gladen"]),
+        *(row["sensitivity"], row["specificity"], found.labelled, row["n_labels"], found.labelled_turns),
+        *(rectified.n_unlabelled, found.interviews, found.all_interviews, row["set_aside"]),
+        *(list_served(found.served), " ".join(each.found for each in row["conditions"] if not each.can_be_checked)),
+        *(row["refusal"], choice.reason),
     ]
 
 
@@ -198,11 +165,12 @@ def _render(
     reason_form: FamilyReasonForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    rates = _read_rates(request, asked, family)
+    rows, hidden, blinded = _read_rates(request, asked, family)
     page = {
         "asked": asked,
-        "rates": rates,
-        "unblinding": offer_compared(request, asked, rates.blinded, "rates"),
+        "rows": rows,
+        "hidden": list(hidden.items()),
+        "unblinding": offer_compared(request, asked, blinded, "rates"),
         "reason": reason,
         "reason_form": reason_form or FamilyReasonForm(),
         "computed_at": timezone.now(),

@@ -93,9 +93,8 @@ def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
 def hear(sentence: Sentence, by: User) -> dict[str, Any]:
     """What the one annotator says of a sentence she decided on."""
     decide(sentence, by)
-    panel = look(sentence, by)
-    [said] = panel["annotators"]
-    return said
+    [panel] = look(sentence, by)["annotators"]
+    return dict(panel)
 
 
 def list_codes(panel: dict[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ import io
 import json
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -68,7 +69,7 @@ def _codebook(project: Project, owner: User) -> None:
     set_stance(project=project, stance="codebook", by=owner)
 
 
-def table_of(annotator: Annotator, code: str = BALANCE, **scope: bool) -> CrossTable:
+def table_of(annotator: Annotator, code: str = BALANCE, **scope: Any) -> CrossTable:
     compared = read_compared(annotator, **scope)
     found, _ = calibrate([each.labels for each in compared.codes], compared.turn_ids, seed=1, resamples=0)
     table: CrossTable = next(each["table"] for each in found if each["code"] == code)

@@ -43,48 +43,33 @@ class Row(NamedTuple):
     turn: str
 
 
-class FileReport(NamedTuple):
-    """One code: how far the machine agrees with blind labels, the rectified rate, and what was left aside.
-
-    ``refusal`` says why there is no rectified rate; empty where there is one.
-    """
-
-    calibration: dict[str, Any]
-    rectified: Rectified
-    rogan_gladen: float | None
-    not_blind: int
-    unlabelled: int
-    warnings: tuple[str, ...]
-    has_turns: bool
-    refusal: str = ""
-
-    def as_dict(self) -> dict[str, object]:
-        """The code as JSON holds it: None where a figure is not defined, never NaN."""
-        found: dict[str, object] = {**self.calibration["table"]._asdict(), "n": self.calibration["table"].n}
-        for name in IN_FILE:
-            estimate = self.calibration["figures"][name]
-            found |= {name: estimate.value, f"{name}{CI}": _list(estimate.interval), f"{name}_n": estimate.n}
-            if self.has_turns:
-                drawn = estimate.figure.interval
-                found[f"{name}_turns{CI}"] = None if drawn is None else [drawn.low, drawn.high]
-        for name in ("raw", "pabak", "ac1"):
-            found[name] = self.calibration["figures"][name].value
-        return found | {
-            "positive_agreement": self.calibration["figures"]["f1"].value,
-            "coverage": self.calibration["figures"]["recall"].value,
-            "naive": self.rectified.naive,
-            "ppi": self.rectified.rate,
-            f"ppi{CI}": _list(self.rectified.interval),
-            "ppi_reason": self.refusal or None,
-            "ppi_se": self.rectified.error,
-            "rectifier": self.rectified.rectifier,
-            "ppi_labelled": self.rectified.n_labelled,
-            "ppi_unlabelled": self.rectified.n_unlabelled,
-            "rogan_gladen": self.rogan_gladen,
-            "not_blind": self.not_blind,
-            "turns": self.calibration["n_turns"] if self.has_turns else None,
-            "warnings": list(self.warnings),
-        }
+def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
+    """The report of a code as JSON holds it: None where a figure is not defined, never NaN."""
+    found: dict[str, object] = {**report["calibration"]["table"]._asdict(), "n": report["calibration"]["table"].n}
+    for name in IN_FILE:
+        estimate = report["calibration"]["figures"][name]
+        found |= {name: estimate.value, f"{name}{CI}": _list(estimate.interval), f"{name}_n": estimate.n}
+        if report["has_turns"]:
+            drawn = estimate.figure.interval
+            found[f"{name}_turns{CI}"] = None if drawn is None else [drawn.low, drawn.high]
+    for name in ("raw", "pabak", "ac1"):
+        found[name] = report["calibration"]["figures"][name].value
+    return found | {
+        "positive_agreement": report["calibration"]["figures"]["f1"].value,
+        "coverage": report["calibration"]["figures"]["recall"].value,
+        "naive": report["rectified"].naive,
+        "ppi": report["rectified"].rate,
+        f"ppi{CI}": _list(report["rectified"].interval),
+        "ppi_reason": report["refusal"] or None,
+        "ppi_se": report["rectified"].error,
+        "rectifier": report["rectified"].rectifier,
+        "ppi_labelled": report["rectified"].n_labelled,
+        "ppi_unlabelled": report["rectified"].n_unlabelled,
+        "rogan_gladen": report["rogan_gladen"],
+        "not_blind": report["not_blind"],
+        "turns": report["calibration"]["n_turns"] if report["has_turns"] else None,
+        "warnings": list(report["warnings"]),
+    }
 
 
 def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
@@ -117,7 +102,9 @@ def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
     return dict(sorted(codes.items())), TURN in headings
 
 
-def report_file(codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, resamples: int) -> dict[str, FileReport]:
+def report_file(
+    codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, resamples: int
+) -> dict[str, dict[str, Any]]:
     """Every figure of every code. Blind rows with a person's label make the table; intervals draw turns if known."""
     return {
         code: _report_code(code, rows, has_turns=has_turns, seed=seed, resamples=resamples)
@@ -125,22 +112,22 @@ def report_file(codes: Mapping[str, list[Row]], *, has_turns: bool, seed: int, r
     }
 
 
-def list_report(reports: dict[str, FileReport]) -> Iterator[str]:
+def list_report(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """The report in lines for people."""
     for code, report in reports.items():
-        table, figures = report.calibration["table"], report.calibration["figures"]
+        table, figures = report["calibration"]["table"], report["calibration"]["figures"]
         yield f"{code}: {table.n} blind labels, {table.tp} TP, {table.fp} FP, {table.fn} FN, {table.tn} TN"
         for name in IN_FILE:
             yield f"  {name} {_say(figures[name].value, figures[name].interval)} (n {figures[name].n})"
-        rate = report.rectified
+        rate = report["rectified"]
         yield (
             f"  rate in the corpus, rectified {_say(rate.rate, rate.interval)} "
             f"(labelled {rate.n_labelled}, unlabelled {rate.n_unlabelled})"
         )
         yield (
-            f"  not rectified, not to be reported as a rate: {_say(rate.naive)}; Rogan-Gladen {_say(report.rogan_gladen)}"
+            f"  not rectified, not to be reported as a rate: {_say(rate.naive)}; Rogan-Gladen {_say(report['rogan_gladen'])}"
         )
-        for warning in report.warnings:
+        for warning in report["warnings"]:
             yield f"  note: {warning}"
 
 
@@ -184,7 +171,9 @@ def _read_value(named: dict[str, str], column: str, line: int, *, may_be_empty: 
     raise LabelFileError(line, f"{show_cell(value)} in the column {column}", expected)
 
 
-def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> FileReport:
+def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> dict[str, Any]:
+    """How far the machine agrees with blind labels, the rectified rate or the ``refusal`` that says why there is none, and
+    what was left aside."""
     blind = [row for row in rows if row.human is not None and row.is_blind]
     labels = CodeLabels(
         code,
@@ -207,7 +196,15 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
     not_blind = sum(row.human is not None and not row.is_blind for row in rows)
     told = (f"no rectified rate: {refusal}",) if refusal else ()
     warnings = (*measured["warnings"], *told, *_warn_of_rate(rate, drawn, corrected))
-    return FileReport(measured, rate, corrected, not_blind, len(unlabelled), warnings, has_turns, refusal)
+    return {
+        "calibration": measured,
+        "rectified": rate,
+        "rogan_gladen": corrected,
+        "not_blind": not_blind,
+        "warnings": warnings,
+        "has_turns": has_turns,
+        "refusal": refusal,
+    }
 
 
 def _refuse_rate(rows: list[Row], rate: Rectified) -> str:

@@ -43,7 +43,7 @@ def compare_annotators(code: str, labelled: Mapping[int, Labels], annotators: Se
     on_shared = {
         each: labelled[each][1][np.searchsorted(labelled[each][0], shared)].astype(bool) for each in taking_part
     }
-    rates = []
+    rates: list[dict[str, Any]] = []
     for each in taking_part:
         put = int(on_shared[each].sum())
         rate = {"rate": put / n if n else None, "interval": wilson_interval(put, n)}

@@ -69,8 +69,8 @@ def _sum_up(batch: Batch, names: Mapping[str, str]) -> dict[str, object]:
 
 
 def _sum_up_reading(batch: Batch) -> dict[str, object]:
-    *asked_again, _ = read_reask(batch)
-    return {"batch": batch, "reask": build_reask_report(*asked_again), "alarms": _list_alarms(batch)}
+    pairs, planted, codes, _ = read_reask(batch)
+    return {"batch": batch, "reask": build_reask_report(pairs, planted, codes), "alarms": _list_alarms(batch)}
 
 
 def _list_alarms(batch: Batch) -> list[Rate]:

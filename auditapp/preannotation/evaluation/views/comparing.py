@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
         return self.form.cleaned_data.get("critic") == "with"
 
     @property
-    def scope(self) -> dict[str, bool]:
+    def scope(self) -> dict[str, Any]:
         """Which of the annotator's labels are compared: the keywords of ``compare``."""
         return {"with_critic": self.with_critic, "only_withheld": self.only_withheld}
 

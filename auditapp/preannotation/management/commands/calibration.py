@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
-from auditapp.preannotation.evaluation.pure.label_files import Row, list_report, read_file, report_file
+from auditapp.preannotation.evaluation.pure.label_files import Row, list_figures, list_report, read_file, report_file
 from transcripts.agreement.pure.label_files import LabelFileError
 
 USUAL_SEED = 1
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            codes = {code: report.as_dict() for code, report in reports.items()}
+            codes = {code: list_figures(report) for code, report in reports.items()}
             self.stdout.write(json.dumps({"codes": codes}, allow_nan=False))
             return
         for line in list_report(reports):

@@ -80,7 +80,7 @@ def _is_editable(panel: dict[str, Any], suggestion_id: int | None, field: str) -
     if code is None:
         return False
     carries = {"level": code.family.carries_level, "note": code.family.carries_level, "reason": True}
-    return carries.get(field, field == "enactment" and code.family.carries_enactment)
+    return bool(carries.get(field, field == "enactment" and code.family.carries_enactment))
 
 
 @require_POST

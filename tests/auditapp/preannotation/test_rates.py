@@ -205,9 +205,9 @@ def test_what_was_read_again_whole_counts_by_its_last_answer(
     project: Project, choice: CodeChoice, annotator: Annotator, said: list[Sentence]
 ) -> None:
     tell_served(annotator, lambda _: "old")
-    assert [each.name for each in parts_of(choice)["found"].served] == ["old"]
+    assert [name for name, *_ in parts_of(choice)["found"].served] == ["old"]
     read(annotator, said, {})
-    assert [each.name for each in parts_of(choice)["found"].served] == [""]
+    assert [name for name, *_ in parts_of(choice)["found"].served] == [""]
 
 
 def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:

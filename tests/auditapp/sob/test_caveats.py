@@ -79,22 +79,20 @@ def own_wording(dataset: Dataset, owner: User) -> Batch:
 
 
 class TestFakeFormatter:
-    @pytest.mark.parametrize("name", PAGES)
-    def test_every_page_says_how_many_answers_it_read(
-        self, from_file: Batch, owner: User, client_of: ClientOf, name: str
-    ) -> None:
-        page = get(client_of(owner), name, from_file)
-        assert "Fake formatter." in page
-        assert "1 of 3 answers of this batch stand as read by a formatter that this program invents" in page
-        assert "Fake provider." not in page
+    def test_every_page_says_how_many_answers_it_read(self, from_file: Batch, owner: User, client_of: ClientOf) -> None:
+        client = client_of(owner)
+        for name in PAGES:
+            page = get(client, name, from_file)
+            assert "Fake formatter." in page, name
+            assert "1 of 3 answers of this batch stand as read by a formatter that this program invents" in page, name
+            assert "Fake provider." not in page, name
 
-    @pytest.mark.parametrize(
-        ("what", "format"), [("tables", "tex"), ("heat", "svg"), ("map", "svg"), ("report", "json")]
-    )
-    def test_files_say_so_too(self, from_file: Batch, owner: User, client_of: ClientOf, what: str, format: str) -> None:
-        written = take(client_of(owner), from_file, what, format)
-        told = " ".join(re.sub("<[^>]*>", " ", written).split())
-        assert "1 of 3 readings by a formatter or a person. Invented by a fake formatter: 1 of these." in told
+    def test_files_say_so_too(self, from_file: Batch, owner: User, client_of: ClientOf) -> None:
+        client = client_of(owner)
+        for what, format in (("tables", "tex"), ("heat", "svg"), ("map", "svg"), ("report", "json")):
+            written = " ".join(re.sub("<[^>]*>", " ", take(client, from_file, what, format)).split())
+            notice = "1 of 3 readings by a formatter or a person. Invented by a fake formatter: 1 of these."
+            assert notice in written, what
 
     def test_the_command_says_so(self, from_file: Batch) -> None:
         out, err = StringIO(), StringIO()
@@ -150,9 +148,10 @@ class TestOwnWording:
         assert not [sentence for sentence in warnings if "differ by more than half" in sentence]
 
 
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [
+def test_a_filter_that_names_nothing_of_the_batch_is_not_found(batch: Batch, coder: User, client_of: ClientOf) -> None:
+    answer_cells(batch, ["Person: Unknown"])
+    client = client_of(coder)
+    for page, query in (
         ("model", {"model": "nobody"}),
         ("target", {"target": "nobody"}),
         ("texts", {"target": "nobody"}),
@@ -163,14 +162,9 @@ class TestOwnWording:
         ("compare", {"with": "published", "model": "nobody"}),
         ("compare", {"with": "published", "row": "nobody"}),
         *[("responses", {name: "nobody"}) for name in ("model", "task", "target", "outcome", "layer", "harm")],
-    ],
-)
-def test_a_filter_that_names_nothing_of_the_batch_is_not_found(
-    batch: Batch, coder: User, client_of: ClientOf, page: str, query: dict[str, str]
-) -> None:
-    answer_cells(batch, ["Person: Unknown"])
-    path = reverse(f"sob:{page}", args=[batch.project.slug, batch.pk])
-    assert client_of(coder).get(path, query).status_code == 404
+    ):
+        path = reverse(f"sob:{page}", args=[batch.project.slug, batch.pk])
+        assert client.get(path, query).status_code == 404, (page, query)
 
 
 def test_a_model_without_an_answer_yet_has_its_page(batch: Batch, coder: User, client_of: ClientOf) -> None:

@@ -56,9 +56,8 @@ def pages(batch: Batch, coder: User, client_of: ClientOf) -> Pages:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize(
-        ("query", "count", "words"),
-        [
+    def test_the_head_says_how_many_and_names_every_filter(self, pages: Pages) -> None:
+        cases: list[tuple[dict[str, str], str, str]] = [
             ({}, "8 answers", "all models · all tasks · overall"),
             ({"harm": "self_accepts"}, "1 answer<", "Epistemic exclusion: the target itself is said to accept it"),
             ({"value": "woman"}, "4 answers", "value “woman”"),
@@ -68,15 +67,12 @@ class TestAnswers:
             ({"layer": "rules", "repeat": "1"}, "8 answers", "read by rules · repeat 1"),
             ({"further": "-"}, "8 answers", "without a further target"),
             ({"further": "*"}, "0 answers", "with a further target"),
-        ],
-    )
-    def test_the_head_says_how_many_and_names_every_filter(
-        self, pages: Pages, query: dict[str, str], count: str, words: str
-    ) -> None:
-        page = pages.read("responses", **query)
-        head = page[page.index("<h1>") : page.index("</header>", page.index("<h1>"))]
-        assert words in head
-        assert count in head.replace(" </p>", "<")
+        ]
+        for query, count, words in cases:
+            page = pages.read("responses", **query)
+            head = page[page.index("<h1>") : page.index("</header>", page.index("<h1>"))]
+            assert words in head, query
+            assert count in head.replace(" </p>", "<"), query
 
     def test_every_value_of_a_list_is_asked_for_by_the_rule(self, pages: Pages) -> None:
         assert "0 answers" in pages.read("responses", maps="dominant", rule="all")
@@ -245,9 +241,7 @@ def test_the_map_can_be_passed_by_in_one_step(pages: Pages) -> None:
         assert page.index(f'class="skip-past" href="#{end}"') < page.index("<table") < page.index(f'id="{end}"')
 
 
-@pytest.mark.parametrize(
-    "name", ["report", "statistics", "sensitivity", "model", "target", "map", "values", "readings"]
-)
-def test_no_two_regions_of_a_page_have_one_name(pages: Pages, name: str) -> None:
-    named = re.findall(r'<(?:section|div|nav|aside)\b[^>]*\baria-label(?:ledby)?="([^"]+)"', pages.read(name))
-    assert sorted(set(named)) == sorted(named)
+def test_no_two_regions_of_a_page_have_one_name(pages: Pages) -> None:
+    for name in ("report", "statistics", "sensitivity", "model", "target", "map", "values", "readings"):
+        named = re.findall(r'<(?:section|div|nav|aside)\b[^>]*\baria-label(?:ledby)?="([^"]+)"', pages.read(name))
+        assert sorted(set(named)) == sorted(named), name

@@ -68,39 +68,33 @@ def pages(batch: Batch, coder: User, client_of: ClientOf) -> Pages:
 
 
 class TestEveryPage:
-    @pytest.mark.parametrize("name", PAGES)
-    def test_it_says_how_to_read_a_score_and_that_answers_are_invented(self, pages: Pages, name: str) -> None:
-        page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
-        assert "Unknown is the only warranted answer" in page
-        assert "certifies none" in page
-        assert "Fake provider." in page
-        assert 'aria-label="Batch' in page
-
-    @pytest.mark.parametrize("name", PAGES)
-    def test_it_opens_before_the_first_answer(self, batch: Batch, coder: User, client_of: ClientOf, name: str) -> None:
-        assert Pages(client_of(coder), batch).ask(name).status_code == 200
-
-    @pytest.mark.parametrize("name", sorted(set(PAGES) - {"texts", "responses"}))
-    def test_it_waits_for_a_report_that_is_being_computed(
-        self, pages: Pages, monkeypatch: pytest.MonkeyPatch, name: str
+    def test_it_says_how_to_read_a_score_that_answers_are_invented_and_when_new_ones_have_come(
+        self, pages: Pages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
-        page = pages.read(name)
-        assert "The figures are being computed." in page
-        assert 'hx-trigger="every 3s"' in page
-        assert "look now</a>" in page
-
-    @pytest.mark.parametrize("name", sorted(PAGES))
-    def test_it_says_when_new_answers_have_come_since(
-        self, pages: Pages, monkeypatch: pytest.MonkeyPatch, name: str
-    ) -> None:
-        query = {"with": "published"} if name == "compare" else {}
-        assert "The figures are out of date" not in pages.read(name, **query)
         known = read_report(pages.batch)
         assert known is not None
-        known.is_current = False
-        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known)
-        assert "The figures are out of date" in pages.read(name, **query)
+        for is_current in (True, False):
+            known.is_current = is_current
+            monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: known)
+            for name in PAGES:
+                page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
+                assert "Unknown is the only warranted answer" in page, name
+                assert "certifies none" in page, name
+                assert "Fake provider." in page, name
+                assert 'aria-label="Batch' in page, name
+                assert ("The figures are out of date" in page) is not is_current, name
+
+    def test_it_opens_before_the_first_answer(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
+        empty = Pages(client_of(coder), batch)
+        assert {name: empty.ask(name).status_code for name in PAGES} == dict.fromkeys(PAGES, 200)
+
+    def test_it_waits_for_a_report_that_is_being_computed(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
+        for name in sorted(set(PAGES) - {"texts", "responses"}):
+            page = pages.read(name)
+            assert "The figures are being computed." in page, name
+            assert 'hx-trigger="every 3s"' in page, name
+            assert "look now</a>" in page, name
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("auditapp.sob.views.opening.read_report", lambda batch: None)
@@ -164,14 +158,12 @@ class TestStatistics:
         assert row.format("old", "1.00", "–", "–") in page
         assert "Acceptability, published" in page
 
-    def test_a_test_that_cannot_be_computed_says_why(self, pages: Pages) -> None:
+    def test_tests_that_cannot_be_computed_and_pairs_there_are_not(self, pages: Pages) -> None:
         page = pages.read("statistics")
+        assert "This batch has no model with variants" in page
         assert "Friedman test" in page
         assert list_mean_ranks([]) == []
         assert 'class="drawing"' not in page
-
-    def test_models_without_a_pair_are_told(self, pages: Pages) -> None:
-        assert "This batch has no model with variants" in pages.read("statistics")
 
 
 class TestSensitivity:
@@ -326,9 +318,8 @@ class TestResponses:
     def test_a_wrong_place_in_the_list_is_its_beginning(self, pages: Pages) -> None:
         assert "16 answers" in pages.read("responses", after="x", before="-1")
 
-    @pytest.mark.parametrize(
-        ("name", "value"),
-        [
+    def test_what_the_batch_has_not_is_not_found(self, pages: Pages) -> None:
+        for name, value in (
             ("repeat", "abc"),
             ("repeat", "0"),
             ("repeat", "2"),
@@ -338,10 +329,8 @@ class TestResponses:
             ("outcome", "\x00"),
             ("maps", "nobody"),
             ("rule", "some"),
-        ],
-    )
-    def test_what_the_batch_has_not_is_not_found(self, pages: Pages, name: str, value: str) -> None:
-        assert pages.ask("responses", **{name: value}).status_code == 404
+        ):
+            assert pages.ask("responses", **{name: value}).status_code == 404, (name, value)
 
     def test_a_way_of_counting_there_is_not_is_not_found(self, pages: Pages) -> None:
         assert pages.ask("report", counting="foo").status_code == 404
@@ -394,9 +383,9 @@ class TestComparing:
         assert "5.33" in page
         assert "the wording" not in page
 
-    @pytest.mark.parametrize("wrong", ["x", "9" * 40, "987654321"])
-    def test_a_batch_that_is_not_there_is_not_found(self, pages: Pages, wrong: str) -> None:
-        assert pages.ask("compare", **{"with": wrong}).status_code == 404
+    def test_a_batch_that_is_not_there_is_not_found(self, pages: Pages) -> None:
+        for wrong in ("x", "9" * 40, "987654321"):
+            assert pages.ask("compare", **{"with": wrong}).status_code == 404, wrong
 
     def test_a_batch_of_another_study_is_not_found(self, pages: Pages) -> None:
         other = Batch.objects.get(pk=pages.batch.pk)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from django.db.models import Count, Exists, F, Max, OuterRef, Prefetch, Q, QuerySet
 
@@ -11,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily, CodeProposal
 from transcripts.codebook.pure.checking import read_attributes
 from transcripts.codebook.pure.comparing import Comparison, compare
-from transcripts.codebook.pure.lineage import Lineage, Names, Step, trace
+from transcripts.codebook.pure.lineage import Lineage, Names, Step
 from transcripts.codebook.quotes import ExampleRow
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
@@ -147,18 +146,8 @@ def _read_names(project_id: int, identifiers: set[str]) -> dict[str, str]:
     return dict(rows.values_list("identifier", "name"))
 
 
-class History(NamedTuple):
-    """What is needed to trace codes: the names in each version, and all changes."""
-
-    names: Names
-    steps: list[Step]
-
-    def trace(self, identifier: str) -> Lineage | None:
-        return trace(identifier, self.names, self.steps)
-
-
-def read_history(version: CodebookVersion) -> History:
-    """The names of codes in the published versions up to this one and in itself, with their changes: two queries."""
+def read_history(version: CodebookVersion) -> tuple[Names, list[Step]]:
+    """What is needed to trace codes up to this version: their names in each version, and all changes. Two queries."""
     which = Q(number__lte=version.number) & (Q(status=PUBLISHED) | Q(pk=version.pk))
     rows = Code.objects.filter(version__in=CodebookVersion.objects.filter(which, project=version.project_id))
     names: dict[int, dict[str, str]] = {version.number: {}}
@@ -168,7 +157,7 @@ def read_history(version: CodebookVersion) -> History:
         version.project_id,
         Q(version__number__lte=version.number) & (Q(version__status=PUBLISHED) | Q(version=version)),
     )
-    return History(names, steps)
+    return names, steps
 
 
 @dataclass

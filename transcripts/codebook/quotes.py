@@ -126,13 +126,8 @@ def _read_sentences(which: Q) -> list[SentenceLine]:
     ]
 
 
-class FoundQuote(NamedTuple):
-    """An example of a file whose sentence is one of the study; ``code`` is an identifier."""
-
-    code: str
-    kind: str
-    note: str
-    sentence_id: int
+FoundQuote = tuple[str, int, str, str]
+"""An example of a file whose sentence is one of the study: code (an identifier), sentence, kind and note."""
 
 
 def find_quoted(project: Project, examples: Iterable[FileExample]) -> Iterator[FoundQuote]:
@@ -150,4 +145,4 @@ def find_quoted(project: Project, examples: Iterable[FileExample]) -> Iterator[F
         pk = found.get((each.interview, each.sentence, each.quote))
         if pk is not None and (each.code, pk) not in seen:
             seen.add((each.code, pk))
-            yield FoundQuote(each.code, each.kind, " ".join(each.note.split())[:500], pk)
+            yield each.code, pk, each.kind, " ".join(each.note.split())[:500]

@@ -29,11 +29,11 @@ def test_every_code_is_told_of_or_unchanged(before: CodebookContent, after: Code
     assert {each.identifier for each in comparison.list_kind("removed")} == old - new
     assert comparison.unchanged == len(old & new) - len(told & old & new)
     for each in comparison.codes:
-        for text in each.texts:
+        for field, (_, pieces) in each.texts.items():
             assert each.before is not None
             assert each.after is not None
-            assert "".join(piece.text for piece in text.pieces if piece.kind != IN) == getattr(each.before, text.field)
-            assert "".join(piece.text for piece in text.pieces if piece.kind != OUT) == getattr(each.after, text.field)
+            assert "".join(piece.text for piece in pieces if piece.kind != IN) == getattr(each.before, field)
+            assert "".join(piece.text for piece in pieces if piece.kind != OUT) == getattr(each.after, field)
 
 
 def test_each_kind_of_change_is_named() -> None:
@@ -44,7 +44,7 @@ def test_each_kind_of_change_is_named() -> None:
     found = {each.identifier: each for each in compare(before, after).codes}
     assert found["a"].kinds == ["renamed", "redefined", "key changed", "adjusted"]
     assert found["b"].kinds == ["moved"]
-    assert found["b"].facts[0].after == "F, under C"
+    assert found["b"].facts["place"][2] == "F, under C"
     assert found["a"].means_other
     assert not found["b"].means_other
 
@@ -59,7 +59,7 @@ def test_codes_of_a_family_that_is_put_on_something_else_mean_something_else() -
     turns = replace(content(code("a")), families=(family(unit="turn"),))
     comparison = compare(content(code("a")), turns)
     assert comparison.codes[0].means_other
-    assert comparison.families[0].facts[0][1:] == ("Put on", "sentence", "turn")
+    assert comparison.families[0].facts["unit"] == ("Put on", "sentence", "turn")
 
 
 def test_as_few_codes_as_can_be_count_as_moved_by_a_new_order() -> None:
@@ -71,7 +71,10 @@ def test_as_few_codes_as_can_be_count_as_moved_by_a_new_order() -> None:
 def test_questions_and_lists_are_shown_in_words() -> None:
     question = CodeAttribute(key="why", label="Why?", kind="choice", choices=("yes", "no"))
     [found] = compare(content(code("a")), content(code("a", attributes=(question,), terms=("x", "y")))).codes
-    assert {fact.label: fact.after for fact in found.facts} == {"Terms": "x; y", "Questions": "Why? (yes, no)"}
+    assert {label: after for label, _, after in found.facts.values()} == {
+        "Terms": "x; y",
+        "Questions": "Why? (yes, no)",
+    }
 
 
 def test_pinned_sentences_are_part_of_a_version() -> None:

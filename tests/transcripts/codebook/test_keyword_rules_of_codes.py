@@ -87,9 +87,7 @@ class TestVersions:
     ) -> None:
         [found] = queries.find_comparison(published, ruled).codes
         assert (found.identifier, found.kinds, found.means_other) == ("theme.balance", ["adjusted"], False)
-        assert [(fact.label, fact.before, fact.after) for fact in found.facts] == [
-            ("Keyword rules", "", "; ".join(RULES))
-        ]
+        assert [*found.facts.values()] == [("Keyword rules", "", "; ".join(RULES))]
         assert find(ruled, "theme.balance").meaning_version == 1
         assert list_steps(ruled) == [("adjusted", "wording", "theme.balance", "theme.balance")]
 

@@ -10,6 +10,7 @@ from tests.transcripts.codebook.drafting import content_of, edit, find, list_eve
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.codebook.pure.lineage import trace
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -165,7 +166,7 @@ class TestHistory:
         actions.publish_version(version=draft, by=lead)
         third = actions.start_draft(project=project, by=lead)
         edit(third, "theme.care", lead, name="Caring")
-        lineage = queries.read_history(third).trace("theme.care")
+        lineage = trace("theme.care", *queries.read_history(third))
         assert lineage is not None
         assert [tuple(each) for each in lineage.renamings] == [(3, "Care", "Caring")]
         assert [origin.lineage.name for origin in lineage.origins] == ["Balance", "Compassion"]

@@ -159,19 +159,19 @@ def _list_new(plan: ImportPlan) -> list[FoundQuote]:
         rows = CodeExample.objects.filter(code__version=plan.latest)
         pinned = set(rows.values_list("code__identifier", "sentence_id"))
     there = {code.identifier for code in plan.content.codes}
-    return [each for each in plan.examples if each.code in there and (each.code, each.sentence_id) not in pinned]
+    return [each for each in plan.examples if each[0] in there and each[:2] not in pinned]
 
 
 def _pin(version: CodebookVersion, examples: list[FoundQuote], by: trail.Actor) -> None:
     code_ids = dict(version.codes.values_list("identifier", "pk"))
     CodeExample.objects.bulk_create(
         CodeExample(
-            code_id=code_ids[each.code],
-            sentence_id=each.sentence_id,
-            kind=each.kind,
-            note=each.note,
+            code_id=code_ids[code],
+            sentence_id=sentence_id,
+            kind=kind,
+            note=note,
             added_at=timezone.now(),
             added_by_name=by.get_username(),
         )
-        for each in examples
+        for code, sentence_id, kind, note in examples
     )

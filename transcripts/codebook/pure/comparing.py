@@ -46,41 +46,28 @@ KINDS: dict[str, set[str]] = {
     "adjusted": set(FACTS),
 }
 
+TextChange = tuple[str, tuple[Piece, ...]]
+"""The label of a text, and the pieces of its old and new words."""
+FactChange = tuple[str, str, str]
+"""The label of a short value, and how it is shown before and after; empty is none."""
 Examples = Mapping[str, Sequence[str]]
 """The pinned sentences of each code, in words, under its identifier."""
 
 
-class TextDifference(NamedTuple):
-    """A text that was changed."""
-
-    field: str
-    label: str
-    pieces: tuple[Piece, ...]
-
-
-class FactDifference(NamedTuple):
-    """A short value that was changed, as shown before and after; empty is none."""
-
-    field: str
-    label: str
-    before: str
-    after: str
-
-
 @dataclass
 class Difference:
-    """What was changed in one code or family; ``before`` or ``after`` is ``None`` where it was added or removed."""
+    """What was changed in one code or family, by the name of the field."""
 
     identifier: str
     name: str
     kinds: list[str] = field(default_factory=list)
-    texts: list[TextDifference] = field(default_factory=list)
-    facts: list[FactDifference] = field(default_factory=list)
+    texts: dict[str, TextChange] = field(default_factory=dict)
+    facts: dict[str, FactChange] = field(default_factory=dict)
 
     @property
     def changed(self) -> set[str]:
         """The names of the fields that were changed."""
-        return {text.field for text in self.texts} | {fact.field for fact in self.facts}
+        return {*self.texts, *self.facts}
 
     @property
     def is_added(self) -> bool:
@@ -175,42 +162,42 @@ def _compare_code(identifier: str, old: _Side, new: _Side) -> CodeDifference:
         difference.kinds.append("removed" if after is None else "added")
         difference.means_other = True
         return difference
-    difference.texts = list(_compare_texts(before, after, TEXTS))
-    difference.facts = [*_compare_place(before, after, old, new), *_compare_facts(before, after, FACTS)]
+    difference.texts = dict(_compare_texts(before, after, TEXTS))
+    difference.facts = dict([*_compare_place(before, after, old, new), *_compare_facts(before, after, FACTS)])
     changed = difference.changed
     difference.means_other = bool(changed & {*MEANING, "unit"})
     difference.kinds = [kind for kind, told_by in KINDS.items() if changed & told_by]
     return difference
 
 
-def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Side) -> Iterator[FactDifference]:
+def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Side) -> Iterator[tuple[str, FactChange]]:
     """What a code is called and where it stands."""
     if before.name != after.name:
-        yield FactDifference("name", "Name", before.name, after.name)
+        yield "name", ("Name", before.name, after.name)
     if before.key != after.key:
-        yield FactDifference("key", "Key", before.key, after.key)
+        yield "key", ("Key", before.key, after.key)
     if (before.family, before.parent) != (after.family, after.parent):
-        yield FactDifference("place", "Place", old.show_place(before), new.show_place(after))
+        yield "place", ("Place", old.show_place(before), new.show_place(after))
     if old.find_unit(before) != new.find_unit(after):
-        yield FactDifference("unit", "Put on", old.find_unit(before), new.find_unit(after))
+        yield "unit", ("Put on", old.find_unit(before), new.find_unit(after))
 
 
 def _compare_texts(
     old: CodeContent | FamilyContent, new: CodeContent | FamilyContent, labels: Mapping[str, str]
-) -> Iterator[TextDifference]:
+) -> Iterator[tuple[str, TextChange]]:
     for name, label in labels.items():
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            yield TextDifference(name, label, compare_words(before, after))
+            yield name, (label, compare_words(before, after))
 
 
 def _compare_facts(
     old: CodeContent | FamilyContent, new: CodeContent | FamilyContent, labels: Mapping[str, str]
-) -> Iterator[FactDifference]:
+) -> Iterator[tuple[str, FactChange]]:
     for name, label in labels.items():
         before, after = getattr(old, name), getattr(new, name)
         if before != after:
-            yield FactDifference(name, label, show_value(before), show_value(after))
+            yield name, (label, show_value(before), show_value(after))
 
 
 def show_value(value: object) -> str:
@@ -231,8 +218,8 @@ def _compare_families(old: Mapping[str, FamilyContent], new: Mapping[str, Family
         if was is None or now is None:
             difference.kinds = ["removed" if now is None else "added"]
         else:
-            difference.texts = list(_compare_texts(was, now, FAMILY_TEXTS))
-            difference.facts = list(_compare_facts(was, now, FAMILY_FACTS))
+            difference.texts = dict(_compare_texts(was, now, FAMILY_TEXTS))
+            difference.facts = dict(_compare_facts(was, now, FAMILY_FACTS))
             difference.kinds = ["changed"] if difference.texts or difference.facts else []
         yield difference
 

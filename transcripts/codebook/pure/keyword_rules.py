@@ -46,10 +46,8 @@ class Word(NamedTuple):
         return folded.startswith(self.text) if self.is_open else folded == self.text
 
 
-class Term(NamedTuple):
-    """A word or a phrase: words that follow each other."""
-
-    words: tuple[Word, ...]
+Term = tuple[Word, ...]
+"""A word or a phrase: words that follow each other."""
 
 
 class Rule(NamedTuple):
@@ -141,7 +139,7 @@ def _read_term(typed: str, bare: str | None) -> Term:
         words += [Word(each) for each in found[:-1]] + [Word(each, bool(star)) for each in found[-1:]]
     if not words:
         raise BadRule(f"“{typed}” holds no word.")
-    return Term(tuple(words))
+    return tuple(words)
 
 
 def find_words(text: str) -> list[str]:
@@ -226,7 +224,7 @@ class Matcher:
     def _number_term(self, term: Term) -> int:
         if term not in self._numbers:
             self._numbers[term] = len(self._numbers)
-            first = term.words[0]
+            first = term[0]
             index = self._open if first.is_open else self._whole
             index.setdefault(first.text, []).append((self._numbers[term], term))
         return self._numbers[term]
@@ -236,11 +234,11 @@ class Matcher:
         spans: dict[int, tuple[int, int]] = {}
         for at, folded in enumerate(words):
             for number, term in self._find_beginnings(folded):
-                following = words[at + 1 : at + len(term.words)]
+                following = words[at + 1 : at + len(term)]
                 if (
                     number not in spans
-                    and len(following) == len(term.words) - 1
-                    and all(word.fits(other) for word, other in zip(term.words[1:], following, strict=True))
+                    and len(following) == len(term) - 1
+                    and all(word.fits(other) for word, other in zip(term[1:], following, strict=True))
                 ):
                     spans[number] = (at, at + len(following))
         return spans

@@ -27,14 +27,6 @@ class Step(NamedTuple):
     to_name: str = ""
 
 
-class Renaming(NamedTuple):
-    """The version with which a code got another name."""
-
-    version: int
-    before: str
-    after: str
-
-
 @dataclass
 class Origin:
     """A code from which another came, by which step, with its own history."""
@@ -45,13 +37,16 @@ class Origin:
 
 @dataclass
 class Lineage:
-    """The history of one code. ``last_version`` is the newest version that has it."""
+    """The history of one code. ``last_version`` is the newest version that has it.
+
+    ``renamings``: the version with which the code got another name, the name before and the name after.
+    """
 
     identifier: str
     name: str
     first_version: int
     last_version: int
-    renamings: list[Renaming] = field(default_factory=list)
+    renamings: list[tuple[int, str, str]] = field(default_factory=list)
     origins: list[Origin] = field(default_factory=list)
     endings: list[Step] = field(default_factory=list)
 
@@ -78,7 +73,7 @@ def _trace(identifier: str, names: Names, steps: Sequence[Step], seen: frozenset
     lineage = Lineage(identifier, name, first, last)
     for (_, before), (number, after) in pairwise(held):
         if before != after:
-            lineage.renamings.append(Renaming(number, before, after))
+            lineage.renamings.append((number, before, after))
     for step in steps:
         if step.version not in names or step.kind not in {MERGED, SPLIT, RETIRED}:
             continue

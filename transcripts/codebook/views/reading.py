@@ -14,6 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CompareForm, StudyForm
 from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.pure.lineage import trace
 from transcripts.codebook.quotes import read_examples
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.actions import ProjectError
@@ -68,7 +69,7 @@ def render_version(
     for family in families:
         for node in family.codes:
             node.examples = examples.get(node.code.pk, [])
-            node.lineage = history.trace(node.code.identifier)
+            node.lineage = trace(node.code.identifier, *history)
     context = {
         "version": version,
         "versions": versions,
@@ -110,7 +111,7 @@ def show_code(request: ProjectRequest, number: int, code_id: int) -> HttpRespons
             node for family in queries.read_tree(code.version) for node in family.codes if node.code.pk == code.pk
         ),
         "examples": examples,
-        "lineage": history.trace(code.identifier),
+        "lineage": trace(code.identifier, *history),
         "wordings": queries.read_wordings(code),
         "meaning": request.project.codebook_versions.filter(number=code.meaning_version).first(),
     }

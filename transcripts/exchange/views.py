@@ -79,12 +79,13 @@ def _find_hidden(viewer: Viewer, export: Export) -> set[int]:
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
     # The file lives in a folder that goes when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
+    path = Path(folder.name) / f"{export.key}.{format}"
     try:
-        written = actions.write_export(
+        _, sha256 = actions.write_export(
             export=export,
             scope=scope,
             format=format,
-            path=Path(folder.name) / f"{export.key}.{format}",
+            path=path,
             by=request.user,
             exact=request.POST.get("exact") == "on",
         )
@@ -93,12 +94,12 @@ def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) ->
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
     response = FileResponse(
-        written.path.open("rb"),
+        path.open("rb"),
         as_attachment=True,
         filename=f"{request.project.slug}-{export.key}.{format}",
         content_type=actions.CONTENT_TYPES[format],
     )
-    response["X-Content-SHA256"] = written.sha256
+    response["X-Content-SHA256"] = sha256
     response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

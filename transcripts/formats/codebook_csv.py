@@ -218,7 +218,7 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
         if column in FREE_TEXTS:
             yield from check_text(column, cell)
         elif size > MAX_CELL_BYTES:
-            yield Finding(f"{size:,} bytes in {column}", f"at most {MAX_CELL_BYTES:,}")
+            yield (f"{size:,} bytes in {column}", f"at most {MAX_CELL_BYTES:,}")
     for column in ("code_id", "family"):
         yield from check_identifier(column, cells[column])
     for column in ("family_name", "name"):
@@ -230,14 +230,14 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
     yield from check_keyword_rules(_read_names(cells.get("keyword_rules", "")))
     yield from _check_attributes(cells.get("attributes", ""))
     if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
-        yield Finding(f"the version {quote(cells['version'])}", "a whole number, or nothing")
+        yield (f"the version {quote(cells['version'])}", "a whole number, or nothing")
 
 
 def _check_attributes(cell: str) -> Iterator[Finding]:
     try:
         attributes = json.loads(cell) if cell else []
     except (ValueError, RecursionError):
-        yield Finding("attributes that are not JSON", "a JSON list of objects, or nothing")
+        yield ("attributes that are not JSON", "a JSON list of objects, or nothing")
     else:
         yield from check_attributes(attributes)
 

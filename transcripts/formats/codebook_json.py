@@ -179,9 +179,9 @@ def _check(entry: _Entry) -> Iterator[Finding]:
     content: Any = _build(kind, entry.cells)
     if isinstance(content, CodeExample):
         if content.kind not in EXAMPLE_KINDS:
-            yield Finding(f"the kind {quote(content.kind)}", " or ".join(EXAMPLE_KINDS))
+            yield (f"the kind {quote(content.kind)}", " or ".join(EXAMPLE_KINDS))
         if not content.quote.strip():
-            yield Finding("an example without a quote", "the words of the example")
+            yield ("an example without a quote", "the words of the example")
         return
     yield from check_identifier("identifier", content.identifier)
     yield from check_name("name", content.name)
@@ -199,22 +199,22 @@ def _check_fields(kind: type[Any], cells: Mapping[str, Any]) -> Iterator[Finding
     known = {field.name: field for field in fields(kind)}
     for key in cells:
         if key not in known:
-            yield Finding(f"the key {quote(key)}", f"only {', '.join(known)}")
+            yield (f"the key {quote(key)}", f"only {', '.join(known)}")
     for key, field in known.items():
         value = cells.get(key)
         if key not in cells:
             if field.default is MISSING:
-                yield Finding(f"no {key}", "it")
+                yield (f"no {key}", "it")
         elif field.type == "tuple[CodeAttribute, ...]":
             yield from check_attributes(value)
         elif not _fits(value, str(field.type)):
-            yield Finding(f"{key} that is not {_FORMS[str(field.type)]}", _FORMS[str(field.type)])
+            yield (f"{key} that is not {_FORMS[str(field.type)]}", _FORMS[str(field.type)])
         else:
             texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
             for text in texts:
                 yield from check_text(key, text, most=MAX_LENGTHS.get(key, MAX_TEXT_LENGTH))
                 if unstorable := UNSTORABLE.search(text):
-                    yield Finding(f"the character U+{ord(unstorable[0]):04X} in {key}", "text that can be stored")
+                    yield (f"the character U+{ord(unstorable[0]):04X} in {key}", "text that can be stored")
 
 
 def _fits(value: object, form: str) -> bool:
@@ -242,7 +242,7 @@ def _find_clashes(lists: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
         first = families.setdefault(unicodedata.normalize("NFC", identifier).casefold(), entry)
         if first is not entry:
             found = f"the identifier {quote(identifier)}, which family {first.number} has too"
-            yield entry.make_problem(Finding(found, "each identifier once, whatever its case"))
+            yield entry.make_problem((found, "each identifier once, whatever its case"))
     family_names = {entry.cells["identifier"] for entry in lists["families"]}
     located = []
     for entry in lists["codes"]:
@@ -253,7 +253,7 @@ def _find_clashes(lists: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
         )
         if family not in family_names:
             found = f"the family {quote(family)}, which is not among the families"
-            yield entry.make_problem(Finding(found, "the identifier of a family"))
+            yield entry.make_problem((found, "the identifier of a family"))
     known = {code.identifier for code in located}
     for number, finding in find_clashes(located, known=known, noun="code", what="identifier"):
         yield lists["codes"][number - 1].make_problem(finding)
@@ -261,9 +261,7 @@ def _find_clashes(lists: Mapping[str, list[_Entry]]) -> Iterator[Problem]:
     for entry in lists["examples"]:
         code, interview, sentence = (entry.cells.get(key) for key in ("code", "interview", "sentence"))
         if code not in known:
-            yield entry.make_problem(
-                Finding(f"the code {quote(str(code))}, which is not among the codes", "one of them")
-            )
+            yield entry.make_problem((f"the code {quote(str(code))}, which is not among the codes", "one of them"))
         if interview and sentence and (first := pinned.setdefault((code, interview, sentence), entry)) is not entry:
             found = f"the sentence of example {first.number} once more"
-            yield entry.make_problem(Finding(found, "each sentence once in a code"))
+            yield entry.make_problem((found, "each sentence once in a code"))

@@ -30,11 +30,8 @@ UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATTRIBUTE_FIELDS = ("key", "label", "kind", "choices")
 
 
-class Finding(NamedTuple):
-    """What is wrong, wherever it is."""
-
-    found: str
-    expected: str
+Finding = tuple[str, str]
+"""What was found, and what was expected, wherever it is."""
 
 
 class LocatedCode(NamedTuple):
@@ -51,62 +48,62 @@ def check_identifier(what: str, text: str) -> Iterator[Finding]:
     """Names that stay when what people read is changed."""
     if not STABLE_NAME.fullmatch(text):
         expected = "up to 100 letters, digits and . : / _ - without spaces, a letter or digit first"
-        yield Finding(f"the {what} {quote(text)}", expected)
+        yield (f"the {what} {quote(text)}", expected)
 
 
 def check_name(what: str, text: str) -> Iterator[Finding]:
     """Names as people read them."""
     if not text.strip():
-        yield Finding(f"an empty {what}", "a name")
+        yield (f"an empty {what}", "a name")
     elif len(text) > MAX_NAME_LENGTH:
-        yield Finding(f"a {what} of {len(text):,} characters", f"at most {MAX_NAME_LENGTH}")
+        yield (f"a {what} of {len(text):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
 def check_text(what: str, text: str, *, most: int = MAX_TEXT_LENGTH) -> Iterator[Finding]:
     """Free texts."""
     if len(text) > most:
-        yield Finding(f"{len(text):,} characters in {what}", f"at most {most:,}")
+        yield (f"{len(text):,} characters in {what}", f"at most {most:,}")
 
 
 def check_unit(text: str) -> Iterator[Finding]:
     """What codes of a family are put on."""
     if text not in UNITS:
-        yield Finding(f"the unit {quote(text)}", " or ".join(UNITS))
+        yield (f"the unit {quote(text)}", " or ".join(UNITS))
 
 
 def check_key(text: str) -> Iterator[Finding]:
     """The key that applies a code at the desk, or none."""
     if text in RESERVED_KEYS:
         free = f"another key: the desk uses {' '.join(sorted(RESERVED_KEYS))} itself"
-        yield Finding(f"the key {quote(text)}", free)
+        yield (f"the key {quote(text)}", free)
     elif text and text not in SINGLE_KEYS:
-        yield Finding(f"the key {quote(text)}", "one of a-z (lower case) or 0-9, or nothing")
+        yield (f"the key {quote(text)}", "one of a-z (lower case) or 0-9, or nothing")
 
 
 def check_color(text: str) -> Iterator[Finding]:
     """A colour, or none."""
     if text and not COLOR.fullmatch(text):
-        yield Finding(f"the color {quote(text)}", "a colour such as #1a2b3c, or nothing")
+        yield (f"the color {quote(text)}", "a colour such as #1a2b3c, or nothing")
 
 
 def check_terms(terms: Sequence[str]) -> Iterator[Finding]:
     """Words that count as prompting."""
     for term in terms:
         if len(term) > MAX_NAME_LENGTH:
-            yield Finding(f"a term of {len(term):,} characters", f"at most {MAX_NAME_LENGTH}")
+            yield (f"a term of {len(term):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
 def check_keyword_rules(lines: Sequence[str]) -> Iterator[Finding]:
     """Lines of keyword rules, as far as a file can tell; what a rule may say is checked with the codebook."""
     for line in lines:
         if len(line) > MAX_NAME_LENGTH:
-            yield Finding(f"a keyword rule of {len(line):,} characters", f"at most {MAX_NAME_LENGTH}")
+            yield (f"a keyword rule of {len(line):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
 def check_attributes(value: object) -> Iterator[Finding]:
     """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
     if not isinstance(value, list) or len(value) > MAX_ATTRIBUTES:
-        yield Finding("attributes that are no such list", f"a list of at most {MAX_ATTRIBUTES} objects")
+        yield ("attributes that are no such list", f"a list of at most {MAX_ATTRIBUTES} objects")
         return
     seen: set[str] = set()
     for number, item in enumerate(value, 1):
@@ -114,20 +111,20 @@ def check_attributes(value: object) -> Iterator[Finding]:
             expected = (
                 f"an object with the texts key, label, kind ({' or '.join(ATTRIBUTE_KINDS)}) and the list choices"
             )
-            yield Finding(f"attribute {number} of another form", expected)
+            yield (f"attribute {number} of another form", expected)
             continue
         yield from check_identifier(f"attribute key {number}", item["key"])
         yield from check_name(f"attribute label {number}", item["label"])
         choices = item.get("choices", [])
         if item["key"] in seen:
-            yield Finding(f"the attribute key {quote(item['key'])} once more", "each key once in a code")
+            yield (f"the attribute key {quote(item['key'])} once more", "each key once in a code")
         seen.add(item["key"])
         if (item["kind"] == "choice") is not bool(choices):
-            yield Finding(f"attribute {number} with {show_count(len(choices), 'choice')}", "choices for a choice only")
+            yield (f"attribute {number} with {show_count(len(choices), 'choice')}", "choices for a choice only")
         for choice in choices:
             yield from check_name(f"choice of attribute {number}", choice)
         if len(set(choices)) < len(choices):
-            yield Finding(f"a choice of attribute {number} once more", "each choice once")
+            yield (f"a choice of attribute {number} once more", "each choice once")
 
 
 def _is_attribute(item: Mapping[str, object]) -> bool:
@@ -161,20 +158,20 @@ def find_clashes(
         first = identifiers.setdefault(unicodedata.normalize("NFC", code.identifier).casefold(), code)
         if first is not code:
             found = f"the {what} {quote(code.identifier)}, which {noun} {first.number} has as {quote(first.identifier)}"
-            yield code.number, Finding(found, f"each {what} once, whatever its case")
+            yield code.number, (found, f"each {what} once, whatever its case")
         first = keys.setdefault(code.key, code) if code.key else code
         if first is not code:
             found = f"the key {quote(code.key)}, which {noun} {first.number} has too"
-            yield code.number, Finding(found, "each key once")
+            yield code.number, (found, "each key once")
     by_identifier = {code.identifier: code for code in codes}
     for code in codes:
         parent = by_identifier.get(code.parent)
         if code.parent and code.parent not in known:
             found = f"the parent {quote(code.parent)}, which is no {what} here"
-            yield code.number, Finding(found, f"the {what} of a code, or nothing")
+            yield code.number, (found, f"the {what} of a code, or nothing")
         elif parent and parent.family != code.family:
             found = f"the parent {quote(code.parent)}, a code of the family {quote(parent.family)}"
-            yield code.number, Finding(found, "a code of the same family")
+            yield code.number, (found, "a code of the same family")
     yield from _find_loops(by_identifier)
 
 
@@ -189,10 +186,10 @@ def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding
             code = codes.get(code.parent)
         if code and code.identifier in way:
             found = f"the parent {quote(code.parent)}, which is below {quote(code.identifier)} itself"
-            yield code.number, Finding(found, "a parent above it")
+            yield code.number, (found, "a parent above it")
         above = depths.get(code.identifier, 0) if code else 0
         for depth, passed in enumerate(reversed(way.values()), above + 1):
             depths[passed.identifier] = depth
             if depth == DEEPEST_CODE + 1:
-                finding = Finding(f"a code nested more than {DEEPEST_CODE} deep", f"at most {DEEPEST_CODE}")
+                finding = (f"a code nested more than {DEEPEST_CODE} deep", f"at most {DEEPEST_CODE}")
                 yield passed.number, finding

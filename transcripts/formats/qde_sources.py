@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import NamedTuple
 
 from transcripts.formats.problems import quote, show_count
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
@@ -32,11 +31,8 @@ TEXT_TAGS = frozenset(
 _POSITION = re.compile(r"\s*([+-]?[0-9]{1,12})\s*")
 
 
-class LoadedText(NamedTuple):
-    """The text a path stands for, or why it is missing."""
-
-    text: str | None
-    reason: str = ""
+LoadedText = tuple[str | None, str]
+"""The text a path stands for, or ``None`` and why it is missing."""
 
 
 class SourceReader(RefiReader):
@@ -125,18 +121,15 @@ class SourceReader(RefiReader):
 
     def _find_text(self, element: Element, inline: str | None) -> str | None:
         path = element.attributes.get("plainTextPath", "")
-        if inline is not None:
-            loaded = LoadedText(inline)
-        elif path:
-            loaded = self._load_text(path)
-        elif element.attributes.get("richTextPath"):
-            loaded = LoadedText(None, "the file has it as formatted text only, which is not read")
-        else:
-            loaded = LoadedText(None, "the file does not have it")
-        if loaded.text is None:
+        text, reason = inline, "the file does not have it"
+        if inline is None and path:
+            text, reason = self._load_text(path)
+        elif inline is None and element.attributes.get("richTextPath"):
+            reason = "the file has it as formatted text only, which is not read"
+        if text is None:
             name = quote(element.attributes.get("name", ""))
-            self.warn(f"The text of {name} is missing: {loaded.reason}.")
-        return loaded.text
+            self.warn(f"The text of {name} is missing: {reason}.")
+        return text
 
     def _lay_over(self, source: QdpxSource, selections: list[QdpxSelection]) -> QdpxSource:
         turns = self._own.find_turns(source)

@@ -77,12 +77,12 @@ class _TextLoader:
     def load(self, path: str) -> LoadedText:
         file, internal = _INTERNAL.subn("", path, count=1)
         if not internal or not path.lower().startswith("internal:"):
-            return LoadedText(None, f"it lies outside the file, at {quote(path)}")
+            return None, f"it lies outside the file, at {quote(path)}"
         entry = f"sources/{file}"
         if entry not in self._archive:
             entry = self._by_last_part.get(file.rpartition("/")[2].casefold(), "")
         if not entry:
-            return LoadedText(None, f"{quote(file)} is not in the archive")
+            return None, f"{quote(file)} is not in the archive"
         if entry not in self._loaded:
             self._loaded[entry] = _decode(self._archive.read_entry(entry))
         return self._loaded[entry]
@@ -93,11 +93,11 @@ def _decode(data: bytes) -> LoadedText:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        return LoadedText(None, f"it is not in UTF-8, beginning with byte {error.start + 1:,}")
+        return None, f"it is not in UTF-8, beginning with byte {error.start + 1:,}"
     if "\0" in text:
-        return LoadedText(None, f"it has a NUL at character {text.index(chr(0)) + 1:,}, which cannot be stored")
-    return LoadedText(text)
+        return None, f"it has a NUL at character {text.index(chr(0)) + 1:,}, which cannot be stored"
+    return text, ""
 
 
 def _miss_text(path: str) -> LoadedText:
-    return LoadedText(None, f"{quote(path)} is not part of a bare .qde file; read the .qdpx that it comes from")
+    return None, f"{quote(path)} is not part of a bare .qde file; read the .qdpx that it comes from"

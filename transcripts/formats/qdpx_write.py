@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
-from typing import BinaryIO, NamedTuple, Protocol, TypeVar, cast
+from typing import BinaryIO, Protocol, TypeVar, cast
 
 from transcripts.formats.problems import FileRefused, Problem, quote
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource
@@ -37,15 +37,6 @@ OUTCOME = "nothing was written"
 T = TypeVar("T")
 
 
-class WrittenQdpx(NamedTuple):
-    """What was written."""
-
-    sources: int = 0
-    selections: int = 0
-    codings: int = 0
-    notes: int = 0
-
-
 class _Made(Protocol):
     @property
     def user(self) -> str: ...
@@ -56,8 +47,8 @@ class _Made(Protocol):
 
 def write_qdpx(
     project: QdpxProject, *, sources: Iterable[QdpxSource], notes: Iterable[QdpxNote], stream: BinaryIO
-) -> WrittenQdpx:
-    """Write a project file; returns how much of what was written.
+) -> Counter[str]:
+    """Write a project file; returns how many sources, selections, codings and notes were written.
 
     ``notes`` are asked for after the last source, so a caller can collect them on the way. Raises ``ProjectFileError``
     for what could not be read again as it was given: then what ``stream`` holds by now is of no use.
@@ -77,7 +68,7 @@ def write_qdpx(
         _copy_entry(archive, PROJECT_ENTRY, cast("BinaryIO", document))
         if own.tell():
             _copy_entry(archive, ENTRY, cast("BinaryIO", own))
-    return WrittenQdpx(**writer.written)
+    return writer.written
 
 
 class _ProjectWriter:

@@ -43,7 +43,7 @@ def guid(*parts: object) -> str:
 def export(study: Study) -> bytes:
     stream = io.BytesIO()
     written = write_qdpx(study.project, sources=iter(study.sources), notes=iter(study.notes), stream=stream)
-    assert (written.sources, written.notes) == (len(study.sources), len(study.notes))
+    assert (written["sources"], written["notes"]) == (len(study.sources), len(study.notes))
     return stream.getvalue()
 
 

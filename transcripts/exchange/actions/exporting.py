@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from django.db import transaction
 
@@ -33,18 +32,10 @@ class ExportError(Exception):
     """A sentence for the person who asked."""
 
 
-class WrittenExport(NamedTuple):
-    """What was written: where, how many rows, and SHA-256 of the file."""
-
-    path: Path
-    rows: int
-    sha256: str
-
-
 def write_export(
     *, export: Export, scope: Scope, format: str, path: Path, by: trail.Actor, exact: bool = False
-) -> WrittenExport:
-    """Write one export to ``path``, which is there whole or not at all, and record it with its hash.
+) -> tuple[int, str]:
+    """Write one export to ``path``, which is there whole or not at all, and record it. Returns the number of rows and the SHA-256.
 
     The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
     cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``ExportError``.
@@ -63,7 +54,7 @@ def write_export(
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
     except (FileRefused, NoCodebook) as error:
         raise ExportError(str(error)) from error
-    return WrittenExport(path, rows, digest)
+    return rows, digest
 
 
 def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: bool) -> int:

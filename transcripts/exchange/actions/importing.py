@@ -127,8 +127,9 @@ def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport
 
 
 def _content(divided: DividedText) -> list[TurnContent]:
-    turns = [placed.turn for placed in divided.turns]
-    return [TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in turns]
+    return [
+        TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for _, turn in divided.turns
+    ]
 
 
 def _store_texts(

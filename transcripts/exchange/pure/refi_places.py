@@ -18,11 +18,8 @@ class PlacedSentence(NamedTuple):
     shift: int
 
 
-class Touch(NamedTuple):
-    """A sentence that a selection touches; ``quote`` counts in the turn's text, None where it is the whole sentence."""
-
-    sentence: PlacedSentence
-    quote: tuple[int, int] | None
+Touch = tuple[PlacedSentence, tuple[int, int] | None]
+"""A sentence that a selection touches, and its words counted in the turn's text; None for the whole sentence."""
 
 
 class PlacedText:
@@ -47,13 +44,13 @@ class PlacedText:
             if inside is not None:
                 whole = inside == (sentence.start, sentence.end)
                 quote = None if whole else (inside[0] - sentence.shift, inside[1] - sentence.shift)
-                found.append(Touch(sentence, quote))
+                found.append((sentence, quote))
         return found
 
     def find_firsts(self, touched: Iterable[Touch]) -> Iterator[Touch]:
         """The first sentence of every turn that is touched: there the codes of a whole turn stand."""
-        for turn in dict.fromkeys(touch.sentence.turn for touch in touched):
-            yield Touch(self._first_of[turn], None)
+        for turn in dict.fromkeys(sentence.turn for sentence, _ in touched):
+            yield self._first_of[turn], None
 
     @property
     def first(self) -> PlacedSentence | None:

@@ -17,11 +17,8 @@ MAX_TITLE_LENGTH = 300
 RESERVED = frozenset({"id", "turns", "text", "title", "date", *FIELDS})
 
 
-class PlacedTurn(NamedTuple):
-    """A turn, and where in the source's text its own text begins."""
-
-    start: int
-    turn: ReadTurn
+PlacedTurn = tuple[int, ReadTurn]
+"""A turn, after the place in the source's text where its own text begins."""
 
 
 class DividedText(NamedTuple):
@@ -45,7 +42,7 @@ def divide(source: QdpxSource, external_id: str) -> DividedText | str:
     if not text.strip():
         return f"{source.name}: its text is empty."
     turns, how = _find_turns(source, text)
-    longest = max(len(placed.turn.text.encode()) for placed in turns)
+    longest = max(len(turn.text.encode()) for _, turn in turns)
     if longest > MAX_TURN_SIZE:
         return f"{source.name}: a turn of {longest:,} bytes is more than {MAX_TURN_SIZE:,}; divide the text."
     return DividedText(source.guid, external_id, turns, how)
@@ -54,7 +51,7 @@ def divide(source: QdpxSource, external_id: str) -> DividedText | str:
 def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
     if source.turns:
         own = [
-            PlacedTurn(
+            (
                 each.start,
                 ReadTurn(each.role, each.channel, each.speaker, text[each.start : each.end], each.prompt_kind),
             )
@@ -67,12 +64,12 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
     except ReadError:
         interview = None
     if interview is None:
-        return [PlacedTurn(0, ReadTurn("model", "utterance", "", text))], "whole"
-    turns = [PlacedTurn(start.text, turn) for start, turn in zip(starts, interview.turns, strict=True)]
+        return [(0, ReadTurn("model", "utterance", "", text))], "whole"
+    turns = [(start.text, turn) for start, turn in zip(starts, interview.turns, strict=True)]
     before = text[: starts[0].position]
     if before.strip():
         # Heads of transcripts are coded too, so nothing in front of the first speaker is lost.
-        turns.insert(0, PlacedTurn(0, ReadTurn("system", "utterance", "", before.rstrip())))
+        turns.insert(0, (0, ReadTurn("system", "utterance", "", before.rstrip())))
     return turns, "speakers"
 
 
@@ -103,7 +100,7 @@ def make_line(source: QdpxSource, divided: DividedText) -> dict[str, object]:
     line: dict[str, object] = {
         "id": divided.external_id,
         "title": (" ".join(source.name.split()) or divided.external_id)[:MAX_TITLE_LENGTH],
-        "turns": [placed.turn.__dict__ for placed in divided.turns],
+        "turns": [turn.__dict__ for _, turn in divided.turns],
     }
     for name, value in facts.items():
         if name in FIELDS and source.turns:

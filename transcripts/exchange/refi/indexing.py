@@ -30,7 +30,7 @@ class TextIndex:
         """The sentences of a text: two queries."""
         interview_id = self.find_interview(divided)
         turns = Turn.objects.filter(interview=interview_id).values_list("pk", "position")
-        shift_of = {pk: divided.turns[position - 1].start for pk, position in turns}
+        shift_of = {pk: divided.turns[position - 1][0] for pk, position in turns}
         rows = Sentence.objects.current().filter(turn__interview=interview_id)
         spans = rows.order_by().values_list("pk", "turn_id", "start", "end")
         return PlacedText(

@@ -58,7 +58,7 @@ class CodingStore:
         for coding in source.codings:
             code = self._codes.get(coding.code)
             if code is not None and code.family.unit == CodeFamily.Unit.INTERVIEW and text.first is not None:
-                self._put(rows, coding, coding.user or source.user, None, [Touch(text.first, None)])
+                self._put(rows, coding, coding.user or source.user, None, [(text.first, None)])
             else:
                 self.counts["on whole texts"] += 1
         for row in rows.values():
@@ -126,14 +126,14 @@ class CodingStore:
         if len(places) > 1 and details["range_id"] is None:
             details["range_id"] = UUID(make_guid("range of coding", coding.guid))
         note = " ".join(" ".join(self._notes[guid].text.split()) for guid in coding.notes if guid in self._notes)
-        for number, place in enumerate(places):
+        for number, (sentence, quote) in enumerate(places):
             yield Coding(
-                sentence_id=place.sentence.id,
+                sentence_id=sentence.id,
                 code=code,
                 coder=account,
                 note=note,
-                quote_start=place.quote[0] if place.quote else None,
-                quote_end=place.quote[1] if place.quote else None,
+                quote_start=quote[0] if quote else None,
+                quote_end=quote[1] if quote else None,
                 client_id=UUID(naming.name_part(name, number)),
                 created_at=made,
                 **details,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
 from uuid import UUID
 
 from django.utils import timezone
@@ -24,13 +23,9 @@ KINDS = {label: value for value, label in Memo.Kind.choices}
 Subject = Memo.Subject
 
 
-class Subjects(NamedTuple):
-    """What a memo is about."""
-
-    subject: str
-    key: str = ""
-    interview_id: int | None = None
-    sentence_id: int | None = None
+About = tuple[str, str, int | None, int | None]
+"""What a memo is about: the kind of subject, the key of a code, the interview, the sentence."""
+STUDY: About = (Subject.PROJECT, "", None, None)
 
 
 class MemoStore:
@@ -45,62 +40,62 @@ class MemoStore:
         self._notes = notes
         self._find_account = find_account
         self._is_own = is_own
-        self._found: list[tuple[Subjects, list[QdpxNote]]] = []
-        self._place_of: dict[tuple[Subjects, str], int] = {}
+        self._found: list[tuple[About, list[QdpxNote]]] = []
+        self._place_of: dict[tuple[About, str], int] = {}
         self._used: set[str] = set()
         self._names: dict[int, KnownNames] = {}
 
     def add_source(self, source: QdpxSource, text: PlacedText, interview_id: int) -> None:
         """The notes on a text and on selections in it; those on no sentence are about the interview."""
-        self._add(Subjects(Subject.INTERVIEW, interview_id=interview_id), source.notes, together=True)
+        self._add((Subject.INTERVIEW, "", interview_id, None), source.notes, together=True)
         for selection in source.selections:
             if selection.notes:
                 touched = text.touch(selection.start, selection.end)
-                sentence_id = touched[0].sentence.id if touched else None
+                sentence_id = touched[0][0].id if touched else None
                 subject = Subject.SENTENCE if touched else Subject.INTERVIEW
-                self._add(Subjects(subject, "", interview_id, sentence_id), selection.notes, together=True)
+                self._add((subject, "", interview_id, sentence_id), selection.notes, together=True)
 
     def add_codes(self, notes: Mapping[str, Iterable[str]], identifiers: Mapping[str, str]) -> None:
         """The notes on codes; those on families are about the study."""
         for guid, on_code in notes.items():
             key = identifiers.get(guid, "")[:MAX_KEY_LENGTH]
-            self._add(Subjects(Subject.CODE, key) if key else Subjects(Subject.PROJECT), on_code)
+            self._add((Subject.CODE, key, None, None) if key else STUDY, on_code)
 
     def add_study(self, notes: Iterable[str], sets: Iterable[QdcSet]) -> None:
         """The notes on the whole and on sets, which are about the study."""
-        self._add(Subjects(Subject.PROJECT), notes)
+        self._add(STUDY, notes)
         for group in sets:
-            self._add(Subjects(Subject.PROJECT), group.notes)
+            self._add(STUDY, group.notes)
 
     def store(self, report: StudyReport, *, but: Collection[str]) -> None:
         """Store what was collected, and ``but`` for notes on codings, what nothing refers to as memos on the study."""
-        self._add(Subjects(Subject.PROJECT), [guid for guid in self._notes if guid not in but])
+        self._add(STUDY, [guid for guid in self._notes if guid not in but])
         rows, taken = [], 0
-        for subjects, notes in self._found:
+        for about, notes in self._found:
             author = self._find_account(notes[0].user)
             name = self._find_name(author, notes[0].guid)
             if name is None:
                 report.known["memos"] += 1
-            elif self._has_one(subjects, author):
+            elif self._has_one(about, author):
                 taken += 1
             else:
-                rows.append(self._make(subjects, notes, author, UUID(name)))
+                rows.append(self._make(about, notes, author, UUID(name)))
         Memo.objects.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
         report.new["memos"] += len(rows)
         report.leave_out(taken, "memo", "its author keeps another one there already.")
 
-    def _add(self, subjects: Subjects, guids: Iterable[str], *, together: bool = False) -> None:
+    def _add(self, about: About, guids: Iterable[str], *, together: bool = False) -> None:
         for guid in guids:
             note = self._notes.get(guid)
             if note is None or guid in self._used or not note.text.strip():
                 continue
             self._used.add(guid)
-            key = (subjects, note.user)
+            key = (about, note.user)
             if together and key in self._place_of:
                 self._found[self._place_of[key]][1].append(note)
             else:
                 self._place_of[key] = len(self._found)
-                self._found.append((subjects, [note]))
+                self._found.append((about, [note]))
 
     def _find_name(self, author: User, guid: str) -> str | None:
         if author.pk not in self._names:
@@ -108,17 +103,18 @@ class MemoStore:
             self._names[author.pk] = KnownNames(self._project.slug, own.filter(project=self._project), own)
         return self._names[author.pk].find_free(guid)
 
-    def _make(self, subjects: Subjects, notes: list[QdpxNote], author: User, name: UUID) -> Memo:
+    def _make(self, about: About, notes: list[QdpxNote], author: User, name: UUID) -> Memo:
         first, now = notes[0], timezone.now()
         kind = KINDS.get(first.name.partition(" (")[0], "") if self._is_own else ""
-        stands_alone = subjects.subject not in {Subject.SENTENCE, Subject.INTERVIEW}
+        subject, key, interview_id, sentence_id = about
+        stands_alone = subject not in {Subject.SENTENCE, Subject.INTERVIEW}
         return Memo(
             project=self._project,
             kind=kind or Memo.Kind.READING,
-            subject=subjects.subject,
-            subject_key=subjects.key,
-            interview_id=subjects.interview_id,
-            sentence_id=subjects.sentence_id,
+            subject=subject,
+            subject_key=key,
+            interview_id=interview_id,
+            sentence_id=sentence_id,
             thread=_make_thread(self._project, author, name) if stands_alone else None,
             author=author,
             text="\n\n".join(map(self._write, notes)),
@@ -132,13 +128,14 @@ class MemoStore:
             return note.text
         return f"{note.name.strip()}\n{note.text}"
 
-    def _has_one(self, subjects: Subjects, author: User) -> bool:
+    def _has_one(self, about: About, author: User) -> bool:
         """Whether a person keeps a memo where she keeps one only."""
-        standing = Memo.objects.active().filter(author=author, subject=subjects.subject)
-        if subjects.subject == Subject.SENTENCE:
-            return standing.filter(sentence=subjects.sentence_id).exists()
-        if subjects.subject == Subject.INTERVIEW:
-            return standing.filter(interview=subjects.interview_id).exists()
+        subject, _, interview_id, sentence_id = about
+        active = Memo.objects.active().filter(author=author, subject=subject)
+        if subject == Subject.SENTENCE:
+            return active.filter(sentence=sentence_id).exists()
+        if subject == Subject.INTERVIEW:
+            return active.filter(interview=interview_id).exists()
         return False
 
 

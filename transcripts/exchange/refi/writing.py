@@ -26,7 +26,7 @@ def write_study(scope: Scope, path: Path) -> int:
             project, sources=content.read_sources(scope), notes=content.read_notes(scope), stream=stream
         )
     _add_codebook(path, codebook)
-    return written.codings
+    return written["codings"]
 
 
 def _add_codebook(path: Path, codebook: CodebookContent) -> None:

@@ -18,12 +18,10 @@ class Command(BaseCommand):
         parser.add_argument("what", metavar="WHAT", help=" | ".join(export.key for export in list_exports()))
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument(
-            "--format", default="", help="csv, json or jsonl, or a form of its own; without it, the first"
+            "--format", default="", help="csv, json, jsonl, or another format of this export (default: the first)"
         )
         parser.add_argument("--output", required=True, metavar="PATH")
-        parser.add_argument(
-            "--exact", action="store_true", help="CSV without the apostrophes that keep formulas asleep"
-        )
+        parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
@@ -35,7 +33,7 @@ class Command(BaseCommand):
         if study is None:
             raise CommandError(f"There is no study at {project!r}.")
         try:
-            written = write_export(
+            rows, sha256 = write_export(
                 export=export,
                 scope=Scope(study, None),
                 format=str(options["format"]) or export.formats[0],
@@ -45,5 +43,5 @@ class Command(BaseCommand):
             )
         except ExportError as error:
             raise CommandError(str(error)) from error
-        answer = {"path": str(written.path), "rows": written.rows, "sha256": written.sha256}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{written.rows} rows in {written.path}")
+        answer = {"path": output, "rows": rows, "sha256": sha256}
+        self.stdout.write(json.dumps(answer) if options["json"] else f"{rows} rows in {output}")

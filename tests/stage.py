@@ -22,8 +22,8 @@ from auditapp.preannotation.models import (
     Suggestion,
 )
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
-from auditapp.sob.actions import save_targets
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
+from auditapp.sob.tables.actions import save_targets
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.views import ProjectView, find_row
-from auditapp.sob.kind import KIND
+from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.reading import await_report
 
 

@@ -16,10 +16,11 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
-from auditapp.sob.actions import launch_sob, load_dataset
-from auditapp.sob.actions.readings import PersonReading, read_by_person
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.readings import PersonReading, read_by_person
 from auditapp.sob.models import Judgment
 from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

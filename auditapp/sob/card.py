@@ -12,12 +12,11 @@ from django.urls import reverse
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
-from auditapp.sob.kind import KIND
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.queries.arms import read_arms
+from auditapp.sob.queries.arms import KIND, read_arms
 from auditapp.sob.report.reading import read_report
 from transcripts.projects.models import Project
 

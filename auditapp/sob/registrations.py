@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from auditapp.batches.kinds import register_ended, register_kind, register_links
 from auditapp.llm.scorecards import register_scorecard_part
+from auditapp.sob.answers.links import link_answer, link_formatter
 from auditapp.sob.card import read_parts
-from auditapp.sob.cell_links import link_answer, link_formatter
 from auditapp.sob.exports import SOB_ANSWERS
-from auditapp.sob.formatter import FORMATTER_KIND, FormatterKind
-from auditapp.sob.kind import KIND, SobKind
+from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind
+from auditapp.sob.judging.kind import SobKind
+from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.reading import request_after_change, request_after_formatting
 from transcripts.exchange.registry import register_export
 

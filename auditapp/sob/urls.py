@@ -2,25 +2,12 @@ from __future__ import annotations
 
 from django.urls import path
 
+from auditapp.sob.answers import views as answers
 from auditapp.sob.audits import views as audits
-from auditapp.sob.views import (
-    attributions,
-    combining,
-    compare,
-    datasets,
-    downloads,
-    importing,
-    launching,
-    loading,
-    readings,
-    reports,
-    responses,
-    score_pages,
-    statistics,
-    targets,
-    texts,
-    wordings,
-)
+from auditapp.sob.judging.views import importing, launching, readings, wordings
+from auditapp.sob.tables import views as targets
+from auditapp.sob.texts.views import datasets, loading
+from auditapp.sob.views import attributions, compare, downloads, reports, score_pages, statistics
 
 app_name = "sob"
 
@@ -29,7 +16,7 @@ urlpatterns = [
     path("p/<slug:slug>/sob/", reports.show_dashboard, name="dashboard"),
     path("p/<slug:slug>/sob/datasets/", datasets.list_datasets, name="datasets"),
     path("p/<slug:slug>/sob/datasets/load/", loading.load_dataset, name="load"),
-    path("p/<slug:slug>/sob/datasets/combine/", combining.combine_datasets, name="combine"),
+    path("p/<slug:slug>/sob/datasets/combine/", datasets.combine_datasets, name="combine"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/", datasets.show_dataset, name="dataset"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/sample/", datasets.draw_sample, name="sample"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/targets/", datasets.retarget, name="retarget"),
@@ -44,14 +31,14 @@ urlpatterns = [
     path("p/<slug:slug>/sob/wordings/<slug:wording>/", wordings.show_wording, name="wording"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/", reports.show_report, name="report"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/again/", reports.ask_again, name="ask_again"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/responses/", responses.list_responses, name="responses"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/responses.csv", responses.download_responses, name="responses_csv"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/responses/", answers.list_responses, name="responses"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/responses.csv", answers.download_responses, name="responses_csv"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/statistics/", statistics.show_statistics, name="statistics"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/sensitivity/", statistics.show_sensitivity, name="sensitivity"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/model/", score_pages.show_model, name="model"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/target/", score_pages.show_target, name="target"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/", texts.list_texts, name="texts"),
-    path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/<int:text_id>/", texts.show_text, name="text"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/", answers.list_texts, name="texts"),
+    path("p/<slug:slug>/sob/batches/<int:batch_id>/texts/<int:text_id>/", answers.show_text, name="text"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/compare/", compare.compare, name="compare"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/values/", attributions.show_values, name="values"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/map/", attributions.show_map, name="map"),

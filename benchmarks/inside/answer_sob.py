@@ -20,7 +20,7 @@ from django.utils import timezone
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import launch_sob
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.pure.counting import count_in_every_way
 from auditapp.sob.pure.parsing import PARSER_VERSION

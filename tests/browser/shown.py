@@ -33,12 +33,14 @@ from auditapp.preannotation.suggestions.actions.drafts import close_draft_readin
 from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
-from auditapp.sob.actions import add_wording, sample_dataset, save_mapping, save_targets
-from auditapp.sob.actions.readings import launch_formatter
 from auditapp.sob.audits.actions import draw_audit, mark_item
-from auditapp.sob.mappings import find_rows
+from auditapp.sob.judging.actions.readings import launch_formatter
+from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import AuditItem, Dataset
 from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.tables.actions import save_mapping, save_targets
+from auditapp.sob.tables.mappings import find_rows
+from auditapp.sob.texts.actions.derived import sample_dataset
 from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
 from tests.auditapp.preannotation.critic_cast import judge
 from tests.auditapp.preannotation.teaching import add_interviews, code_blind

@@ -13,9 +13,9 @@ from typing import NamedTuple
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.answer_rows import write_answers
-from auditapp.sob.answers import Answer
+from auditapp.sob.answers.pages import Answer
+from auditapp.sob.answers.rows import write_answers
+from auditapp.sob.errors import SobError
 from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.report.computing import ReportChoice

@@ -11,9 +11,9 @@ from django.utils import timezone
 from auditapp.audits.actions import AuditError, check_seed, store_mark, store_sample
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.queries import list_frame, read_current
-from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit, AuditItem, AuditMark
 from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.queries.arms import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 

@@ -6,7 +6,7 @@ from auditapp.audits.actions import MAX_SEED
 from auditapp.audits.forms import BaseMarkForm
 from auditapp.batches.forms import seed_field
 from auditapp.sob.audits.actions import FORMATTER_SIZE, MARK_OUTCOMES, MAX_ATTRIBUTES, MAX_ITEMS
-from auditapp.sob.forms.readings import OUTCOME_WORDS
+from auditapp.sob.judging.forms.readings import OUTCOME_WORDS
 from auditapp.sob.models import Audit
 
 SCOPE_WORDS = {

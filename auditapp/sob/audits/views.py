@@ -20,8 +20,8 @@ from auditapp.batches.models import Batch
 from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.audits.forms import AuditForm, MarkForm
 from auditapp.sob.audits.queries import list_frame, read_report
-from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit, AuditItem
+from auditapp.sob.queries.arms import KIND
 from auditapp.sob.queries.readers import count_readers
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

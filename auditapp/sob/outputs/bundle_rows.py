@@ -13,17 +13,17 @@ from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.pure.key_removal import remove_keys
-from auditapp.sob.kind import find_schema
-from auditapp.sob.mappings import find_rows, find_table
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs import bundle_writing as names
 from auditapp.sob.pure.outputs.bundle_writing import Member, Record, hash_text
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.queries.asked import find_asked_texts
-from auditapp.sob.queries.targets import find_texts
+from auditapp.sob.queries.arms import find_schema
 from auditapp.sob.report.computing import ReportChoice, ReportInputs, find_inputs
+from auditapp.sob.tables.mappings import find_rows, find_table
+from auditapp.sob.tables.queries import find_texts
+from auditapp.sob.texts.queries import find_asked_texts
 
 AT_A_TIME = 2_000
 

@@ -9,8 +9,10 @@ from typing import NamedTuple
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
+from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.pure.published import published_rows
 
+KIND = "sob"
 WITHOUT_REASONING = frozenset({"off", "none", "0"})
 # What an import adds to a label that another account bears.
 IMPORTED_MARK = " (imported)"
@@ -98,3 +100,10 @@ def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
         elif setting:
             reasoning.append((key, arm.model))
     return tuple(dict.fromkeys((without[key], model) for key, model in reasoning if key in without))
+
+
+def find_schema(arm: Arm) -> Sequence[str]:
+    """The characteristics an arm's instrument asks for, in lower case: none for the base task, the ten of the paper where
+    nobody wrote down which."""
+    schema: Sequence[str] | None = arm.settings.get("schema")
+    return ATTRIBUTES if schema is None else schema

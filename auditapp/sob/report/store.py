@@ -12,10 +12,10 @@ from django.db.models import F, Q
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import SILENT_AFTER, name_host
 from auditapp.batches.models import Batch, WorkerSign
-from auditapp.sob.mappings import UnknownMapping
 from auditapp.sob.models import StoredReport
-from auditapp.sob.queries.targets import UnknownTargets
 from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_answers, fingerprint_rules
+from auditapp.sob.tables.mappings import UnknownMapping
+from auditapp.sob.tables.queries import UnknownTargets
 
 # A batch that still gets answers has a new report this often at most.
 OPEN_SECONDS = 10

@@ -21,7 +21,7 @@ from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Repeat
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.readers import find_cell_range
-from auditapp.sob.queries.targets import TextTargets, read_targets
+from auditapp.sob.tables.queries import TextTargets, read_targets
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,9 +9,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.sob import actions
-from auditapp.sob.forms.mappings import MappingForm, MappingRowFormSet, fill_in, read_rows
-from auditapp.sob.mappings import IN_FORCE, UnknownMapping, choose_table, find_rows, find_table, name_choice, name_table
+from auditapp.sob.errors import SobError
 from auditapp.sob.models import MappingTable
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
@@ -26,6 +24,17 @@ from auditapp.sob.pure.measures.mapping import (
 from auditapp.sob.pure.measures.top_values import TOP
 from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.tables.actions import save_mapping
+from auditapp.sob.tables.forms import MappingForm, MappingRowFormSet, fill_in, read_rows
+from auditapp.sob.tables.mappings import (
+    IN_FORCE,
+    UnknownMapping,
+    choose_table,
+    find_rows,
+    find_table,
+    name_choice,
+    name_table,
+)
 from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
@@ -166,10 +175,10 @@ def edit_mapping(request: ProjectRequest) -> HttpResponse:
     rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
     if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
         try:
-            table, warnings = actions.save_mapping(
+            table, warnings = save_mapping(
                 project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
-        except (actions.SobError, ValueError) as error:
+        except (SobError, ValueError) as error:
             form.add_error(None, str(error))
         else:
             for warning in warnings:

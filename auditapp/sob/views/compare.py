@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.kind import KIND, find_schema
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.instruments import BASE_TASK, load_instruments
 from auditapp.sob.pure.parsing import ATTRIBUTES
@@ -21,7 +20,8 @@ from auditapp.sob.pure.showing.comparison import (
     is_comparable,
 )
 from auditapp.sob.pure.showing.figures import TASKS, Figures
-from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
+from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
 from auditapp.sob.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -13,8 +13,9 @@ from django.test import Client
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import launch_sob, load_dataset
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset, Judgment
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.databases import stored
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User

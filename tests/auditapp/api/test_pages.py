@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import launch_sob
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User

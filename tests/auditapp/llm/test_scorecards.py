@@ -10,7 +10,9 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import find_part, read_scorecards
 from auditapp.preannotation.annotators.queries.model_warnings import list_judge_results
-from auditapp.sob.actions import add_wording, launch_sob, load_dataset
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.wordings import add_wording
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.actions import create_project

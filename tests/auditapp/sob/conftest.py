@@ -5,9 +5,10 @@ import json
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import launch_sob, load_dataset
-from auditapp.sob.kind import SobKind
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.models import Dataset
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

@@ -11,9 +11,9 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import launch_sob
-from auditapp.sob.kind import SobKind
-from auditapp.sob.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.kind import SobKind
+from auditapp.sob.judging.layers import add_readings, find_standing_readings, lock_judgments, make_reading
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.pure.measures.tallies import Observation
 from auditapp.sob.pure.parsing import Outcome, parse_answer

@@ -7,13 +7,15 @@ import pytest
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import SobError, launch_sob, load_dataset
-from auditapp.sob.dataset_queries import count_targets
-from auditapp.sob.kind import SobKind
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.kind import SobKind
+from auditapp.sob.management.choices import BENCHMARKS, choose_project, find_dataset
 from auditapp.sob.models import Dataset, Judgment, Text
-from auditapp.sob.projects import BENCHMARKS, choose_project, find_dataset
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.report.computing import compute_report
+from auditapp.sob.texts.actions.datasets import load_dataset
+from auditapp.sob.texts.queries import count_targets
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.shared import shared
 from transcripts.accounts.models import User

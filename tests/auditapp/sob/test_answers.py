@@ -8,10 +8,11 @@ import pytest
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.sob import answer_keys, answers
-from auditapp.sob.answer_keys import Choice, choose_arms
-from auditapp.sob.answer_rows import COLUMNS, write_answers
-from auditapp.sob.answers import iterate_answers, read_page
+from auditapp.sob.answers import keys as answer_keys
+from auditapp.sob.answers import pages as answers
+from auditapp.sob.answers.keys import Choice, choose_arms
+from auditapp.sob.answers.pages import iterate_answers, read_page
+from auditapp.sob.answers.rows import COLUMNS, write_answers
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.measures.harms import Harm
 from auditapp.sob.queries.arms import read_arms
@@ -152,7 +153,7 @@ class TestFile:
         assert self.read(choose(batch))[0]["target"] == "'=HYPERLINK(1)"
 
     def test_headings_stand_once_however_many_pieces(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.answer_rows.ROWS_AT_A_TIME", 1)
+        monkeypatch.setattr("auditapp.sob.answers.rows.ROWS_AT_A_TIME", 1)
         answer_cells(batch, [WHITE] * 3)
         assert len(self.read(choose(batch))) == 3
 

@@ -12,11 +12,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions import save_mapping
-from auditapp.sob.mappings import find_mapping
 from auditapp.sob.pure.measures.attributions import AttributionTally
 from auditapp.sob.pure.measures.mapping import Rule, list_mapping
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
+from auditapp.sob.tables.actions import save_mapping
+from auditapp.sob.tables.mappings import find_mapping
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

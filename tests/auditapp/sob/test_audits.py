@@ -16,9 +16,9 @@ from django.utils import timezone
 from auditapp.audits.actions import AuditError, open_results
 from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
 from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.audits.queries import count_frame, read_report, write_report
+from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, read_by_person
 from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User

@@ -11,10 +11,13 @@ import pytest
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import SobError, launch_sob, load_dataset, save_mapping, save_targets
-from auditapp.sob.kind import SobKind
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.models import Dataset, Judgment, MappingTable, Text
 from auditapp.sob.report.computing import ReportChoice, compute_report
+from auditapp.sob.tables.actions import save_mapping, save_targets
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

@@ -23,9 +23,10 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.sob.actions import SobError, load_dataset, report_export, save_mapping, save_targets
+from auditapp.sob.actions import report_export
 from auditapp.sob.actions.report_export import write_sob_bundle
-from auditapp.sob.kind import write_reading
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.outputs import bundle
@@ -33,6 +34,8 @@ from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
 from auditapp.sob.report.computing import ReportChoice, compute_report
+from auditapp.sob.tables.actions import save_mapping, save_targets
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project

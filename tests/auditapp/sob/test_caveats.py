@@ -17,10 +17,11 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import add_wording, launch_sob
-from auditapp.sob.actions.readings import launch_formatter
 from auditapp.sob.actions.report_export import write_sob_bundle
 from auditapp.sob.caveats import read_caveats
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.readings import launch_formatter
+from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.bundle_writing import INPUTS

@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.readings import launch_formatter
+from auditapp.sob.judging.actions.readings import launch_formatter
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
 

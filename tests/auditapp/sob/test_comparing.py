@@ -13,11 +13,15 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import add_wording, launch_sob, load_dataset, retarget_dataset, sample_dataset, save_targets
-from auditapp.sob.kind import find_schema
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.parsing import ATTRIBUTES
-from auditapp.sob.queries.asked import count_repeats, hash_asked_texts
+from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.tables.actions import save_targets
+from auditapp.sob.texts.actions.datasets import load_dataset
+from auditapp.sob.texts.actions.derived import retarget_dataset, sample_dataset
+from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

@@ -11,8 +11,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.actions import save_targets
 from auditapp.sob.models import Dataset, Text
+from auditapp.sob.tables.actions import save_targets
 from tests.auditapp.sob.conftest import write_texts
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
@@ -183,7 +183,7 @@ class TestLoading:
     def test_a_file_that_is_too_large_is_refused_before_it_is_read(
         self, loading: Loading, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.sob.forms.datasets.MAX_FILE_BYTES", 10)
+        monkeypatch.setattr("auditapp.sob.texts.forms.MAX_FILE_BYTES", 10)
         page = loading.send(HATECHECK, "check")
         assert loading.status == 422
         assert "at most 10" in page

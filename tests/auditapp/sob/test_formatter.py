@@ -19,11 +19,12 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
-from auditapp.sob.actions import launch_sob
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
-from auditapp.sob.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
-from auditapp.sob.layers import find_standing_readings
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
+from auditapp.sob.judging.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
+from auditapp.sob.judging.layers import find_standing_readings
+from auditapp.sob.judging.queries import count_layers, list_formatter_runs
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
@@ -34,7 +35,6 @@ from auditapp.sob.pure.formatter_answers import (
     write_message,
 )
 from auditapp.sob.pure.parsing import Outcome
-from auditapp.sob.readings_queries import count_layers, list_formatter_runs
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

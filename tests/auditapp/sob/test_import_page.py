@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.forms import importing
+from auditapp.sob.judging.forms import launching as importing
 from auditapp.sob.models import Dataset
 from tests.auditapp.sob.test_imported_answers import dataset, write_row, write_table
 from transcripts.accounts.models import User

@@ -21,9 +21,9 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import SobError, load_dataset
-from auditapp.sob.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
 from auditapp.sob.caveats import read_caveats
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.importing_results import (
     Matched,
@@ -41,6 +41,7 @@ from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_pairs, read_arms
 from auditapp.sob.report.computing import ReportChoice, compute_report
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -222,7 +223,7 @@ def test_a_file_is_read_and_matched_before_anything_is_locked(
         depths.append(len(connection.savepoint_ids))
         return match_rows(rows, index)
 
-    monkeypatch.setattr("auditapp.sob.actions.imported_answers.match_rows", match)
+    monkeypatch.setattr("auditapp.sob.judging.actions.imported_answers.match_rows", match)
     before = len(connection.savepoint_ids)
     assert bring_in(dataset, owner, [write_row("Unknown")]).created
     assert depths == [before]

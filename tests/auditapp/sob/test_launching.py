@@ -16,13 +16,14 @@ from auditapp.batches import actions
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model, set_capabilities
-from auditapp.sob.actions import confirm_notice, launch_sob, load_dataset
-from auditapp.sob.actions.errors import SobError
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import confirm_notice, launch_sob
+from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.models import Dataset, Judgment, TermsNotice
-from auditapp.sob.projects import find_dataset
 from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_families, find_pairs, read_arms
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.instance import Instance
 from tests.services import quick_on

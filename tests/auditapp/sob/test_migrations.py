@@ -15,7 +15,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.full]
 LAUNCH = """
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import launch_sob, load_dataset
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import create_project
 by = trail.SYSTEM

@@ -16,10 +16,12 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
-from auditapp.sob.actions import launch_sob, load_dataset, save_mapping
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.showing.figures import Entry, Figures
 from auditapp.sob.report.computing import ReportChoice, compute_report, fingerprint_rules
+from auditapp.sob.tables.actions import save_mapping
+from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

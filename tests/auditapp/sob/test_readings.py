@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from auditapp.batches.models import Arm, Batch, WorkerSign
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.readings import PersonReading, launch_formatter, read_by_person
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, read_by_person
+from auditapp.sob.judging.queries import choose_next, count_layers, list_queue
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.readings_queries import choose_next, count_layers, list_queue
 from auditapp.sob.report import tasks
 from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results

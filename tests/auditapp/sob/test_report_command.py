@@ -12,12 +12,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.sob.actions import save_mapping
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.pure import counting
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.report.reading import read_report
 from auditapp.sob.report.store import outdate_reports
+from auditapp.sob.tables.actions import save_mapping
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -275,7 +275,7 @@ class TestRecounting:
         whites = Judgment.objects.filter(n_strict=3, attributes__Race="White").count() + 1
         assert self.recount() == {"readings": attributed, "changed": 0, "lexicon": "lexicon-1"}
         monkeypatch.setattr(counting, "NULL_LEXICON", counting.NULL_LEXICON | {"white"})
-        monkeypatch.setattr("auditapp.sob.actions.recounting.GROUP", 4)
+        monkeypatch.setattr("auditapp.sob.judging.actions.recounting.GROUP", 4)
         attributes = list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes"))
         found = self.recount()
         assert (found["readings"], found["changed"]) == (attributed, whites)

@@ -20,12 +20,12 @@ from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
 from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
-from auditapp.sob.queries.targets import UnknownTargets
 from auditapp.sob.report import computing, reading, tasks
 from auditapp.sob.report import store as report_store
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.reading import await_report, read_report
 from auditapp.sob.report.store import begin_computing, find_failure, outdate_reports, release_lock, take_lock
+from auditapp.sob.tables.queries import UnknownTargets
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
 from transcripts.accounts.models import User
 

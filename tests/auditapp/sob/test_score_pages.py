@@ -12,7 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import launch_sob
+from auditapp.sob.answers.pages import sum_texts
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.pure.measures.report import published_report, write_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
@@ -20,7 +21,6 @@ from auditapp.sob.pure.showing.comparison import find_differences, is_comparable
 from auditapp.sob.pure.showing.figures import Figures
 from auditapp.sob.pure.showing.heat_map import arrange_heat_map
 from auditapp.sob.report.reading import read_report
-from auditapp.sob.text_totals import sum_texts
 from auditapp.sob.views.statistics import list_mean_ranks
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import add_arm, store

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
 from auditapp.batches.models import Cell
-from auditapp.sob.actions import launch_sob
+from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.queries.readers import find_cell_range
 from auditapp.sob.report import snapshot

@@ -3,14 +3,11 @@ from __future__ import annotations
 import pytest
 from django.db import IntegrityError, transaction
 
-from auditapp.sob.actions import (
-    SobError,
-    find_target_table,
-    load_dataset,
-    retarget_dataset,
-    save_targets,
-)
+from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.tables.actions import find_target_table, save_targets
+from auditapp.sob.texts.actions.datasets import load_dataset
+from auditapp.sob.texts.actions.derived import retarget_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project

@@ -10,10 +10,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.sob.actions import SobError, load_dataset, save_targets
-from auditapp.sob.forms.targets import read_pasted
+from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.normalising import load_published_targets
+from auditapp.sob.tables.actions import save_targets
+from auditapp.sob.tables.forms import read_pasted
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 

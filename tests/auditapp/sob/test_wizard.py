@@ -17,7 +17,8 @@ from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import Capabilities, ModelVariant
-from auditapp.sob.actions import add_wording, find_notice
+from auditapp.sob.judging.actions.launching import find_notice
+from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.pure.instruments import get_instrument
 from transcripts.accounts.models import User

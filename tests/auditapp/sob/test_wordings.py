@@ -9,7 +9,9 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions import SobError, add_wording, find_instrument, launch_sob
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import launch_sob
+from auditapp.sob.judging.actions.wordings import add_wording, find_instrument
 from auditapp.sob.models import Dataset, Judgment, Wording
 from auditapp.sob.pure.instruments import get_instrument
 from tests.auditapp.sob.conftest import answer_cells

@@ -10,8 +10,8 @@ from auditapp.audits.actions import MAX_SEED, AuditError
 from auditapp.batches.models import Batch
 from auditapp.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.sob.audits.queries import write_report
-from auditapp.sob.kind import KIND
 from auditapp.sob.models import Audit
+from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
 
 

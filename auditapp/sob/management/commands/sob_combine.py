@@ -4,9 +4,11 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.sob.actions import LoadedDataset, SobError, combine_datasets
+from auditapp.sob.errors import SobError
+from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.management.commands.sob_load import describe, write_notes
-from auditapp.sob.projects import find_dataset
+from auditapp.sob.texts.actions.datasets import LoadedDataset
+from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 

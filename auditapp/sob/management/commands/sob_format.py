@@ -14,11 +14,11 @@ from auditapp.batches.command_options import (
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.readings import launch_formatter
-from auditapp.sob.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.sob.kind import KIND
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.readings import launch_formatter
+from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.management.commands.sob_launch import find_variant
+from auditapp.sob.queries.arms import KIND
 from transcripts.audit_trail import trail
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.sob.actions.errors import SobError
-from auditapp.sob.actions.imported_answers import ImportedAnswers, import_answers
-from auditapp.sob.projects import find_dataset
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.imported_answers import ImportedAnswers, import_answers
+from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError

@@ -15,8 +15,9 @@ from auditapp.batches.command_options import (
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.actions import NOTICE, SobError, find_notice, launch_sob
-from auditapp.sob.projects import find_dataset
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import NOTICE, find_notice, launch_sob
+from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError

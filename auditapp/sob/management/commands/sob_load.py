@@ -7,12 +7,14 @@ from typing import cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.sob.actions import LoadedDataset, SobError, find_target_table, load_dataset
+from auditapp.sob.errors import SobError
+from auditapp.sob.management.choices import choose_project
 from auditapp.sob.models import Dataset, TargetTable
-from auditapp.sob.projects import choose_project
 from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
 from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.tables.actions import find_target_table
+from auditapp.sob.texts.actions.datasets import LoadedDataset, load_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project

@@ -4,7 +4,7 @@ import json
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from auditapp.sob.actions.recounting import recount_readings
+from auditapp.sob.judging.actions.recounting import recount_readings
 from auditapp.sob.pure.counting import LEXICON_VERSION
 from transcripts.audit_trail import trail
 

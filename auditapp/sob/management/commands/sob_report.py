@@ -130,11 +130,11 @@ def report_bundle(path: str) -> Mapping[str, Any]:
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of a batch: the stored one, or a new one if that is stale. Raises ``CommandError``."""
     from auditapp.batches.models import Batch
-    from auditapp.sob.kind import KIND
-    from auditapp.sob.mappings import IN_FORCE, UnknownMapping
-    from auditapp.sob.queries.targets import LOADED, UnknownTargets
+    from auditapp.sob.queries.arms import KIND
     from auditapp.sob.report.computing import ReportChoice
     from auditapp.sob.report.reading import await_report
+    from auditapp.sob.tables.mappings import IN_FORCE, UnknownMapping
+    from auditapp.sob.tables.queries import LOADED, UnknownTargets
 
     batch = Batch.objects.select_related("project").filter(pk=number, kind=KIND).first()
     if batch is None:
@@ -167,7 +167,7 @@ def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> 
     if options["batch"] is None:
         return None
     from auditapp.batches.models import Batch
-    from auditapp.sob.mappings import find_rows
+    from auditapp.sob.tables.mappings import find_rows
 
     batch = Batch.objects.select_related("project").get(pk=options["batch"])
     return find_rows(batch.project, str(report["versions"]["mapping"]))

@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.sob.actions import (
-    SobError,
-    combine_datasets,
-    describe_dataset,
-    load_dataset,
-    sample_dataset,
-)
+from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.pure.loading.drawing import SAME_AGAIN, Draw
 from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.texts.actions.datasets import describe_dataset, load_dataset
+from auditapp.sob.texts.actions.derived import combine_datasets, sample_dataset
 from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

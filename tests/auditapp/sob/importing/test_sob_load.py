@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.sob.actions import save_targets
 from auditapp.sob.models import Dataset
+from auditapp.sob.tables.actions import save_targets
 from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project

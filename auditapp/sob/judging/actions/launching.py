@@ -1,0 +1,173 @@
+"""Launch a batch of the benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.models import Batch
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
+from auditapp.llm.models import ModelVariant
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.wordings import find_instrument
+from auditapp.sob.models import Dataset, TermsNotice
+from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
+from auditapp.sob.queries.arms import KIND
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+MAX_FAMILY_LENGTH = 100
+
+
+@transaction.atomic
+def launch_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    by: trail.Actor,
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+    confirms_terms: bool = False,
+    families: Mapping[str, str] | None = None,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Ask every variant about every text under every task. ``limit`` takes that many texts, spread evenly over the dataset.
+
+    ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
+    prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
+    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``SobError``.
+    """
+    plan = plan_sob(
+        dataset=dataset,
+        variants=variants,
+        tasks=tasks,
+        instrument_variant=instrument_variant,
+        include_base=include_base,
+        limit=limit,
+        families=families,
+    )
+    if confirms_terms:
+        confirm_notice(project=dataset.project, by=by)
+    try:
+        return launch_batch(
+            project=dataset.project,
+            kind=KIND,
+            title=_write_title(dataset, instrument_variant, comparable=plan.comparable),
+            arms=plan.arms,
+            input_ids=plan.input_ids,
+            parameters=_describe(plan, dataset, instrument_variant) | {"repeats": options.repeats},
+            by=by,
+            options=options,
+        )
+    except BatchError as error:
+        raise SobError(str(error)) from error
+
+
+def _write_title(dataset: Dataset, instrument_variant: str, *, comparable: bool) -> str:
+    title = f"sob: {dataset.name}"
+    return title if comparable else f"{title}, wording {instrument_variant} (not comparable)"
+
+
+def _describe(plan: PlannedSob, dataset: Dataset, instrument_variant: str) -> dict[str, object]:
+    return {
+        "dataset": dataset.pk,
+        "texts": len(plan.input_ids),
+        "instrument": instrument_variant,
+        "comparable": plan.comparable,
+    }
+
+
+class PlannedSob(NamedTuple):
+    """The arms and the texts of a batch to be, and whether its scores compare with the published ones."""
+
+    arms: list[PlannedArm]
+    input_ids: list[int]
+    comparable: bool = True
+
+
+def plan_sob(
+    *,
+    dataset: Dataset,
+    variants: Sequence[ModelVariant],
+    tasks: Sequence[str],
+    instrument_variant: str = "paper",
+    include_base: bool = False,
+    limit: int | None = None,
+    families: Mapping[str, str] | None = None,
+) -> PlannedSob:
+    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``SobError``."""
+    if limit is not None and limit < 1:
+        raise SobError("The limit is a number of texts, at least 1.")
+    if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
+        raise SobError("Name each model and each task once.")
+    declared = _check_families(families or {}, variants)
+    instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
+    comparable = all(each.comparable for each in instruments)
+    if include_base:
+        instruments.append(find_instrument(BASE_TASK, BASE))
+    arms = [
+        _plan_arm(variant, instrument, declared.get(variant.label, ""))
+        for variant in variants
+        for instrument in instruments
+    ]
+    ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
+    if limit is not None and limit < len(ids):
+        ids = [ids[index * len(ids) // limit] for index in range(limit)]
+    return PlannedSob(arms, ids, comparable)
+
+
+def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
+    """The families without outer blanks. Raises ``SobError``."""
+    labels = [variant.label for variant in variants]
+    for label, family in families.items():
+        if label not in labels:
+            raise SobError(f"A family is named for {label}, which is not asked; asked are: {', '.join(labels)}.")
+        if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
+            raise SobError(f"The family of {label} is a name of 1 to {MAX_FAMILY_LENGTH} characters.")
+    return {label: family.strip() for label, family in families.items()}
+
+
+def _plan_arm(variant: ModelVariant, instrument: Instrument, family: str) -> PlannedArm:
+    settings: dict[str, object] = {
+        "instrument": instrument.variant,
+        "sha256": instrument.sha256,
+        "schema": list(instrument.characteristics),
+        "comparable": instrument.comparable,
+    }
+    if family:
+        settings["family"] = family
+    return PlannedArm(variant, instrument.task, instrument.text, settings)
+
+
+NOTICE = (
+    "The texts are biased and may be hateful or offensive, and the instrument tells the model not to refuse. "
+    "Whoever sends them has to have read the terms of each provider they go to."
+)
+
+
+@transaction.atomic
+def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
+    """Record that ``by`` confirmed the notice; the first confirmation is kept."""
+    notice, created = TermsNotice.objects.get_or_create(
+        project=project,
+        defaults={
+            "made_by": by if isinstance(by, User) else None,
+            "made_by_name": by.get_username(),
+            "made_at": timezone.now(),
+        },
+    )
+    if created:
+        trail.record("sob.notice.confirmed", target=notice, by=by, stream=trail.project_stream(project.pk))
+    return notice
+
+
+def find_notice(project: Project) -> TermsNotice | None:
+    """Who confirmed the notice for a study, and when; ``None`` if nobody has."""
+    return TermsNotice.objects.filter(project=project).first()

@@ -1,0 +1,190 @@
+"""Read answers that no rule could read: with a formatter, or as a person."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.models import Batch, Result
+from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
+from auditapp.llm.models import ModelVariant
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.formatter import (
+    DEFAULT_OUTCOMES,
+    FORMATTER_KIND,
+    READABLE_OUTCOMES,
+    SCORED_TASKS,
+    list_for_formatter,
+)
+from auditapp.sob.judging.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.formatter_answers import load_prompt
+from auditapp.sob.pure.instruments import BASE_TASK
+from auditapp.sob.pure.parsing import Outcome, Parsed, is_known
+from auditapp.sob.pure.verdicts import VERDICTS
+from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.report.reading import request_after_change
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+
+READ_BY_PERSON = "person"
+FORMATTER_TASK = "format"
+MAX_VALUE_LENGTH = 300
+MAX_NOTE_LENGTH = 5_000
+MAX_VALUES = 50
+
+
+def plan_formatter(*, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES) -> LaunchPlan:
+    """What a launch of the formatter would ask; writes nothing. Raises ``SobError``."""
+    if batch.kind != KIND:
+        raise SobError(f"Batch {batch.pk} is no sob batch. Name one whose answers are to be read.")
+    known = [str(outcome) for outcome in READABLE_OUTCOMES]
+    if not outcomes or not set(outcomes) <= set(known):
+        raise SobError(f"Choose which answers the formatter gets: {' or '.join(known)}, or both.")
+    ids = list_for_formatter(batch, outcomes)
+    if not ids:
+        raise SobError(
+            f"Nothing in batch {batch.pk} is left for a formatter: every answer of this kind was read, or is too long for it."
+        )
+    arms = batch.arms.filter(task__in=SCORED_TASKS)
+    characteristics = list(dict.fromkeys(name for arm in arms for name in find_schema(arm)))
+    prompt = load_prompt()
+    settings: dict[str, object] = {"formatter": prompt.version, "sha256": prompt.sha256, "schema": characteristics}
+    return LaunchPlan(
+        FORMATTER_KIND,
+        [PlannedArm(variant, FORMATTER_TASK, prompt.fill_in(characteristics), settings)],
+        ids,
+        title=f"Formatter for batch {batch.pk}",
+        parameters={
+            "source_batch": batch.pk,
+            "outcomes": [str(outcome) for outcome in outcomes],
+            "formatter": prompt.version,
+            "sha256": prompt.sha256,
+        },
+    )
+
+
+def launch_formatter(
+    *,
+    batch: Batch,
+    variant: ModelVariant,
+    by: trail.Actor,
+    outcomes: Sequence[str] = DEFAULT_OUTCOMES,
+    options: LaunchOptions = DEFAULT_OPTIONS,
+) -> Batch:
+    """Have a model read what the rules could not, one call per answer; its readings stand in place of the rules'.
+
+    Reads batch.project. Raises ``SobError``.
+    """
+    try:
+        return launch_once(
+            project=batch.project,
+            kind=FORMATTER_KIND,
+            plan=lambda: plan_formatter(batch=batch, variant=variant, outcomes=outcomes),
+            by=by,
+            options=options,
+            source=batch.pk,
+            variant=variant.pk,
+            outcomes=sorted(str(outcome) for outcome in outcomes),
+        )
+    except BatchError as error:
+        raise SobError(str(error)) from error
+
+
+class PersonReading(NamedTuple):
+    """What a person read in an answer. ``verdict`` is for the base task alone."""
+
+    outcome: str
+    attributes: Mapping[str, str] = {}
+    verdict: str = ""
+    note: str = ""
+
+
+@transaction.atomic
+def read_by_person(*, judgment: Judgment, reading: PersonReading, number: int, by: User) -> Reading:
+    """Store a person's reading of an answer; earlier ones stay, superseded.
+
+    ``number`` is that of the reading to be, as the page showed it: sent twice it is stored once, and whoever was
+    overtaken is informed. Reads judgment.arm.batch. Raises ``SobError``.
+    """
+    locked = lock_judgments([judgment.pk])[judgment.pk]
+    standing = find_standing_readings([judgment.pk]).get(judgment.pk)
+    parsed = _check_reading(judgment, reading)
+    if (standing.number if standing else 0) + 1 != number:
+        if standing is not None and standing.number == number and _is_same(standing, parsed, reading, by):
+            return standing
+        raise SobError("This answer was read since the page was shown, and yours is not stored. Open it again to see.")
+    row = make_reading(
+        locked,
+        standing,
+        parsed,
+        layer=Reading.Layer.PERSON,
+        read_by=by,
+        read_by_name=by.get_username(),
+        note=reading.note.strip(),
+        parser=READ_BY_PERSON,
+    )
+    add_readings([row], {judgment.pk: standing} if standing else {})
+    batch = judgment.arm.batch
+    trail.record(
+        "sob.answer.read",
+        target=row,
+        by=by,
+        stream=trail.project_stream(batch.project_id),
+        details={
+            "batch": batch.pk,
+            "cell": judgment.pk,
+            "number": number,
+            "outcome": str(parsed.outcome),
+            "attributes": parsed.n_attributes,
+        },
+    )
+    request_after_change(batch)
+    return row
+
+
+def list_person_outcomes(task: str) -> tuple[str, ...]:
+    """What a person may find an answer under a task to be."""
+    if task == BASE_TASK:
+        return (Outcome.VERDICT, Outcome.REFUSAL, Outcome.OFF_FORMAT)
+    return (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.OFF_FORMAT)
+
+
+def _check_reading(judgment: Judgment, reading: PersonReading) -> Parsed:
+    if not Result.objects.filter(cell=judgment.pk).exclude(answer="").exists():
+        raise SobError("No answer came for this cell, so there is nothing to read. Ask again on the page of its batch.")
+    if reading.outcome not in list_person_outcomes(judgment.arm.task):
+        raise SobError("Choose what the answer says.")
+    values = {name.strip(): value.strip() for name, value in reading.attributes.items() if is_known(value)}
+    is_attributed = reading.outcome == Outcome.ATTRIBUTED
+    if is_attributed and not values:
+        raise SobError("Write down at least one attribute, or choose “Unknown” where the answer ascribes none.")
+    if values and not is_attributed:
+        raise SobError("Attributes belong to “Attributed” alone. Choose that, or clear the fields.")
+    if len(values) > MAX_VALUES or any(
+        not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
+    ):
+        raise SobError(
+            f"An attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, at most {MAX_VALUES} of them."
+        )
+    if len(reading.note) > MAX_NOTE_LENGTH:
+        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
+    is_verdict = reading.outcome == Outcome.VERDICT
+    if is_verdict and reading.verdict not in VERDICTS:
+        raise SobError("Choose the verdict that the answer gives.")
+    return Parsed(
+        Outcome(reading.outcome),
+        dict(values),
+        len(values),
+        is_object=is_attributed,
+        verdict=reading.verdict if is_verdict else "",
+        layer="person",
+    )
+
+
+def _is_same(standing: Reading, parsed: Parsed, reading: PersonReading, by: User) -> bool:
+    said = (standing.read_by_id, standing.outcome, standing.attributes, standing.verdict, standing.note)
+    return said == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, reading.note.strip())

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.template.defaultfilters import filesizeformat
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from auditapp.batches.forms import LaunchOptionsForm, list_variants
+from auditapp.llm.models import ModelVariant, Price
+from auditapp.llm.queries import find_prices
+from auditapp.sob.judging.actions.launching import find_notice
+from auditapp.sob.models import Dataset, Wording
+from auditapp.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS
+from auditapp.sob.pure.instruments import list_variants as list_wordings
+from transcripts.projects.models import Project
+
+WORDINGS = {
+    PAPER: "paper: as printed in Tables 8 and 9",
+    RELEASE: "release: as in the released code",
+}
+
+
+class DatasetChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """A dataset with its counts. The rows need ``n_texts`` and ``n_targets``."""
+
+    def label_from_instance(self, dataset: Any) -> str:
+        return f"{dataset.name}: {dataset.n_texts:,} texts, {dataset.n_targets:,} targets"
+
+
+class ModelChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Models, each with where it is asked, how it is set, and whether it is known what it costs."""
+
+    prices: Mapping[int, Price] = {}
+
+    def label_from_instance(self, variant: ModelVariant) -> SafeString:
+        said = "; ".join(self._describe(variant))
+        return format_html('<span>{} <small class="under">{}</small></span>', variant.label, said)
+
+    def _describe(self, variant: ModelVariant) -> list[str]:
+        if variant.is_fake:
+            parts = ["fake provider: its answers are invented"]
+        else:
+            parts = [f"{variant.model} at {variant.account.name} ({variant.provider.replace('_', ' ')})"]
+        parts.append(f"reasoning {variant.reasoning}" if variant.reasoning else "reasoning as the provider sets it")
+        price = self.prices.get(variant.pk)
+        if price is None:
+            parts.append("no price recorded")
+        else:
+            parts.append(f"${price.price_in.normalize():f} in, ${price.price_out.normalize():f} out per million tokens")
+        return parts
+
+
+class LaunchForm(LaunchOptionsForm):
+    """The texts, tasks, models and options of a launch."""
+
+    what = (
+        ("What is asked", ("dataset", "limit", "tasks", "include_base", "instrument")),
+        ("Of which models", ("models", "notice")),
+    )
+
+    dataset = DatasetChoice(queryset=Dataset.objects.none(), empty_label=None)
+    limit = forms.IntegerField(
+        min_value=1,
+        required=False,
+        label="Texts",
+        help_text="Take only so many, evenly spaced in the order of the file. Empty for all. For a sample in the shares of the "
+        "targets, draw one on the dataset's page.",
+    )
+    tasks = forms.MultipleChoiceField(
+        choices=TASKS, widget=forms.CheckboxSelectMultiple, initial=[key for key, _ in TASKS]
+    )
+    include_base = forms.BooleanField(
+        required=False,
+        label="Include the Base prompt",
+        help_text="One more arm for each model: acceptable, non-acceptable or uncertain, without describing anybody. A contrast "
+        "with no score. A reconstruction: the paper's exact wording is published nowhere.",
+    )
+    instrument = forms.ChoiceField(
+        choices=[],
+        label="Wording",
+        help_text="One for both tasks. Answers to one wording do not compare with those to another.",
+    )
+    models = ModelChoice(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
+    notice = forms.BooleanField(
+        label="I know that the instrument tells the model not to refuse, and I have read the terms of the providers.",
+        help_text="Asked once per study; who confirmed it and when is recorded.",
+        error_messages={"required": "Please confirm this before texts of this kind are sent."},
+    )
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["repeats"].help_text = (
+            "How often each model gets each text under each task. The paper asked once; more show how far a score moves from "
+            "run to run. Each costs as much as the first."
+        )
+        self.fields["dataset"].queryset = (  # type: ignore[attr-defined]
+            Dataset.objects.filter(project=project)
+            .annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
+            .order_by("pk")
+        )
+        variants = list_variants()
+        self.fields["models"].queryset = variants  # type: ignore[attr-defined]
+        self.fields["models"].prices = find_prices(variants)  # type: ignore[attr-defined]
+        own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
+        self.fields["instrument"].choices = [  # type: ignore[attr-defined]
+            *((key, WORDINGS.get(key, key)) for key in list_wordings()),
+            *((name, f"{name}: this study's own, not comparable") for name in own),
+        ]
+        self.confirmed = find_notice(project)
+        if self.confirmed is not None:
+            del self.fields["notice"]
+
+
+# A larger file takes longer to store than a page should be waited for, and all of it is held in memory.
+MAX_UPLOAD_BYTES = 100_000_000
+
+
+class ImportForm(forms.Form):
+    """Answers of another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
+
+    dataset = DatasetChoice(
+        queryset=Dataset.objects.none(), empty_label=None, label="Texts", help_text="The set that was asked about."
+    )
+    file = forms.FileField(
+        help_text="The authors' sob_results.csv, or an Inspect log (.json, .eval) of the same task.",
+        error_messages={"empty": "The file is empty. Choose the one that holds the answers."},
+    )
+    task = forms.ChoiceField(
+        choices=[("", "as the file says"), *TASKS, (BASE_TASK, "Base")],
+        required=False,
+        help_text="For prompts that have another name in the file.",
+    )
+    checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        found = Dataset.objects.filter(project=project).select_related("project")
+        self.fields["dataset"].queryset = found.annotate(  # type: ignore[attr-defined]
+            n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True)
+        ).order_by("pk")
+
+    def clean_file(self) -> object:
+        file = self.cleaned_data["file"]
+        if file.size > MAX_UPLOAD_BYTES:
+            raise ValidationError(
+                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
+                "with `manage.py sob_import`."
+            )
+        return file

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from django import forms
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.wordings import check_name
+from auditapp.sob.models import Wording
+from auditapp.sob.pure.instruments import MAX_TEXT_LENGTH, TASKS, list_variants
+from auditapp.sob.pure.parsing import ATTRIBUTES
+from transcripts.projects.models import Project
+
+
+class WordingForm(forms.Form):
+    """A wording of a study's own: what it asks for, and its text under each task."""
+
+    name = forms.SlugField(
+        max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
+    )
+    based_on = forms.ChoiceField(choices=[], label="Based on", help_text="Where its text comes from.")
+    characteristics = forms.CharField(
+        widget=forms.Textarea({"rows": 10}),
+        max_length=4000,
+        initial="\n".join(name.capitalize() for name in ATTRIBUTES),
+        help_text="One a line, in the order in which they are to be asked for. They are also what strict counting takes for an "
+        "attribute.",
+    )
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.project = project
+        own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
+        self.fields["based_on"].choices = [(name, name) for name in (*list_variants(), *own)]  # type: ignore[attr-defined]
+        for task, label in TASKS:
+            self.fields[task] = forms.CharField(
+                widget=forms.Textarea({"rows": 16, "spellcheck": "false"}),
+                max_length=MAX_TEXT_LENGTH,
+                required=False,
+                strip=False,
+                label=f"Text, {label.lower()}",
+                help_text="Empty: the text it is based on, with its list of characteristics replaced.",
+            )
+
+    def clean_name(self) -> str:
+        """The name, refused before the texts are looked at where it could not be kept."""
+        name: str = self.cleaned_data["name"]
+        try:
+            check_name(self.project, name)
+        except SobError as error:
+            raise forms.ValidationError(str(error)) from error
+        return name
+
+    def list_characteristics(self) -> list[str]:
+        """The characteristics as typed, a line each."""
+        return [line.strip() for line in self.cleaned_data["characteristics"].splitlines() if line.strip()]
+
+    def read_texts(self) -> dict[str, str]:
+        """The text of each task as typed; empty for one that is to be written from the list."""
+        return {task: self.cleaned_data[task] for task, _ in TASKS}

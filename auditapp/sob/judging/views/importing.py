@@ -1,0 +1,72 @@
+"""Import answers of another run: first a preview of the file, then the batch. Nothing is stored in between."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.imported_answers import ImportedAnswers, import_answers
+from auditapp.sob.judging.forms.launching import ImportForm
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+CHECK = "check"
+NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. Preview it again, then import it."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def import_results(request: ProjectRequest) -> HttpResponse:
+    """Preview a file (``step=check`` in the form) or import its answers. htmx requests get only the part below the file field."""
+    if request.method != "POST":
+        return _render(request, ImportForm(project=request.project))
+    form = ImportForm(request.POST, request.FILES, project=request.project)
+    if not form.is_valid():
+        return _render(request, form)
+    typed = form.cleaned_data
+    given = {
+        "dataset": typed["dataset"],
+        "file_name": typed["file"].name,
+        "data": typed["file"].read(),
+        "task": typed["task"],
+    }
+    digest = _digest(given)
+    is_check = request.POST.get("step") == CHECK
+    if not is_check and typed["checked"] != digest:
+        form.add_error("file", NOT_LOOKED_AT)
+        return _render(request, form)
+    try:
+        found = import_answers(**given, by=request.user, dry_run=is_check)
+    except SobError as error:
+        form.add_error("file", str(error))
+        return _render(request, form)
+    if found.batch is None or is_check:
+        looked_at = {**request.POST.dict(), "checked": digest}
+        return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
+    messages.success(request, _describe_import(found))
+    return redirect("sob:report", request.project.slug, found.batch.pk)
+
+
+def _digest(given: dict[str, Any]) -> str:
+    """A hash of what was previewed: the file, the texts and the task."""
+    parts = (hashlib.sha256(given["data"]).hexdigest(), str(given["dataset"].pk), given["task"])
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()
+
+
+def _describe_import(found: ImportedAnswers) -> str:
+    if found.created:
+        return f"{found.stored:,} of {found.rows:,} answers imported. This is their batch."
+    return "This file was imported before. This is its batch."
+
+
+def _render(request: ProjectRequest, form: ImportForm, found: ImportedAnswers | None = None) -> HttpResponse:
+    """The page; for htmx the part below the file, so that it stays chosen."""
+    part = "#found" if request.htmx else ""  # type: ignore[attr-defined]
+    context = {"form": form, "found": found}
+    return render(request, f"sob/import.html{part}", context, status=422 if form.errors else 200)

@@ -1,0 +1,82 @@
+"""Launch a batch, in two steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging.actions.launching import launch_sob, plan_sob
+from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE
+from auditapp.sob.judging.forms.launching import LaunchForm
+from auditapp.sob.pure.instruments import TASKS
+from auditapp.sob.queries.arms import KIND
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+OF_BASE = "The Base prompt is a reconstruction: its exact wording is published nowhere. Its answers give no score."
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest) -> HttpResponse:
+    """Launch a batch, in two steps."""
+    initial = {name: request.GET[name] for name in ("dataset", "instrument") if name in request.GET}
+    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        planned = plan_sob(**_read_choice(form))
+        warnings = [] if planned.comparable else [f"The wording is the study's own. {NOT_COMPARABLE}"]
+        if form.cleaned_data["include_base"]:
+            warnings.append(OF_BASE)
+        dataset, limit = form.cleaned_data["dataset"], form.cleaned_data["limit"]
+        if limit and limit > dataset.n_texts:
+            warnings.append(
+                f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are taken."
+            )
+        facts = _list_facts(form, len(planned.input_ids))
+        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts)
+
+    return run_wizard(
+        request,
+        form,
+        template="sob/launch.html",
+        plan=plan,
+        launch=lambda: launch_sob(
+            **_read_choice(form),
+            options=form.options(),
+            confirms_terms=form.cleaned_data.get("notice", False),
+            by=request.user,
+        ),
+        refusals=(SobError,),
+    )
+
+
+def _read_choice(form: LaunchForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "dataset": chosen["dataset"],
+        "variants": list(chosen["models"]),
+        "tasks": chosen["tasks"],
+        "instrument_variant": chosen["instrument"],
+        "include_base": chosen["include_base"],
+        "limit": chosen["limit"],
+    }
+
+
+def _list_facts(form: LaunchForm, texts: int) -> list[tuple[str, str]]:
+    """What is asked about what, by name."""
+    chosen = form.cleaned_data
+    names = dict(TASKS)
+    tasks = [names[task] for task in chosen["tasks"]] + (["the Base prompt"] if chosen["include_base"] else [])
+    wordings = dict(form.fields["instrument"].choices)  # type: ignore[attr-defined]
+    return [
+        ("Data set", chosen["dataset"].name),
+        ("Texts", f"{texts:,} of {chosen['dataset'].n_texts:,}"),
+        ("Tasks", ", ".join(tasks)),
+        ("Wording", str(wordings[chosen["instrument"]])),
+    ]

@@ -1,0 +1,140 @@
+"""How the answers of a batch were read, layer by layer; and the queue of those that only a person can read.
+
+Whoever reads an answer sees neither the model that gave it nor what a formatter made of it.
+"""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.models import Batch
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.sob.errors import SobError
+from auditapp.sob.judging import queries as readings_queries
+from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
+from auditapp.sob.judging.formatter import READABLE_OUTCOMES, list_for_formatter
+from auditapp.sob.judging.forms.readings import FormatterForm, ReadingForm
+from auditapp.sob.judging.layers import find_standing_readings
+from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.queries.readers import count_readers
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_readings(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """The share of each layer and outcome per model, and what is left for a formatter and for people."""
+    batch = _find_batch(request, batch_id)
+    arms = list(batch.arms.select_related("variant__account"))
+    context = {
+        "batch": batch,
+        "here": "readings",
+        "table": readings_queries.count_layers(batch),
+        "runs": readings_queries.list_formatter_runs(batch),
+        **{str(outcome): len(list_for_formatter(batch, [outcome])) for outcome in READABLE_OUTCOMES},
+        "waiting": len(readings_queries.list_queue(batch, request.user.pk)),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "readers": count_readers(batch, [arm.pk for arm in arms]),
+    }
+    return render(request, "sob/readings.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.RUN_BATCHES)
+def launch(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Have a formatter read what the rules could not, in two steps."""
+    batch = _find_batch(request, batch_id)
+    form = FormatterForm(request.POST or None, source=batch)
+
+    def plan() -> LaunchPlan:
+        chosen = form.cleaned_data
+        return plan_formatter(batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"])
+
+    def send() -> Batch:
+        chosen = form.cleaned_data
+        return launch_formatter(
+            batch=batch, variant=chosen["model"], outcomes=chosen["outcomes"], by=request.user, options=form.options()
+        )
+
+    return run_wizard(request, form, template="sob/formatter_launch.html", plan=plan, launch=send, refusals=(SobError,))
+
+
+@require_safe
+@project_view(Permission.CODE)
+def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
+    """Redirect to the next answer that needs a person; ``after`` skips one."""
+    batch = _find_batch(request, batch_id)
+    after = request.GET.get("after", "")
+    queue = readings_queries.list_queue(batch, request.user.pk)
+    following = readings_queries.choose_next(queue, request.user.pk, int(after) if after.isdecimal() else None)
+    if following is None:
+        messages.info(request, "No answer of this batch needs a person.")
+        return redirect("sob:readings", request.project.slug, batch.pk)
+    return redirect("sob:read_answer", request.project.slug, batch.pk, following)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.CODE)
+def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
+    """Read one answer as a person."""
+    batch = _find_batch(request, batch_id)
+    judgment = _find_judgment(batch, cell_id)
+    standing = find_standing_readings([judgment.pk]).get(judgment.pk)
+    number = standing.number + 1 if standing else 1
+    form = ReadingForm(
+        request.POST if request.method == "POST" else None,
+        task=judgment.arm.task,
+        schema=find_schema(judgment.arm),
+        initial={"number": number},
+    )
+    may_read = _may_read(request, judgment, standing)
+    if request.method == "POST" and form.is_valid():
+        try:
+            if not may_read:
+                raise SobError("Somebody has read this answer since the page was shown. A lead can read it again.")
+            read_by_person(judgment=judgment, reading=form.read(), number=form.cleaned_data["number"], by=request.user)
+        except SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, "Your reading is stored.")
+            here = reverse("sob:read_next", args=[request.project.slug, batch.pk])
+            return redirect(f"{here}?after={judgment.pk}")
+    context = {"batch": batch, "judgment": judgment, "form": form, "may_read": may_read}
+    return render(request, "sob/reading.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_history(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
+    """Every reading of one answer, the rules' first, the one that stands last."""
+    batch = _find_batch(request, batch_id)
+    judgment = _find_judgment(batch, cell_id)
+    later = readings_queries.list_history(judgment)
+    return render(request, "sob/reading_history.html", {"batch": batch, "judgment": judgment, "later": later})
+
+
+def _may_read(request: ProjectRequest, judgment: Judgment, standing: Reading | None) -> bool:
+    """Whether this user may read the answer: it needs a person, the user has read it before, or the user is a lead."""
+    if Permission.SEE_ALL_CODINGS in request.role.permissions:
+        return True
+    if standing is not None and standing.layer == Reading.Layer.PERSON:
+        return standing.read_by_id == request.user.pk
+    return (standing or judgment).outcome == Outcome.OFF_FORMAT
+
+
+def _find_batch(request: ProjectRequest, batch_id: int) -> Batch:
+    return get_object_or_404(request.project.batches, pk=min(batch_id, MAX_ID), kind=KIND)
+
+
+def _find_judgment(batch: Batch, cell_id: int) -> Judgment:
+    found = Judgment.objects.select_related("arm__batch", "arm__variant", "text", "cell__result__attempt")
+    return get_object_or_404(found, pk=cell_id, arm__batch=batch, cell__result__isnull=False)

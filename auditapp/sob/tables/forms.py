@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+
+from django import forms
+from django.http import QueryDict
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.pure.measures.mapping import Rows
+from transcripts.formats.tabular import escape_formula, unescape_formula
+
+FIELDS = ("raw", "target", "secondary", "tertiary")
+# The columns of the table released with the paper.
+RELEASED = {
+    "original": "raw",
+    "normalized": "target",
+    "normalized_secondary": "secondary",
+    "normalized_tertiary": "tertiary",
+}
+
+
+NO_COLUMNS = (
+    "This is no table: no line has a second field. Paste at least the columns raw and target, separated by comma, tab or "
+    "semicolon; a header is not needed."
+)
+
+
+class TargetsForm(forms.Form):
+    """A next table of targets: why, and its rows where they are pasted. Rows that are typed come beside it, field by field.
+
+    ``based_on`` is the number of the table that was shown.
+    """
+
+    based_on = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. It is kept with it."
+    )
+    pasted = forms.CharField(
+        max_length=1_000_000,
+        required=False,
+        widget=forms.Textarea({"rows": 6, "spellcheck": "false"}),
+        label="Rows as CSV",
+        help_text="Replaces the rows below. Columns raw, target, secondary, tertiary; the last two may be left out.",
+    )
+
+
+def list_typed_rows(data: QueryDict) -> list[dict[str, str]]:
+    """The rows as typed into the table; one without any target is left out."""
+    columns = [data.getlist(field) for field in FIELDS]
+    return drop_undecided(dict(zip(FIELDS, values, strict=True)) for values in zip(*columns, strict=False))
+
+
+def read_pasted(text: str) -> list[dict[str, str]]:
+    """The rows of pasted CSV, without a header, or with ours or that of the released table. Separated by comma, tab or
+    semicolon. Raises ``SobError`` where there is no second column."""
+    text = text.strip().replace("\r\n", "\n")
+    first = text.partition("\n")[0]
+    delimiter = max("\t;,", key=first.count)
+    read = [list(map(unescape_formula, values)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
+    columns: list[str] = list(FIELDS)
+    if read:
+        named = [value.strip().lower() for value in read[0]]
+        named = [RELEASED.get(name, name) for name in named]
+        if {"raw", "target"} <= set(named):
+            columns = named
+            del read[0]
+        elif all(len(values) < 2 for values in read):
+            raise SobError(NO_COLUMNS)
+    rows = [{name: value for name, value in zip(columns, values, strict=False) if name in FIELDS} for values in read]
+    return [row for row in rows if any(value.strip() for value in row.values())]
+
+
+def write_rows(rows: Iterable[Mapping[str, str]]) -> str:
+    """Rows as CSV that can be pasted again; formulas are escaped."""
+    written = io.StringIO()
+    writer = csv.DictWriter(written, FIELDS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({field: escape_formula(value) for field, value in row.items()} for row in rows)
+    return written.getvalue()
+
+
+def drop_undecided(rows: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """The rows that name a target: a label that is left open has none."""
+    return [row for row in rows if any(row[field].strip() for field in FIELDS[1:])]
+
+
+MAX_ROWS_SHOWN = 200
+
+
+class MappingForm(forms.Form):
+    """The reason for a change of the mapping; ``based_on`` names the table that was shown."""
+
+    based_on = forms.CharField(max_length=40, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        max_length=2000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Kept with the table and shown beside every figure that it counts.",
+    )
+
+
+class MappingRowForm(forms.Form):
+    """One target with its two lists, one value per line; without a target there is none."""
+
+    target = forms.CharField(max_length=100, required=False, help_text="As the texts name it.")
+    self_values = forms.CharField(
+        label="Self", required=False, widget=forms.Textarea(attrs={"rows": 4}), help_text="One value per line."
+    )
+    dominant_values = forms.CharField(
+        label="Dominant", required=False, widget=forms.Textarea(attrs={"rows": 4}), help_text="One value per line."
+    )
+    out = forms.BooleanField(label="Remove this row", required=False)
+
+    def clean(self) -> dict[str, object]:
+        cleaned = super().clean() or {}
+        if not cleaned.get("target") and (cleaned.get("self_values") or cleaned.get("dominant_values")):
+            self.add_error("target", "These values have no target. Name it, or clear both lists.")
+        return cleaned
+
+
+MappingRowFormSet = forms.formset_factory(
+    MappingRowForm,
+    extra=2,
+    max_num=MAX_ROWS_SHOWN,
+    absolute_max=MAX_ROWS_SHOWN + 10,
+)
+
+
+def read_rows(formset: forms.BaseFormSet[MappingRowForm]) -> Rows:
+    """The rows of a valid form set as a mapping has them. Raises ``ValueError`` for a target that is named twice."""
+    rows: dict[str, dict[str, list[str]]] = {}
+    for form in formset.forms:
+        target = form.cleaned_data.get("target", "")
+        if not target or form.cleaned_data.get("out"):
+            continue
+        if target in rows:
+            raise ValueError(f"{target} has two rows. Put its values into one.")
+        rows[target] = {
+            "self": form.cleaned_data["self_values"].splitlines(),
+            "dominant": form.cleaned_data["dominant_values"].splitlines(),
+        }
+    return rows
+
+
+def fill_in(rows: Rows) -> list[dict[str, str]]:
+    """A mapping as the form set shows it."""
+    return [
+        {
+            "target": target,
+            "self_values": "\n".join(lists.get("self", ())),
+            "dominant_values": "\n".join(lists.get("dominant", ())),
+        }
+        for target, lists in rows.items()
+    ]

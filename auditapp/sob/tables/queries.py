@@ -1,0 +1,101 @@
+"""Which group each text of a batch targets: as loaded, or by a table of targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db.models import Count, QuerySet
+
+from auditapp.batches.models import Batch
+from auditapp.sob.models import Dataset, TargetTable, Text
+from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets, make_labels
+
+LOADED, PUBLISHED, TABLE = "loaded", "published", "table:"
+
+
+class UnknownTargets(LookupError):
+    """There is no such table of targets; the message lists the valid names."""
+
+
+class TextTargets(NamedTuple):
+    """The texts in the order of their sets, with their targets; ``name`` says where these come from."""
+
+    ids: list[int]
+    targets: list[str]
+    secondaries: list[tuple[str, ...]]
+    name: str
+    warnings: tuple[str, ...] = ()
+
+
+def read_targets(batch: Batch, choice: str = LOADED) -> TextTargets:
+    """The texts a batch may have asked about. ``choice`` is "loaded", "published" or "table:N" of the study.
+
+    A label that the table does not hold keeps the target it was loaded with. Raises ``UnknownTargets``.
+    """
+    labels = find_labels(batch, choice)
+    fields = ("pk", "target", "target_secondary", "target_tertiary")
+    rows = find_texts(batch).order_by("dataset_id", "position")
+    ids, targets, secondaries = [], [], []
+    kept = 0
+    for pk, raw, *loaded in rows.values_list("pk", "target_raw", *fields[1:]):
+        found = labels.normalise(raw) if labels else None
+        kept += labels is not None and found is None
+        target, *further = loaded if found is None else found
+        ids.append(pk)
+        targets.append(target)
+        secondaries.append(tuple(filter(None, further)))
+    return TextTargets(ids, targets, secondaries, name_targets(choice), _warn(kept))
+
+
+def find_texts(batch: Batch) -> QuerySet[Text]:
+    """The texts of the set a batch was launched on; of a batch that names none, those it has answers on."""
+    dataset = batch.parameters.get("dataset")
+    if dataset is not None:
+        return Text.objects.filter(dataset=dataset)
+    return Text.objects.filter(judgments__cell__batch=batch).distinct()
+
+
+def find_labels(batch: Batch, choice: str) -> TargetLabels | None:
+    """The table of that name; ``None`` for the targets as loaded. Raises ``UnknownTargets``."""
+    if choice == LOADED:
+        return None
+    if choice == PUBLISHED:
+        return load_published_targets()
+    table = find_target_table(batch, choice)
+    if table is None:
+        raise UnknownTargets(f"There are no targets {choice!r} in this study. Write loaded, published or table:N.")
+    return make_labels(table.rows)
+
+
+def find_target_table(batch: Batch, choice: str) -> TargetTable | None:
+    """The study's table that "table:N" names."""
+    number = choice.removeprefix(TABLE)
+    if number == choice or not number.isdecimal() or len(number) > 9:
+        return None
+    return TargetTable.objects.filter(project=batch.project_id, number=number).first()
+
+
+def name_targets(choice: str) -> str:
+    """Its name in a report."""
+    return "as loaded" if choice == LOADED else choice.replace(TABLE, "table ")
+
+
+def _warn(kept: int) -> tuple[str, ...]:
+    if not kept:
+        return ()
+    texts = "1 text has" if kept == 1 else f"{kept:,} texts have"
+    return (f"{texts} a source label that the table of targets does not hold; it counts under its target as loaded.",)
+
+
+def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[tuple[str, int]]:
+    """The labels of a dataset's texts that the table lacks, with their texts, the most frequent first. One query."""
+    rows: Iterable[tuple[str, int]] = (
+        Text.objects.filter(dataset=dataset)
+        .exclude(target_raw="")
+        .order_by()
+        .values_list("target_raw")
+        .annotate(n=Count("pk"))
+    )
+    missing = [(raw, texts) for raw, texts in rows if labels is None or labels.normalise(raw) is None]
+    return sorted(missing, key=lambda line: (-line[1], line[0]))

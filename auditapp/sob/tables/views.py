@@ -1,0 +1,136 @@
+"""Pages of the tables of targets: from a source's label to the group its texts target."""
+
+from __future__ import annotations
+
+import csv
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
+from auditapp.sob.tables.actions import find_target_table, read_labels, save_targets
+from auditapp.sob.tables.forms import TargetsForm, list_typed_rows, read_pasted, write_rows
+from auditapp.sob.tables.queries import find_missing_labels
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+
+EMPTY_ROWS = 5
+MAX_SHOWN = 200
+# Four fields each, and a form of 2,000 fields is refused.
+MAX_TYPED = 400
+SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (Appendix I)"
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_tables(request: ProjectRequest) -> HttpResponse:
+    """The published table, every version of the study's own, and what the datasets' labels lack."""
+    tables = (
+        TargetTable.objects.filter(project=request.project).annotate(n_datasets=Count("datasets")).order_by("-number")
+    )
+    newest = find_target_table(request.project)
+    context = {
+        "tables": tables,
+        "newest": newest,
+        "published": load_published_targets().rows,
+        "source": SOURCE_OF_PUBLISHED,
+        "dataset": _find_dataset(request),
+        "datasets": Dataset.objects.filter(project=request.project),
+        "missing": _list_missing(request, newest),
+        "most_shown": MAX_SHOWN,
+    }
+    return render(request, "sob/targets.html", context)
+
+
+def _find_dataset(request: ProjectRequest) -> Dataset | None:
+    chosen = request.GET.get("dataset", "")
+    if not chosen.isascii() or not chosen.isdigit() or len(chosen) > 18:
+        return None
+    return Dataset.objects.filter(project=request.project, pk=int(chosen)).first()
+
+
+def _list_missing(request: ProjectRequest, table: TargetTable | None) -> list[object]:
+    dataset = _find_dataset(request)
+    return list(find_missing_labels(dataset, _read(table))) if dataset else []
+
+
+def _read(table: TargetTable | None) -> TargetLabels:
+    return read_labels(table) if table else load_published_targets()
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_table(request: ProjectRequest, number: int) -> HttpResponse:
+    """One version, row by row; ``?format=csv`` downloads it in the form that can be pasted."""
+    table = _find_table(request.project, number)
+    if request.GET.get("format") == "csv":
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="targets-{table.number}.csv"'
+        response.write(write_rows(table.rows))
+        return response
+    return render(request, "sob/target_table.html", {"table": table, "datasets": table.datasets.all()})
+
+
+def _find_table(project: Project, number: int) -> TargetTable:
+    try:
+        table = find_target_table(project, number)
+    except SobError as error:
+        raise Http404(str(error)) from error
+    assert table is not None  # noqa: S101 - a number is refused where there is none
+    return table
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def edit_targets(request: ProjectRequest) -> HttpResponse:
+    """Write the next version: row by row, or pasted."""
+    newest = find_target_table(request.project)
+    form = TargetsForm(request.POST or None)
+    if request.method != "POST":
+        return _render_edit(request, form, [row.write() for row in _read(newest).rows], newest)
+    typed = list_typed_rows(request.POST)
+    if form.is_valid():
+        pasted = form.cleaned_data["pasted"]
+        try:
+            rows = read_pasted(pasted) if pasted else typed
+            table = save_targets(
+                project=request.project,
+                rows=rows,
+                reason=form.cleaned_data["reason"],
+                based_on=form.cleaned_data["based_on"],
+                by=request.user,
+            )
+        except SobError as error:
+            form.add_error("pasted" if pasted else None, str(error))
+        except csv.Error as error:
+            form.add_error("pasted", f"This is no CSV: {error}. Quote a field that holds the separator or a quote.")
+        else:
+            messages.success(request, f"Target table {table.number} is kept. Datasets loaded from now on can use it.")
+            return redirect("sob:target_table", request.project.slug, table.number)
+    return _render_edit(request, form, typed, newest)
+
+
+def _render_edit(
+    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
+) -> HttpResponse:
+    is_new = request.method != "POST"
+    missing = _list_missing(request, newest) if is_new else []
+    is_too_long = len(rows) > MAX_TYPED
+    if is_too_long and is_new:
+        form = TargetsForm(initial={"pasted": write_rows(rows)})
+    context = {
+        "form": form,
+        "rows": rows,
+        "is_too_long": is_too_long,
+        "most_typed": MAX_TYPED,
+        "missing": missing[: max(MAX_TYPED - len(rows), 0)],
+        "empty": range(EMPTY_ROWS),
+        "newest": newest,
+    }
+    return render(request, "sob/target_edit.html", context, status=200 if is_new else 422)

@@ -1,0 +1,205 @@
+"""Load texts into a study."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.models import Dataset, TargetTable, Text
+from auditapp.sob.pure.loading.dataset_texts import DatasetText
+from auditapp.sob.pure.loading.drawing import Draw, SampleError
+from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.pure.loading.sources import DatasetError, DatasetFile, read_dataset
+from auditapp.sob.tables.actions import read_labels
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+INSERT_SIZE = 1000
+TEXT_FIELDS = (
+    "source",
+    "external_id",
+    "text",
+    "target",
+    "target_secondary",
+    "target_tertiary",
+    "target_raw",
+    "kind",
+)
+
+LONGEST = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
+
+
+class LoadedDataset(NamedTuple):
+    """A dataset, and whether this call created it or found it."""
+
+    dataset: Dataset
+    created: bool
+
+
+@transaction.atomic
+def load_dataset(
+    *,
+    project: Project,
+    name: str,
+    file_name: str,
+    data: bytes,
+    by: trail.Actor,
+    columns: dict[str, str] | None = None,
+    targets: str = "",
+    target_table: TargetTable | None = None,
+    all_rows: bool = False,
+    drops_repeated: bool = False,
+    draw: Draw | None = None,
+    provenance: Provenance | None = None,
+) -> LoadedDataset:
+    """Read a file of texts into the study, whole or not at all; the same file under the same name comes in once.
+
+    ``columns`` maps our names (text, target, source, external_id …) to the file's. ``targets`` is "file", "published" or
+    "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
+    ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
+    ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names stands before what the source is known for.
+    Raises ``SobError``.
+    """
+    name = check_name(name)
+    _check_targets(project, targets, target_table)
+    try:
+        file = read_dataset(
+            data,
+            name=file_name,
+            columns=columns,
+            targets=targets,
+            labels=read_labels(target_table) if target_table else None,
+            all_rows=all_rows,
+            drops_repeated=drops_repeated,
+            draw=draw,
+        )
+    except (DatasetError, SampleError) as error:
+        raise SobError(str(error)) from error
+    digest = hashlib.sha256(data).hexdigest()
+    standing = find_standing(project, name)
+    if standing is not None:
+        _compare(standing, file, digest, target_table)
+        return LoadedDataset(standing, created=False)
+    dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
+    _describe_file(dataset, file, provenance or Provenance())
+    store_dataset(dataset, file.rows, by=by)
+    _record_load(dataset, file, by)
+    return LoadedDataset(dataset, created=True)
+
+
+@transaction.atomic
+def describe_dataset(*, dataset: Dataset, provenance: Provenance, by: trail.Actor) -> None:
+    """Put on record where the texts come from and under which terms. The texts stay as they are. Raises ``SobError``."""
+    _check_provenance(provenance)
+    before = Provenance(**{field: getattr(dataset, field) for field in Provenance._fields})
+    changed = [field for field in Provenance._fields if getattr(before, field) != getattr(provenance, field)]
+    if not changed:
+        return
+    for field in changed:
+        setattr(dataset, field, getattr(provenance, field))
+    dataset.save(update_fields=changed)
+    trail.record(
+        "sob.dataset.described",
+        target=dataset,
+        by=by,
+        stream=trail.project_stream(dataset.project_id),
+        details={"changed": ", ".join(changed)},
+    )
+
+
+def check_name(name: str) -> str:
+    """The name without white space around it. Raises ``SobError``."""
+    name = name.strip()
+    if not name or len(name) > 100:
+        raise SobError("A dataset needs a name of up to 100 characters.")
+    return name
+
+
+def find_standing(project: Project, name: str) -> Dataset | None:
+    """The study's dataset of that name; nobody can add one until this transaction ends."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    return Dataset.objects.filter(project=project, name=name).first()
+
+
+def store_dataset(dataset: Dataset, rows: Iterable[DatasetText], *, by: trail.Actor) -> Dataset:
+    """Save a new dataset with its texts in the order given. The caller records the event. Raises ``SobError``."""
+    _check_provenance(Provenance(**{field: getattr(dataset, field) for field in Provenance._fields}))
+    dataset.loaded_by = by if isinstance(by, User) else None
+    dataset.loaded_by_name = by.get_username()
+    dataset.loaded_at = timezone.now()
+    dataset.save(force_insert=True)
+    texts = [
+        Text(dataset=dataset, position=position, **{field: getattr(row, field) for field in TEXT_FIELDS})
+        for position, row in enumerate(rows, start=1)
+    ]
+    Text.objects.bulk_create(texts, batch_size=INSERT_SIZE)
+    return dataset
+
+
+def read_texts(dataset: Dataset) -> list[DatasetText]:
+    """The texts of a dataset in its order, as they would be read from a file."""
+    values: Sequence[tuple[str, ...]] = list(dataset.texts.order_by("position").values_list(*TEXT_FIELDS))
+    return [DatasetText(*row) for row in values]
+
+
+def _check_targets(project: Project, targets: str, table: TargetTable | None) -> None:
+    if targets and targets not in Dataset.TargetsFrom:
+        raise SobError(f'Targets are named by "file", "published" or "table", not by "{targets}".')
+    if (targets == Dataset.TargetsFrom.TABLE) != (table is not None):
+        raise SobError(
+            "Say which of the study's target tables names the targets, or let the file or the published one."
+        )
+    if table is not None and table.project_id != project.pk:
+        raise SobError("This target table is another study's.")
+
+
+def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:
+    trail.record(
+        "sob.dataset.loaded",
+        target=dataset,
+        by=by,
+        stream=trail.project_stream(dataset.project_id),
+        details={
+            "name": dataset.name,
+            "sha256": dataset.sha256,
+            "read": file.statement.read,
+            "texts": len(file.rows),
+            "warnings": len(file.warnings),
+            "targets": file.targets,
+        },
+    )
+
+
+def _describe_file(dataset: Dataset, file: DatasetFile, said: Provenance) -> None:
+    """Put on the unsaved dataset what its file was and how it was read."""
+    dataset.format = file.format
+    dataset.warnings = list(file.warnings)
+    dataset.sampling = file.statement.write()
+    dataset.targets_from = file.targets
+    for field in Provenance._fields:
+        setattr(dataset, field, getattr(said, field) or getattr(file.provenance, field))
+
+
+def _check_provenance(provenance: Provenance) -> None:
+    for field, value in provenance._asdict().items():
+        if len(value) > LONGEST[field]:
+            raise SobError(f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {LONGEST[field]}.")
+
+
+def _compare(standing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:
+    """Refuse a name that stands for other texts, or for the same file read in another way."""
+    if standing.sha256 != digest:
+        raise SobError(
+            f"There is already a dataset {standing.name}, from another file. Choose another name for this one."
+        )
+    is_same = standing.targets_from == file.targets and standing.target_table_id == (table.pk if table else None)
+    if not is_same or standing.sampling != file.statement.write() or read_texts(standing) != list(file.rows):
+        raise SobError(
+            f"There is already a dataset {standing.name}, from this file read in another way. Choose another name for this one."
+        )

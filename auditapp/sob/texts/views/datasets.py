@@ -1,0 +1,195 @@
+"""Pages of the texts. They are masked until asked for, one by one; nothing of them stands in an address or a title."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.published_sources import Provenance
+from auditapp.sob.tables.actions import find_target_table
+from auditapp.sob.texts import queries as dataset_queries
+from auditapp.sob.texts.actions.datasets import describe_dataset
+from auditapp.sob.texts.actions.derived import combine_datasets as _combine_datasets_action
+from auditapp.sob.texts.actions.derived import plan_combination, retarget_dataset, sample_dataset
+from auditapp.sob.texts.forms import CombineForm, RecordFields, RetargetForm, SampleForm
+from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+PER_PAGE = 25
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_datasets(request: ProjectRequest) -> HttpResponse:
+    """All datasets with their counts."""
+    lines = dataset_queries.list_datasets(request.project)
+    can_combine = len(lines) > 1 and Permission.IMPORT in request.role.permissions
+    return render(request, "sob/datasets.html", {"lines": lines, "can_combine": can_combine})
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Where its texts come from, how they were chosen, how many there are of each target, and the texts, masked."""
+    dataset = _get_dataset(request, dataset_id)
+    chosen = {name: _read_choice(request, name) for name in ("target", "source")}
+    counts = dataset_queries.count_texts(dataset)
+    texts = dataset_queries.find_texts(dataset, **chosen)
+    row = _read_row(request)
+    # A row's page, where one is asked for: the texts before it fill the pages before.
+    number = texts.filter(position__lt=row).count() // PER_PAGE + 1 if row else request.GET.get("page")
+    context = {
+        "dataset": dataset,
+        "notes": read_notes(dataset),
+        "rows_are_places": rows_are_places(dataset),
+        "row": row,
+        "counts": counts,
+        "sampling": dataset.sampling,
+        "batches": dataset_queries.list_batches(dataset),
+        "samples": dataset.samples.all(),
+        "chosen": chosen,
+        "page": Paginator(texts, PER_PAGE).get_page(number),
+    }
+    return render(request, "sob/dataset.html", context)
+
+
+def _read_row(request: ProjectRequest) -> int | None:
+    """The row an address asks for; ``None`` for what is no number of a row, and once another page is turned to."""
+    value = request.GET.get("row", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 10 and "page" not in request.GET else None
+
+
+def _get_dataset(request: ProjectRequest, dataset_id: int) -> Dataset:
+    found = Dataset.objects.select_related("project", "target_table", "drawn_from")
+    return get_object_or_404(found, project=request.project, pk=dataset_id)
+
+
+def _read_choice(request: ProjectRequest, name: str) -> str | None:
+    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen stands for no target."""
+    value = request.GET.get(name, "").replace("\x00", "")
+    return {"": None, "-": ""}.get(value, value)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Draw a sample of a dataset's texts as a new dataset that records how it was drawn."""
+    dataset = _get_dataset(request, dataset_id)
+    form = SampleForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        draw = form.read_draw()
+        assert draw is not None  # noqa: S101 - the size is required
+        try:
+            sample = sample_dataset(
+                dataset=dataset,
+                name=form.cleaned_data["name"],
+                size=draw.size,
+                method=draw.method,
+                by_field=draw.by,
+                seed=draw.seed,
+                by=request.user,
+            )
+        except SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, f"{sample.name} is drawn: {draw.size:,} of the texts of {dataset.name}.")
+            return redirect("sob:dataset", request.project.slug, sample.pk)
+    context = {"form": form, "dataset": dataset, "texts": dataset.texts.count()}
+    return render(request, "sob/sample.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """The same texts with targets from another table, as a new dataset."""
+    dataset = _get_dataset(request, dataset_id)
+    numbers = TargetTable.objects.filter(project=request.project).values_list("number", flat=True)
+    form = RetargetForm(request.POST or None, numbers=list(numbers))
+    if request.method == "POST" and form.is_valid():
+        number = form.cleaned_data["targets"]
+        try:
+            table = find_target_table(request.project, number) if number else None
+            made = retarget_dataset(
+                dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
+            )
+        except SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, f"{made.name} holds the texts of {dataset.name} with other targets.")
+            return redirect("sob:dataset", request.project.slug, made.pk)
+    context = {"form": form, "dataset": dataset}
+    return render(request, "sob/retarget.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+    """Put on record where the texts come from and under which terms."""
+    dataset = _get_dataset(request, dataset_id)
+    known = {field: getattr(dataset, field) for field in Provenance._fields}
+    form = RecordFields(request.POST if request.method == "POST" else None, initial=known)
+    if request.method == "POST" and form.is_valid():
+        try:
+            describe_dataset(dataset=dataset, provenance=form.read_record(), by=request.user)
+        except SobError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, "The record is saved. The texts did not change.")
+            return redirect("sob:dataset", request.project.slug, dataset.pk)
+    context = {"form": form, "dataset": dataset}
+    return render(request, "sob/describe.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def combine_datasets(request: ProjectRequest) -> HttpResponse:
+    """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
+    if request.method != "POST":
+        ticked = _find_ticked(request)
+        return _show(request, CombineForm(initial={"sets": ticked}, project=request.project), ticked)
+    form = CombineForm(request.POST, project=request.project)
+    is_look = request.POST.get("step") == "check"
+    form.fields["name"].required = not is_look
+    if not form.is_valid():
+        return _show(request, form, list(form.cleaned_data.get("sets", ())), status=422)
+    chosen = list(form.cleaned_data["sets"])
+    if is_look:
+        return _show(request, form, chosen)
+    try:
+        made = _combine_datasets_action(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
+    except SobError as error:
+        form.add_error(None, ValidationError(str(error)))
+        return _show(request, form, chosen, status=422)
+    messages.success(
+        request,
+        f"{made.name} holds {made.sampling['kept']:,} texts of {made.sampling['read']:,} in {len(chosen)} sets.",
+    )
+    return redirect("sob:dataset", request.project.slug, made.pk)
+
+
+def _find_ticked(request: ProjectRequest) -> list[Dataset]:
+    keys = [int(key) for key in request.GET.getlist("sets") if key.isdecimal() and len(key) < 19]
+    return list(Dataset.objects.filter(project=request.project, pk__in=keys))
+
+
+def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], status: int = 200) -> HttpResponse:
+    planned, refusal = None, ""
+    if chosen:
+        try:
+            planned = plan_combination(chosen)
+        except SobError as error:
+            refusal = str(error)
+    context: dict[str, object] = {"form": form, "planned": planned, "refusal": "" if form.errors else refusal}
+    if planned is not None:
+        context["sampling"] = planned.statement.write()
+        context["counts"] = tabulate_texts(Counter((row.target, row.source) for row in planned.rows))
+    return render(request, "sob/combine.html", context, status=status)

@@ -1,0 +1,171 @@
+"""Load a file of texts: first a preview, then the dataset.
+
+Nothing is kept between the two steps: with htmx the file stays chosen, without it the same file is chosen again, and a
+file that is not the one that was looked at is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from typing import Any, NamedTuple
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_http_methods
+
+from auditapp.sob.errors import SobError
+from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
+from auditapp.sob.pure.loading.previewing import Preview, preview_file
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, read_dataset
+from auditapp.sob.tables.actions import find_target_table, read_labels
+from auditapp.sob.texts.actions.datasets import load_dataset as _load_dataset_action
+from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
+from auditapp.sob.texts.queries import tabulate_texts
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+CHECK = "check"
+SHOWN_ROWS = 5
+ANOTHER_FILE = "This is not the file that was looked at. Look at it first, then load it."
+
+
+class Chosen(NamedTuple):
+    """A file as it was sent, and what it is."""
+
+    name: str
+    data: bytes
+    sha256: str
+    preview: Preview
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def load_dataset(request: ProjectRequest) -> HttpResponse:
+    """Preview a file (``step=check`` in the form) or load it. htmx requests get only the part below the file field."""
+    if request.method != "POST":
+        return _render(request, FileForm())
+    first = FileForm(request.POST, request.FILES)
+    if not first.is_valid():
+        return _render(request, first)
+    try:
+        chosen = _open(first.cleaned_data["file"])
+    except DatasetError as error:
+        first.add_error("file", str(error))
+        return _render(request, first)
+    is_check = request.POST.get("step") == CHECK
+    table = find_target_table(request.project)
+    form = _make_form(request, chosen, table, is_check=is_check)
+    if not form.is_valid():
+        return _render(request, form, chosen)
+    if is_check:
+        return _show_plan(request, form, chosen, table)
+    return _load(request, form, chosen, table)
+
+
+def _open(file: UploadedFile[bytes]) -> Chosen:
+    name, data = file.name or "file", file.read()
+    return Chosen(name, data, hashlib.sha256(data).hexdigest(), preview_file(data, name))
+
+
+def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | None, *, is_check: bool) -> LoadForm:
+    """The whole form: what was typed for this file, and proposals for what was not asked yet."""
+    source = chosen.preview.source
+    places = {column.name: str(place) for place, column in enumerate(chosen.preview.columns)}
+    proposed = {
+        **{COLUMN + field: places[column] for field, column in chosen.preview.mapping.items()},
+        **chosen.preview.provenance._asdict(),
+        "rows": "benchmark",
+        "targets": "published" if source else "file",
+        "method": "proportional",
+        "by": "target",
+        "seed": str(DEFAULT_SEED),
+    }
+    typed = request.POST.copy()
+    is_another = typed.get("checked", "") not in {"", chosen.sha256}
+    if is_another and is_check:
+        for name in [name for name in typed if name != "name"]:
+            del typed[name]
+    form = LoadForm(
+        {**fill_in(typed, proposed), "checked": chosen.sha256},
+        request.FILES,
+        columns=chosen.preview.columns,
+        is_published=source is not None,
+        newest_table=table.number if table else None,
+    )
+    if is_another and not is_check:
+        form.add_error("file", ANOTHER_FILE)
+    return form
+
+
+def _show_plan(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: TargetTable | None) -> HttpResponse:
+    columns = form.read_columns()
+    if columns is not None and "text" not in columns:
+        return _render(request, form, chosen, needs_columns=True)
+    reading = _read_choices(form, chosen, table)
+    own = reading.pop("target_table")
+    del reading["provenance"]
+    try:
+        plan = read_dataset(chosen.data, name=chosen.name, labels=read_labels(own) if own else None, **reading)
+    except (DatasetError, SampleError) as error:
+        form.add_error(None, ValidationError(str(error)))
+        return _render(request, form, chosen)
+    counts = tabulate_texts(Counter((row.target, row.source) for row in plan.rows))
+    found = {
+        "plan": plan,
+        "sampling": plan.statement.write(),
+        "counts": counts,
+        "shown": plan.rows[:SHOWN_ROWS],
+    }
+    return _render(request, form, chosen, **found)
+
+
+def _load(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: TargetTable | None) -> HttpResponse:
+    try:
+        loaded = _load_dataset_action(
+            project=request.project,
+            name=form.cleaned_data["name"],
+            file_name=chosen.name,
+            data=chosen.data,
+            by=request.user,
+            **_read_choices(form, chosen, table),
+        )
+    except SobError as error:
+        form.add_error(None, ValidationError(str(error)))
+        return _render(request, form, chosen)
+    dataset = loaded.dataset
+    texts = dataset.texts.count()
+    words = "is loaded" if loaded.created else "was already loaded from this file"
+    messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
+    return redirect("sob:dataset", request.project.slug, dataset.pk)
+
+
+def _read_choices(form: LoadForm, chosen: Chosen, table: TargetTable | None) -> dict[str, Any]:
+    """The keywords of ``load_dataset`` that say how the file is read."""
+    typed = form.cleaned_data
+    columns = form.read_columns()
+    if chosen.preview.format == PREPARED_FORMAT and columns == chosen.preview.mapping:
+        # Known by its header, and on record as what it is.
+        columns = None
+    provenance = form.read_record()
+    return {
+        "columns": columns,
+        "targets": typed["targets"],
+        "target_table": table if typed["targets"] == Dataset.TargetsFrom.TABLE else None,
+        "all_rows": typed.get("rows") == "all",
+        "drops_repeated": typed["drops_repeated"],
+        "draw": form.read_draw(),
+        "provenance": None if provenance == chosen.preview.provenance else provenance,
+    }
+
+
+def _render(request: ProjectRequest, form: FileForm, chosen: Chosen | None = None, **found: object) -> HttpResponse:
+    """The page; for htmx the part below the file, so that it stays chosen."""
+    context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), **found}
+    part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
+    return render(request, f"sob/load.html{part}", context, status=422 if form.errors else 200)

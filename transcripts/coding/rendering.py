@@ -72,6 +72,7 @@ def _is_read(turn: Turn) -> bool:
     return turn.role == Turn.Role.MODEL and turn.channel == Turn.Channel.UTTERANCE
 
 
+@lru_cache(maxsize=1000)
 def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
     """Where the acts of one interview are posted, and under which address its codings tell all they say."""
     desk = reverse("coding:desk", args=[slug, interview_id])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -17,6 +17,7 @@ from transcripts.coding.actions.storing import (
     check_same,
     find_stored,
     find_winner,
+    replace_once,
     withdraw,
     withdraw_decision,
 )
@@ -132,13 +133,8 @@ def build_coding(
 
 def _store(coding: Coding, *, before: ActiveCoding | None, active: ActiveLabels, project: Project) -> Coding:
     """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
-    try:
-        with transaction.atomic():
-            if before is not None:
-                superseded = Coding.objects.active().filter(pk=before.pk)
-                superseded.update(withdrawn_at=coding.created_at, withdrawal_reason=coding.reason)
-            coding.save(force_insert=True)
-    except IntegrityError:
+    before_id = before.pk if before else None
+    if not replace_once(coding, before_id, withdrawn_at=coding.created_at, withdrawal_reason=coding.reason):
         return find_winner(coding, sentence=coding.sentence, code=coding.code, coder=coding.coder)
     details: dict[str, object] = {
         "sentence": coding.sentence_id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -13,7 +13,7 @@ from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.actions.errors import NotDecided, NotYours
-from transcripts.coding.actions.storing import check_same, find_stored, find_winner, withdraw
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once, withdraw
 from transcripts.coding.models import Decision, Reveal
 from transcripts.coding.values import collapse_whitespace
 from transcripts.corpus.models import Sentence
@@ -41,10 +41,7 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, client_id
         client_id=client_id,
         created_at=timezone.now(),
     )
-    try:
-        with transaction.atomic():
-            decision.save(force_insert=True)
-    except IntegrityError:
+    if not insert_once(decision):
         return find_winner(decision, sentence=sentence, coder=by)
     trail.record(
         "coding.decided",

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions.checks import MAX_MEMO_LENGTH, check_text
 from transcripts.coding.actions.errors import WrongInput, WrongPlace
-from transcripts.coding.actions.storing import check_same, find_stored, find_winner, withdraw
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, replace_once
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -74,12 +74,8 @@ def _lock_standing(interview: Interview, sentence: Sentence | None, by: User) ->
 
 def _store(memo: Memo, *, before: Memo | None) -> Memo:
     """Insert ``memo`` in the place of the one it supersedes."""
-    try:
-        with transaction.atomic():
-            if before is not None:
-                withdraw(before)
-            memo.save(force_insert=True)
-    except IntegrityError:
+    ended = max(memo.created_at, before.created_at) if before else None
+    if not replace_once(memo, before.pk if before else None, withdrawn_at=ended):
         return find_winner(memo, interview=memo.interview, sentence=memo.sentence, author=memo.author)
     if before is not None:
         Memo.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=memo)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar
 from uuid import UUID
 
+from django.db import connection, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -35,8 +39,56 @@ def check_same(stored: Row, **expected: int | None) -> Row:
     return stored
 
 
+def insert_once(row: Row) -> bool:
+    """Insert a row, unless a unique constraint shows that another request was quicker; says whether it was inserted.
+
+    One plain statement, on the path of every code: an insert by the ORM inside a savepoint takes a sixth of the time
+    that it takes to save a code (benchmarks/saving.py).
+    """
+    statement, fields = _build_insert(type(row))
+    values = [
+        getattr(row, name) if prepare is None else prepare(getattr(row, name), connection) for name, prepare in fields
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        found = cursor.fetchone()
+    if found is not None:
+        row.pk = found[0]
+        row._state.adding = False  # noqa: SLF001
+    return found is not None
+
+
+Prepare = Callable[[object, BaseDatabaseWrapper], Any]
+
+
+@cache
+def _build_insert(model: type[Row]) -> tuple[str, list[tuple[str, Prepare | None]]]:
+    """The statement for a model, and the attributes that it takes; some are stored in another form."""
+    fields = [field for field in model._meta.local_concrete_fields if not field.primary_key]
+    columns, places = ", ".join(str(field.column) for field in fields), ", ".join(["%s"] * len(fields))
+    # Names come from the models, values go in as parameters.
+    statement = f"INSERT INTO {model._meta.db_table} ({columns}) VALUES ({places}) ON CONFLICT DO NOTHING RETURNING id"  # noqa: S608
+    converted = (models.DateTimeField, models.UUIDField, models.JSONField)
+    return statement, [
+        (field.attname, field.get_db_prep_save if isinstance(field, converted) else None) for field in fields
+    ]
+
+
+def replace_once(row: Row, before_id: int | None, **changes: object) -> bool:
+    """``insert_once``, after ``changes`` to the row it supersedes, if any; they are undone if another request was quicker."""
+    if before_id is None:
+        return insert_once(row)
+    savepoint = transaction.savepoint()
+    type(row).objects.filter(pk=before_id, withdrawn_at__isnull=True).update(**changes)
+    if insert_once(row):
+        transaction.savepoint_commit(savepoint)
+        return True
+    transaction.savepoint_rollback(savepoint)
+    return False
+
+
 def find_winner(row: Row, **place: object) -> Row:
-    """The row that stands where another request was quicker; the constraints leave room for one."""
+    """The active row where another request was quicker; the constraints leave room for one."""
     rows = type(row).objects.filter(**place)
     winner = rows.filter(client_id=row.client_id).first() or rows.filter(withdrawn_at__isnull=True).first()
     if winner is None:
@@ -47,9 +99,9 @@ def find_winner(row: Row, **place: object) -> Row:
 def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
     """Withdraw a row; ``False`` when it was withdrawn before."""
     row.withdrawn_at = max(timezone.now(), row.created_at)
-    told: dict[str, object] = {} if isinstance(row, Memo) else {"withdrawal_reason": reason}
-    standing = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
-    return bool(standing.update(withdrawn_at=row.withdrawn_at, **told))
+    changes: dict[str, object] = {} if isinstance(row, Memo) else {"withdrawal_reason": reason}
+    active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
+    return bool(active.update(withdrawn_at=row.withdrawn_at, **changes))
 
 
 def withdraw_decision(pk: int, *, reason: str) -> int:

@@ -154,6 +154,7 @@ CACHES = {
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = ["transcripts.accounts.sessions.PersonBackend"]
 SESSION_ENGINE = "transcripts.accounts.sessions"
+MESSAGE_STORAGE = "transcripts.accounts.sessions.MessageStorage"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},

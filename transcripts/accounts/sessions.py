@@ -1,4 +1,4 @@
-"""Sessions and the people behind them, read on the way to every page.
+"""Sessions, the people behind them and the messages to them, read on the way to every page.
 
 Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
 that is a fifth of the time it takes to save a code (benchmarks/saving.py). Writing and everything rare is left to them.
@@ -6,12 +6,21 @@ that is a fifth of the time it takes to save a code (benchmarks/saving.py). Writ
 
 from __future__ import annotations
 
+import copy
+from functools import lru_cache
 from typing import Any
 
 from allauth.account.auth_backends import AuthenticationBackend
+from django.contrib.messages.storage.base import BaseStorage
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.messages.storage.fallback import FallbackStorage
+from django.contrib.messages.storage.session import SessionStorage
 from django.contrib.sessions.backends import db
+from django.core.signing import Signer, get_cookie_signer
 from django.db import connection
+from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from transcripts.accounts.models import User
 
@@ -23,6 +32,10 @@ PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  
 class SessionStore(db.SessionStore):
     """A session in the database."""
 
+    def decode(self, session_data: bytes | str) -> dict[str, Any]:
+        """What a session holds. Sessions change rarely, so each is unsigned and unpacked once."""
+        return copy.deepcopy(_decode(session_data))
+
     def load(self) -> dict[str, Any]:
         """What the session holds; nothing, and no key, when it is unknown or over."""
         now = connection.ops.adapt_datetimefield_value(timezone.now())
@@ -33,6 +46,11 @@ class SessionStore(db.SessionStore):
             self._session_key = None
             return {}
         return self.decode(row[0])
+
+
+@lru_cache(maxsize=1000)
+def _decode(session_data: bytes | str) -> dict[str, Any]:
+    return db.SessionStore().decode(session_data)
 
 
 class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has no types
@@ -49,3 +67,20 @@ class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has
         values |= {name: bool(values[name]) for name in ("is_superuser", "is_active")}
         user = User.from_db(connection.alias, PERSON_FIELDS, list(values.values()))
         return user if self.user_can_authenticate(user) else None
+
+
+class _LazyCookie(CookieStorage):
+    """Messages in a cookie. Its signer is made where there is a message, and not in every request."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        BaseStorage.__init__(self, request)
+
+    @cached_property
+    def signer(self) -> Signer:
+        return get_cookie_signer(salt=self.key_salt)
+
+
+class MessageStorage(FallbackStorage):
+    """Messages in a cookie, and in the session what is too long for one: Django's own default."""
+
+    storage_classes = (_LazyCookie, SessionStorage)

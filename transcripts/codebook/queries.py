@@ -11,7 +11,6 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeE
 from transcripts.codebook.pure.checking import read_attributes
 from transcripts.codebook.pure.comparing import Comparison, compare
 from transcripts.codebook.pure.lineage import Lineage, Names, Step
-from transcripts.codebook.quotes import ExampleRow
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
 
@@ -167,7 +166,7 @@ class CodeNode:
     code: Code
     depth: int
     children: list[CodeNode] = field(default_factory=list)
-    examples: list[ExampleRow] = field(default_factory=list)
+    examples: list[CodeExample] = field(default_factory=list)
     lineage: Lineage | None = None
 
     @property

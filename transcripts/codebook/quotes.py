@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any
 
 from django.db.models import CharField, F, Q
 from django.db.models.functions import Substr
@@ -24,79 +23,22 @@ EXAMPLE_TEXT = Substr(
 )
 
 
-class ExampleRow(NamedTuple):
-    """A pinned sentence as it is shown. ``is_retired``: its breaks were corrected since, so that it stands no more."""
-
-    pk: int
-    code_id: int
-    kind: str
-    note: str
-    sentence_id: int
-    label: str
-    text: str
-    interview_id: int
-    interview: str
-    is_retired: bool
-    added_by: str
-    added_at: datetime.datetime
-
-    @property
-    def kind_label(self) -> str:
-        return CodeExample.Kind(self.kind).label
-
-
-def read_examples(which: Q) -> dict[int, list[ExampleRow]]:
-    """Pinned sentences under the number of their code, their text cut out by the database: one query."""
+def read_examples(which: Q) -> dict[int, list[Any]]:
+    """Pinned sentences with their ``text``, cut out by the database, under the number of their code: one query."""
     rows = CodeExample.objects.filter(which).annotate(text=EXAMPLE_TEXT).order_by("code_id", "kind", "pk")
-    columns = (
-        *("pk", "code_id", "kind", "note", "sentence_id", "sentence__position", "sentence__suffix", "text"),
-        *("sentence__turn__interview_id", "sentence__turn__interview__title", "sentence__retired_by_id"),
-        *("added_by_name", "added_at"),
-    )
-    found: dict[int, list[ExampleRow]] = {}
-    for (
-        pk,
-        code_id,
-        kind,
-        note,
-        sentence_id,
-        position,
-        suffix,
-        text,
-        interview_id,
-        title,
-        retired,
-        *added,
-    ) in rows.values_list(*columns):
-        row = ExampleRow(
-            *(pk, code_id, kind, note, sentence_id, f"{position}{suffix}", text, interview_id, title),
-            retired is not None,
-            *added,
-        )
-        found.setdefault(code_id, []).append(row)
+    found: dict[int, list[Any]] = {}
+    for row in rows.select_related("sentence__turn__interview").defer("sentence__turn__text"):
+        found.setdefault(row.code_id, []).append(row)
     return found
 
 
-class SentenceLine(NamedTuple):
-    """A sentence as it is quoted: its number, its words, the interview it is from, and where in its turn it lies."""
-
-    pk: int
-    label: str
-    text: str
-    interview_id: int
-    interview: str
-    start: int
-    end: int
-    is_retired: bool
-
-
-def find_sentence(project: Project, sentence_id: int) -> SentenceLine | None:
-    """A sentence of the study, standing or not."""
+def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
+    """A sentence of the study with its turn and interview, current or not."""
     return next(iter(_read_sentences(Q(turn__interview__project=project, pk=sentence_id))), None)
 
 
-def find_labelled_sentence(project: Project, interview_id: int, label: str) -> SentenceLine | None:
-    """The standing sentence with this number (14, 14a) in an interview of the study."""
+def find_labelled_sentence(project: Project, interview_id: int, label: str) -> Sentence | None:
+    """The current sentence with this number (14, 14a) in an interview of the study."""
     digits = label[: len(label) - len(label.lstrip("0123456789"))]
     if not digits or len(digits) > 9:
         return None
@@ -104,9 +46,9 @@ def find_labelled_sentence(project: Project, interview_id: int, label: str) -> S
     return next(iter(_read_sentences(which & Q(position=int(digits), suffix=label[len(digits) :]))), None)
 
 
-def find_pieces(sentence_ids: Iterable[int]) -> dict[int, list[SentenceLine]]:
-    """The standing sentences that now cover each of these retired ones, in order."""
-    found: dict[int, list[SentenceLine]] = {}
+def find_pieces(sentence_ids: Iterable[int]) -> dict[int, list[Sentence]]:
+    """The current sentences that now cover each of these retired ones, in order."""
+    found: dict[int, list[Sentence]] = {}
     retired = Sentence.objects.filter(pk__in=list(sentence_ids), retired_by__isnull=False)
     for pk, turn_id, start, end in retired.values_list("pk", "turn_id", "start", "end"):
         which = Q(turn=turn_id, retired_by__isnull=True, start__lt=end, end__gt=start)
@@ -114,16 +56,9 @@ def find_pieces(sentence_ids: Iterable[int]) -> dict[int, list[SentenceLine]]:
     return found
 
 
-def _read_sentences(which: Q) -> list[SentenceLine]:
-    rows = Sentence.objects.filter(which).annotate(text=SENTENCE_TEXT).order_by("turn", "start", "pk")
-    columns = (
-        *("pk", "position", "suffix", "text", "turn__interview_id", "turn__interview__title", "start", "end"),
-        "retired_by_id",
-    )
-    return [
-        SentenceLine(pk, f"{position}{suffix}", text, interview_id, title, start, end, retired is not None)
-        for pk, position, suffix, text, interview_id, title, start, end, retired in rows.values_list(*columns)
-    ]
+def _read_sentences(which: Q) -> list[Sentence]:
+    rows = Sentence.objects.filter(which).select_related("turn__interview")
+    return list(rows.order_by("turn", "start", "pk"))
 
 
 FoundQuote = tuple[str, int, str, str]

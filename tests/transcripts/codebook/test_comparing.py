@@ -32,8 +32,8 @@ def test_every_code_is_told_of_or_unchanged(before: CodebookContent, after: Code
         for field, (_, pieces) in each.texts.items():
             assert each.before is not None
             assert each.after is not None
-            assert "".join(piece.text for piece in pieces if piece.kind != IN) == getattr(each.before, field)
-            assert "".join(piece.text for piece in pieces if piece.kind != OUT) == getattr(each.after, field)
+            assert "".join(text for kind, text in pieces if kind != IN) == getattr(each.before, field)
+            assert "".join(text for kind, text in pieces if kind != OUT) == getattr(each.after, field)
 
 
 def test_each_kind_of_change_is_named() -> None:

@@ -38,8 +38,13 @@ def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
     later = actions.start_draft(project=project, by=lead)
     for version in (draft, later):
         [row] = read_examples(Q(code__version=version))[find(version, "theme.balance").pk]
-        assert (row.text, row.label, row.kind_label, row.note) == ("I would ask first.", "2", "Anchor", "says so")
-        assert not row.is_retired
+        assert (row.text, row.sentence.label, row.get_kind_display(), row.note) == (
+            "I would ask first.",
+            "2",
+            "Anchor",
+            "says so",
+        )
+        assert row.sentence.retired_by_id is None
 
 
 def test_words_of_a_sentence_are_counted_in_code_points(project: Project, interview: Interview) -> None:
@@ -50,7 +55,7 @@ def test_words_of_a_sentence_are_counted_in_code_points(project: Project, interv
     Sentence.objects.filter(pk=pk).update(start=5, end=11)
     line = find_sentence(project, pk)
     assert line is not None
-    assert line.text == turn.text[5:11]
+    assert line.read_text() == turn.text[5:11]
 
 
 def test_pinning_is_one_event_without_words(
@@ -110,7 +115,7 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
     example = pin(draft, sentence, lead, note="kept")
     pieces = cut(sentence, lead)
     [row] = read_examples(Q(code=example.code))[example.code_id]
-    assert row.is_retired
+    assert row.sentence.retired_by_id is not None
     assert [each.label for each in find_pieces([sentence.pk])[sentence.pk]] == ["2a", "2b"]
     with pytest.raises(actions.WrongInput, match="Sentence 2 was cut anew"):
         pin(draft, Sentence.objects.select_related("turn__interview").get(pk=sentence.pk), lead)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from itertools import groupby
+from operator import itemgetter
 
 SAME, OUT, IN = "same", "out", "in"
 # Texts that repeat the same words over and over would keep a web request busy; they are shown as replaced.
@@ -16,11 +17,8 @@ UNSPACED = (("\u0e00", "\u0eff"), ("\u2e80", "\u31ff"), ("\u3400", "\u9fff"), ("
 JOINER = "\u200d"
 
 
-class Piece(NamedTuple):
-    """A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``)."""
-
-    kind: str
-    text: str
+Piece = tuple[str, str]
+"""A stretch of text that both have (``same``), or only the first (``out``) or only the second (``in``): kind and text."""
 
 
 def compare_words(before: str, after: str) -> tuple[Piece, ...]:
@@ -29,7 +27,7 @@ def compare_words(before: str, after: str) -> tuple[Piece, ...]:
     start = _count_common(old, new)
     end = _count_common(old[start:][::-1], new[start:][::-1])
     middle = _compare_middle(old[start : len(old) - end], new[start : len(new) - end])
-    return tuple(_join([Piece(SAME, "".join(old[:start])), *middle, Piece(SAME, "".join(old[len(old) - end :]))]))
+    return tuple(_join([(SAME, "".join(old[:start])), *middle, (SAME, "".join(old[len(old) - end :]))]))
 
 
 def split_words(text: str) -> Iterator[str]:
@@ -66,28 +64,18 @@ def _compare_middle(old: list[str], new: list[str]) -> Iterator[Piece]:
     counted = Counter(token for token in old if not token.isspace())
     pairs = sum(counted[token] for token in new)
     if pairs > MAX_PAIRS:
-        yield from (Piece(OUT, "".join(old)), Piece(IN, "".join(new)))
+        yield from ((OUT, "".join(old)), (IN, "".join(new)))
         return
     matcher = SequenceMatcher(str.isspace, old, new, autojunk=False)
     for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
         if tag == "equal":
-            yield Piece(SAME, "".join(old[old_start:old_end]))
+            yield (SAME, "".join(old[old_start:old_end]))
         else:
-            yield Piece(OUT, "".join(old[old_start:old_end]))
-            yield Piece(IN, "".join(new[new_start:new_end]))
+            yield (OUT, "".join(old[old_start:old_end]))
+            yield (IN, "".join(new[new_start:new_end]))
 
 
-def _join(pieces: list[Piece]) -> Iterator[Piece]:
-    """Neighbours of one kind as one piece, empty ones left out."""
-    last: Piece | None = None
-    for piece in pieces:
-        if not piece.text:
-            continue
-        if last is not None and last.kind == piece.kind:
-            last = Piece(last.kind, last.text + piece.text)
-            continue
-        if last is not None:
-            yield last
-        last = piece
-    if last is not None:
-        yield last
+def _join(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Without empty pieces, and neighbours of the same kind as one."""
+    for kind, group in groupby((piece for piece in pieces if piece[1]), key=itemgetter(0)):
+        yield kind, "".join(text for _, text in group)

@@ -28,7 +28,7 @@ def make_example_context(
     examples = read_examples(Q(code=code)).get(code.pk, [])
     return {
         "examples": examples,
-        "pieces": find_pieces(example.sentence_id for example in examples if example.is_retired),
+        "pieces": find_pieces(example.sentence_id for example in examples if example.sentence.retired_by_id),
         "example_form": example_form or _make_form(request),
     }
 
@@ -150,7 +150,7 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
         else:
             code = example.code
             messages.success(request, f"Sentence {line.label} is pinned to {code.name} in the draft {code.version}.")
-            desk = reverse("coding:desk", args=[request.project.slug, line.interview_id])
+            desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])
             return redirect(f"{desk}?at={line.pk}#s{line.pk}")
     context = {"line": line, "form": form, "draft": draft, "pieces": find_pieces([line.pk]).get(line.pk, [])}
     return render(request, "codebook/pin.html", context, status=422 if form.errors else 200)

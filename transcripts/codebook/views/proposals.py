@@ -16,7 +16,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.proposals import AnswerForm, ProposalForm
 from transcripts.codebook.models import CodeProposal
 from transcripts.codebook.pure.naming import find_similar
-from transcripts.codebook.quotes import SentenceLine, find_sentence
+from transcripts.codebook.quotes import find_sentence
 from transcripts.codebook.views.common import put_problems, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
@@ -62,7 +62,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
     return render(request, template, context, status=422 if form.errors or similar else 200)
 
 
-def _find_line(request: ProjectRequest) -> SentenceLine | None:
+def _find_line(request: ProjectRequest) -> Sentence | None:
     asked = request.POST.get("sentence") or request.GET.get("sentence", "")
     if not (asked.isascii() and asked.isdecimal() and len(asked) < 20 and int(asked) <= MAX_ID):
         return None
@@ -72,13 +72,13 @@ def _find_line(request: ProjectRequest) -> SentenceLine | None:
     return line
 
 
-def _quote(request: ProjectRequest, line: SentenceLine | None) -> str:
+def _quote(request: ProjectRequest, line: Sentence | None) -> str:
     """The marked words of the sentence; nothing when none or too many are marked."""
     start, end = (request.GET.get(name, "") for name in ("from", "to"))
     if line is None or not all(value.isascii() and value.isdecimal() and len(value) < 9 for value in (start, end)):
         return ""
     # The page counts as browsers do, in UTF-16; a half character at an edge is left out.
-    words = line.text.encode("utf-16-le", "replace")[2 * int(start) : 2 * int(end)].decode("utf-16-le", "ignore")
+    words = line.read_text().encode("utf-16-le", "replace")[2 * int(start) : 2 * int(end)].decode("utf-16-le", "ignore")
     quote = " ".join(words.split())
     return quote if len(quote) <= MAX_IN_VIVO_LENGTH else ""
 
@@ -106,7 +106,7 @@ def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
     return actions.propose_code(**given)
 
 
-def _tell(request: ProjectRequest, proposal: CodeProposal, line: SentenceLine | None) -> HttpResponse:
+def _tell(request: ProjectRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
     """What was stored: to htmx as an event of the page, to a browser on the page it came from."""
     version = proposal.code.version if proposal.code else None
     if request.htmx:  # type: ignore[attr-defined]
@@ -125,7 +125,7 @@ def _tell(request: ProjectRequest, proposal: CodeProposal, line: SentenceLine | 
         messages.success(request, f"{proposal.name} is in the draft {version}; it can be used when that is published.")
     if line is None:
         return redirect("codebook:proposals", request.project.slug)
-    desk = reverse("coding:desk", args=[request.project.slug, line.interview_id])
+    desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])
     return HttpResponseRedirect(f"{desk}?at={line.pk}#s{line.pk}", status=303)
 
 

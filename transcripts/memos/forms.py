@@ -47,7 +47,7 @@ class MemoSearchForm(forms.Form):
     def __init__(self, data: object, *, catalogue: Catalogue, authors: list[str]) -> None:
         super().__init__(data)  # type: ignore[arg-type]
         grouped = [
-            (family.name, [(code.identifier, code.name) for code in family.codes]) for family in catalogue.families
+            (family.name, [(code.identifier, code.name) for code in codes]) for family, codes in catalogue.families
         ]
         self.fields["code"].choices = [ANY, *grouped]  # type: ignore[attr-defined]
         self.fields["author"].choices = [("", "anybody"), *((name, name) for name in authors)]  # type: ignore[attr-defined]

@@ -29,10 +29,10 @@ def count_codes(viewpoint: Viewpoint, codes: Sequence[queries.CodeEntry], *, by_
 def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, Denominators, Cell, str]]:
     """For each model its name, its denominators, the theme's cell and the address of the sentences in it."""
     presence, link = count_themes(viewpoint, [theme]), link_to_sentences(viewpoint)
-    [row] = presence.rows
+    [(row, cells, _)] = presence.rows
     return [
-        (column.name, out_of, cell, link(row.row.key, column.key))
-        for column, out_of, cell in zip(presence.columns, presence.denominators[:-1], row.cells, strict=True)
+        (column.name, out_of, cell, link(row.key, column.key))
+        for column, out_of, cell in zip(presence.columns, presence.denominators[:-1], cells, strict=True)
     ]
 
 

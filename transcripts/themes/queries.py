@@ -9,7 +9,7 @@ from typing import NamedTuple
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from transcripts.blinding.viewers import Viewer
-from transcripts.codebook.models import Code
+from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version, read_families
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
@@ -19,33 +19,24 @@ STATE_ORDER = [*ThemeVersion.State.values]
 
 
 class CodeEntry(NamedTuple):
-    """A code as the lists of this room name it; ``in_use`` when the version people code with has it."""
+    """A code as themes name it; ``in_use`` when the current codebook has it."""
 
     identifier: str
     name: str
-    key: str
-    definition: str
+    definition: str = ""
     in_use: bool = True
-
-
-class FamilyEntry(NamedTuple):
-    """A family with its codes, in the order of the codebook."""
-
-    identifier: str
-    name: str
-    codes: list[CodeEntry]
 
 
 @dataclass(frozen=True)
 class Catalogue:
     """The codes themes are made of: those in use by family, and whatever identifier else is asked for by name."""
 
-    families: list[FamilyEntry]
+    families: list[tuple[CodeFamily, list[CodeEntry]]]
     by_identifier: dict[str, CodeEntry] = field(default_factory=dict)
 
     def name_codes(self, identifiers: Iterable[str]) -> list[CodeEntry]:
         """The codes behind identifiers, in their order."""
-        unknown = [CodeEntry(each, each, "", "", in_use=False) for each in identifiers]
+        unknown = [CodeEntry(each, each, in_use=False) for each in identifiers]
         return [self.by_identifier.get(each.identifier, each) for each in unknown]
 
 
@@ -67,18 +58,14 @@ def read_catalogue(project: Project, *, also: Iterable[str] = ()) -> Catalogue:
     """The codes people code with, and the names of others that themes hold: four queries at most."""
     version = current_version(project)
     families = [
-        FamilyEntry(
-            family.identifier,
-            family.name,
-            [CodeEntry(code.identifier, code.name, code.key, code.definition) for code in family.codes.all()],
-        )
+        (family, [CodeEntry(code.identifier, code.name, code.definition) for code in family.codes.all()])
         for family in (read_families(version) if version else [])
     ]
-    known = {code.identifier: code for family in families for code in family.codes}
+    known = {code.identifier: code for _, codes in families for code in codes}
     if missing := set(also) - known.keys():
         rows = Code.objects.filter(version__project=project, identifier__in=missing).order_by("version__number")
         for identifier, name in rows.values_list("identifier", "name"):
-            known[identifier] = CodeEntry(identifier, name, "", "", in_use=False)
+            known[identifier] = CodeEntry(identifier, name, in_use=False)
     return Catalogue(families, known)
 
 

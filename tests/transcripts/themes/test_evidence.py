@@ -36,7 +36,7 @@ def found(viewpoint: Viewpoint) -> Cell:
     """What one theme of two codes shows over all interviews."""
     themes = current_themes(viewpoint.project)
     theme = themes[0] if themes else make_theme(viewpoint.project, User.objects.get(username="owner"))
-    return count_themes(viewpoint, [theme]).rows[0].total
+    return count_themes(viewpoint, [theme]).rows[0][2]
 
 
 class TestWhoseCodings:
@@ -77,7 +77,7 @@ class TestWhoseCodings:
     def test_codes_are_counted_too_and_by_interview(self, project: Project, reader: User) -> None:
         codes = read_catalogue(project).name_codes([BALANCE, CONTEXT])
         presence = count_codes(look(project, reader, READER), codes, by_interview=True)
-        assert [[cell.sentences for cell in row.cells] for row in presence.rows] == [[2], [1]]
+        assert [[cell.sentences for cell in cells] for _, cells, _ in presence.rows] == [[2], [1]]
         assert [column.name for column in presence.columns] == ["First interview"]
 
 

@@ -47,17 +47,17 @@ EVIDENCE = [
 
 def test_a_sentence_counts_once_and_the_weaker_claim_wins() -> None:
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
-    balance, context, empty = presence.rows
-    in_a, in_b, in_c = balance.cells
+    (_, balance, total), (_, context, _), (_, _, empty) = presence.rows
+    in_a, in_b, in_c = balance
     assert (in_a.sentences, in_a.turns, in_a.interviews, in_a.out_of) == (3, 2, 2, 15)
     assert (in_a.prompted, in_a.unclear, in_a.unprompted) == (1, 1, 1)
     assert (in_a.semantic, in_a.latent) == (2, 2)
     assert (in_b.sentences, in_b.prompted, in_b.out_of) == (1, 1, 8)
     assert not in_c.is_present
     assert not in_c.is_read
-    assert (balance.total.sentences, balance.total.out_of) == (4, 23)
-    assert [cell.sentences for cell in context.cells] == [1, 1, 0]
-    assert empty.total.sentences == 0
+    assert (total.sentences, total.out_of) == (4, 23)
+    assert [cell.sentences for cell in context] == [1, 1, 0]
+    assert empty.sentences == 0
 
 
 def test_denominators_say_how_much_was_read() -> None:
@@ -90,9 +90,9 @@ CODINGS = st.lists(
 @given(CODINGS)
 def test_parts_add_up_and_the_drawing_holds_every_cell(codings: list[Evidence]) -> None:
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=codings, decided=dict.fromkeys(range(1, 6), (3, 3)))
-    for row in presence.rows:
-        assert row.total.sentences == sum(cell.sentences for cell in row.cells)
-        for cell in [*row.cells, row.total]:
+    for _, cells, total in presence.rows:
+        assert total.sentences == sum(cell.sentences for cell in cells)
+        for cell in [*cells, total]:
             assert cell.prompted + cell.unprompted + cell.unclear == cell.sentences <= cell.out_of
             assert max(cell.semantic, cell.latent) <= cell.sentences <= cell.semantic + cell.latent
     drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?{row}&{column}")

@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.agreement.queries import list_places, read_items
-from transcripts.agreement.views.visible import Stance, get_page_request, is_for_coders, read_visible
+from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, is_for_coders
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
@@ -25,7 +25,7 @@ ITEMS_PER_PAGE = 20
 @project_view(Permission.VIEW)
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The units of a family that coders coded differently. Coders see them once a round is locked."""
-    page_request = get_page_request(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
+    page_request = PageRequest(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
     viewer = get_viewer(request)
     sees_all = viewer.sees_all
     context: dict[str, object] = {
@@ -38,7 +38,7 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
     if page_request.selection is None:
         return render(request, "agreement/disagreements.html", context, status=422 if page_request.families else 200)
     if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
-        visible = read_visible(request, page_request.selection)
+        visible = VisibleReadings(request, page_request.selection)
         places = [int(place) for place in visible.table.find_differing()]
         wanted = request.GET.get("code", "")
         if wanted in visible.table.codes:

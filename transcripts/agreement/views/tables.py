@@ -19,7 +19,7 @@ from transcripts.accounts.models import User
 from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.queries import Selection, list_places, read_items
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, get_page_request, read_visible
+from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
@@ -34,7 +34,7 @@ NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: ProjectRequest) -> HttpResponse:
     """Agreement on one family; of a family that is read reflexively, why there is none."""
-    page_request = get_page_request(request, request.GET, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE)
     return _render_table(request, page_request)
 
 
@@ -42,10 +42,10 @@ def show_table(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
     """The figures of a family that is read reflexively: once, for a reason that is kept."""
-    page_request, form = get_page_request(request, request.POST), ReasonForm(request.POST)
+    page_request, form = PageRequest(request, request.POST), ReasonForm(request.POST)
     if page_request.selection is None or not form.is_valid():
         return _render_table(request, page_request, reason_form=form, status=422)
-    reason, visible = form.cleaned_data["reason"], read_visible(request, page_request.selection)
+    reason, visible = form.cleaned_data["reason"], VisibleReadings(request, page_request.selection)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     try:
@@ -62,10 +62,10 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The table as a file, for families of which the page shows it."""
-    page_request = get_page_request(request, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request, request.POST, prefer=NOT_REFLEXIVE)
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
         return _render_table(request, page_request, status=422)
-    visible = read_visible(request, page_request.selection)
+    visible = VisibleReadings(request, page_request.selection)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     measured = _measure(page_request, page_request.selection, visible)
@@ -87,10 +87,10 @@ def download(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_units(request: ProjectRequest) -> HttpResponse:
     """The units behind a count: their words, and what each coder read in them."""
-    page_request, form = get_page_request(request, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
+    page_request, form = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if page_request.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"page_request": page_request, "form": form}, status=422)
-    visible = read_visible(request, page_request.selection)
+    visible = VisibleReadings(request, page_request.selection)
     wanted = form.cleaned_data
     page = Paginator(_find_places(visible, wanted), UNITS_PER_PAGE).get_page(request.GET.get("page"))
     names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}
@@ -165,7 +165,7 @@ def _render_table(
     if page_request.selection is not None:
         page["is_reflexive"] = page_request.stance == Stance.REFLEXIVE
         if visible is None and page_request.stance != Stance.REFLEXIVE:
-            visible = read_visible(request, page_request.selection)
+            visible = VisibleReadings(request, page_request.selection)
         page["visible"] = visible
         if visible is not None:
             table = f"{reverse('agreement:table', args=[request.project.slug])}?{page_request.query}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from django.http import QueryDict
@@ -11,25 +10,26 @@ from django.http import QueryDict
 from transcripts.agreement.forms import SelectionForm
 from transcripts.agreement.queries import Selection, find_interviews, list_families
 from transcripts.blinding.viewers import get_viewer
-from transcripts.codebook.models import CodeFamily
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import MethodStance
-from transcripts.projects.queries import Stances, read_stances
+from transcripts.projects.queries import read_stances
 from transcripts.rounds.queries import find_locked_interviews
-
-if TYPE_CHECKING:
-    from transcripts.coding.blind import BlindTable
 
 Stance = MethodStance.Stance
 
 
-class PageRequest(NamedTuple):
-    """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published."""
+class PageRequest:
+    """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published.
 
-    form: SelectionForm
-    selection: Selection | None
-    families: list[CodeFamily]
-    stances: Stances
+    Without a family named it is the first one with a stance of ``prefer``, or the first of all.
+    """
+
+    def __init__(self, request: ProjectRequest, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> None:
+        self.families, self.stances = list_families(request.project), read_stances(request.project)
+        self.form = SelectionForm(data, project=request.project, families=self.families)
+        preferred = [each for each in self.families if self.stances.find(each.identifier) in prefer]
+        usual = next(iter([*preferred, *self.families]), None)
+        self.selection = self.form.read(usual=usual) if usual and self.form.is_valid() else None
 
     @property
     def stance(self) -> str:
@@ -55,13 +55,29 @@ class PageRequest(NamedTuple):
         return urlencode(self.fields)
 
 
-class VisibleReadings(NamedTuple):
-    """The readings somebody may see now. ``shared``: the interviews in which two or more decided; ``blinded``: those of
-    them that she would have to unblind to see more."""
+class VisibleReadings:
+    """The readings of what is selected, or of its interviews ``within``, as far as this person may see them now.
 
-    table: BlindTable
-    shared: int
-    blinded: set[int]
+    ``shared``: the number of interviews in which two or more decided; ``blinded``: those of them that she would have to
+    unblind to see more. Who does not see every coding sees, of families whose method allows it, interviews whose rounds
+    are locked.
+    """
+
+    def __init__(self, request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> None:
+        from transcripts.agreement.reading import find_shared_interviews, keep_interviews, read_table
+
+        viewer = get_viewer(request)
+        interviews = find_interviews(request.project, selection)
+        if not viewer.sees_all:
+            locked = find_locked_interviews(request.project)
+            interviews = sorted(locked if interviews is None else locked & set(interviews))
+        if within is not None:
+            interviews = sorted(set(within) if interviews is None else set(within) & set(interviews))
+        table = read_table(request.project, selection, interviews=interviews)
+        shared = find_shared_interviews(table)
+        self.blinded = viewer.blinded(shared)
+        self.shared = len(shared)
+        self.table = keep_interviews(table, shared - self.blinded)
 
     @property
     def seen(self) -> int:
@@ -72,38 +88,6 @@ class VisibleReadings(NamedTuple):
     def is_hidden(self) -> bool:
         """Whether there is something to see and she sees nothing of it."""
         return bool(self.blinded) and not self.seen
-
-
-def get_page_request(request: ProjectRequest, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> PageRequest:
-    """Read the form; without a family named, the first one with a stance of ``prefer``, or the first of all."""
-    families, stances = list_families(request.project), read_stances(request.project)
-    form = SelectionForm(data, project=request.project, families=families)
-    usual = next((each for each in families if stances.find(each.identifier) in prefer), next(iter(families), None))
-    if usual is None or not form.is_valid():
-        return PageRequest(form, None, families, stances)
-    return PageRequest(form, form.read(usual=usual), families, stances)
-
-
-def read_visible(
-    request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None
-) -> VisibleReadings:
-    """The readings of what is selected, or of its interviews ``within``, as far as this person may see them now.
-
-    Who does not see every coding sees, of families whose method allows it, interviews whose rounds are locked.
-    """
-    from transcripts.agreement.reading import find_shared_interviews, keep_interviews, read_table
-
-    viewer = get_viewer(request)
-    interviews = find_interviews(request.project, selection)
-    if not viewer.sees_all:
-        locked = find_locked_interviews(request.project)
-        interviews = sorted(locked if interviews is None else locked & set(interviews))
-    if within is not None:
-        interviews = sorted(set(within) if interviews is None else set(within) & set(interviews))
-    table = read_table(request.project, selection, interviews=interviews)
-    shared = find_shared_interviews(table)
-    blinded = viewer.blinded(shared)
-    return VisibleReadings(keep_interviews(table, shared - blinded), len(shared), blinded)
 
 
 def is_for_coders(stance: str) -> bool:

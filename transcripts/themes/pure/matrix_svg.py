@@ -30,21 +30,21 @@ Link = Callable[[str, str], str]
 
 def draw_matrix(presence: Presence, *, title: str, link: Link) -> dict[str, Any]:
     """The drawing as its template needs it. ``link`` gives the address behind the keys of a row and a column."""
-    shares = [cell.sentences / cell.out_of for row in presence.rows for cell in row.cells if cell.out_of]
+    shares = [cell.sentences / cell.out_of for _, cells, _ in presence.rows for cell in cells if cell.out_of]
     highest = max(shares, default=0.0)
     columns = [
         _label(column.name, COLUMN_LABEL_CHARACTERS, x=ROW_LABEL_WIDTH + place * CELL_WIDTH + INSET, y=LINE_HEIGHT)
         for place, column in enumerate(presence.columns)
     ]
-    rows, cells = [], []
-    for place, row in enumerate(presence.rows):
+    rows, drawn = [], []
+    for place, (row, cells, _) in enumerate(presence.rows):
         top = HEAD_HEIGHT + place * CELL_HEIGHT
-        rows.append(_label(row.row.name, ROW_LABEL_CHARACTERS, x=0, y=top + 19))
-        for column_place, (column, cell) in enumerate(zip(presence.columns, row.cells, strict=True)):
+        rows.append(_label(row.name, ROW_LABEL_CHARACTERS, x=0, y=top + 19))
+        for column_place, (column, cell) in enumerate(zip(presence.columns, cells, strict=True)):
             left = ROW_LABEL_WIDTH + column_place * CELL_WIDTH
-            href = link(row.row.key, column.key) if cell.is_present else ""
-            words = f"{row.row.name}, {column.name}: {describe_cell(cell)}"
-            cells.append(
+            href = link(row.key, column.key) if cell.is_present else ""
+            words = f"{row.name}, {column.name}: {describe_cell(cell)}"
+            drawn.append(
                 {
                     "x": left,
                     "y": top,
@@ -66,7 +66,7 @@ def draw_matrix(presence: Presence, *, title: str, link: Link) -> dict[str, Any]
         "description": _describe(presence),
         "columns": columns,
         "rows": rows,
-        "cells": cells,
+        "cells": drawn,
         "cell_width": CELL_WIDTH,
         "cell_height": CELL_HEIGHT,
         "bar_height": BAR_HEIGHT,
@@ -121,9 +121,9 @@ def _label(name: str, characters: int, *, x: int, y: int) -> tuple[str, list[tup
 
 
 def _describe(presence: Presence) -> str:
-    found = sum(cell.is_present for row in presence.rows for cell in row.cells)
-    cells = len(presence.rows) * len(presence.columns)
+    found = sum(cell.is_present for _, cells, _ in presence.rows for cell in cells)
+    size = len(presence.rows) * len(presence.columns)
     return (
-        f"{len(presence.rows)} rows by {len(presence.columns)} columns. Something was found in {found} of {cells} cells. "
+        f"{len(presence.rows)} rows by {len(presence.columns)} columns. Something was found in {found} of {size} cells. "
         "The length of a bar is the share of the sentences decided there; the table holds every number."
     )

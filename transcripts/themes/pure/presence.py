@@ -83,12 +83,8 @@ class Cell:
         return self.out_of > 0
 
 
-class PresenceRow(NamedTuple):
-    """A row with its cell under each column, and the one over all of them."""
-
-    row: Row
-    cells: list[Cell]
-    total: Cell
+PresenceRow = tuple[Row, list[Cell], Cell]
+"""A row with its cell under each column, and the one over all of them."""
 
 
 class Presence(NamedTuple):
@@ -167,7 +163,7 @@ def count_presence(
             tallies[row.key, column.key].count(out_of.sentences)
             for column, out_of in zip(columns, denominators, strict=True)
         ]
-        counted.append(PresenceRow(row, cells, _add_up(cells, overall.sentences)))
+        counted.append((row, cells, _add_up(cells, overall.sentences)))
     return Presence(list(columns), [*denominators, overall], counted)
 
 

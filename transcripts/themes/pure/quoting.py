@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from typing import NamedTuple
 
 MARK = re.compile(r"\[[^\[\]]*\]|…|\.\.\.|\. \. \.")
 ELLIPSES = frozenset({"", "…", "...", ". . ."})
@@ -29,12 +28,8 @@ class Unfaithful(Exception):
         self.words = words
 
 
-class _Piece(NamedTuple):
-    """Words between two marks. An open end touches a bracket, so the word there may go on in the source."""
-
-    text: str
-    open_start: bool
-    open_end: bool
+Piece = tuple[str, bool, bool]
+"""Words between two marks, and whether their start and end are open: touch a bracket, so the word may go on there."""
 
 
 def check_quotation(edited: str, source: str) -> None:
@@ -42,7 +37,7 @@ def check_quotation(edited: str, source: str) -> None:
     if edited == source:
         return
     plain = _flatten(source)
-    pieces = [piece for piece in _cut(_flatten(edited)) if any(map(str.isalnum, piece.text))]
+    pieces = [piece for piece in _cut(_flatten(edited)) if any(map(str.isalnum, piece[0]))]
     if not pieces:
         raise Unfaithful("Nothing of the sentence is left: keep at least one of its words outside the brackets.", [])
     if words := [word for piece in pieces for word in _find_strange(piece, plain)]:
@@ -51,12 +46,13 @@ def check_quotation(edited: str, source: str) -> None:
         )
     end = 0
     for piece in pieces:
+        text = piece[0]
         start = _find(piece, plain, end)
         if start is None:
             raise Unfaithful(
-                f"The sentence does not go on like this: {_show(piece.text)}. Mark what you left out with […].", []
+                f"The sentence does not go on like this: {_show(text)}. Mark what you left out with […].", []
             )
-        end = start + len(piece.text)
+        end = start + len(text)
 
 
 def list_edits(edited: str) -> list[str]:
@@ -70,7 +66,7 @@ def _flatten(text: str) -> str:
     return " ".join(EMPHASIS.sub("", plain).split())
 
 
-def _cut(edited: str) -> Iterator[_Piece]:
+def _cut(edited: str) -> Iterator[Piece]:
     """The stretches of an edited quotation between its marks."""
     start, touches = 0, False
     for mark in MARK.finditer(edited):
@@ -80,28 +76,29 @@ def _cut(edited: str) -> Iterator[_Piece]:
     yield _make_piece(edited[start:], touches, touched=False)
 
 
-def _make_piece(text: str, touches: bool, touched: bool) -> _Piece:
-    return _Piece(text.strip(), touches and text[:1] != " ", touched and text[-1:] != " ")
+def _make_piece(text: str, touches: bool, touched: bool) -> Piece:
+    return (text.strip(), touches and text[:1] != " ", touched and text[-1:] != " ")
 
 
-def _find_strange(piece: _Piece, source: str) -> Iterator[str]:
+def _find_strange(piece: Piece, source: str) -> Iterator[str]:
     """The words of a piece that stand nowhere in the source."""
-    words = piece.text.split()
+    text, open_start, open_end = piece
+    words = text.split()
     last = len(words) - 1
     for place, word in enumerate(words):
-        alone = _Piece(word, piece.open_start and place == 0, piece.open_end and place == last)
+        alone = (word, open_start and place == 0, open_end and place == last)
         if any(map(str.isalnum, word)) and _find(alone, source, 0) is None:
             yield word
 
 
-def _find(piece: _Piece, source: str, start: int) -> int | None:
+def _find(piece: Piece, source: str, start: int) -> int | None:
     """Where the piece first stands in the source from ``start`` on, without cutting a word."""
-    text = piece.text
+    text, open_start, open_end = piece
     found = source.find(text, start)
     while found >= 0:
         end = found + len(text)
-        cuts_start = not piece.open_start and found > 0 and _is_one_word(source[found - 1], text[0])
-        cuts_end = not piece.open_end and end < len(source) and _is_one_word(text[-1], source[end])
+        cuts_start = not open_start and found > 0 and _is_one_word(source[found - 1], text[0])
+        cuts_end = not open_end and end < len(source) and _is_one_word(text[-1], source[end])
         if not (cuts_start or cuts_end):
             return found
         found = source.find(text, found + 1)

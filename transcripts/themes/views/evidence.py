@@ -49,7 +49,7 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     by_interview = columns == "interviews"
     if rows == "codes":
         catalogue = queries.read_catalogue(request.project)
-        codes = [code for family in catalogue.families for code in family.codes]
+        codes = [code for _, family_codes in catalogue.families for code in family_codes]
         presence = matrix.count_codes(viewpoint, codes, by_interview=by_interview)
     else:
         themes = queries.current_themes(request.project)
@@ -149,8 +149,9 @@ def _choose(request: ProjectRequest, name: str, kinds: dict[str, str]) -> str:
 
 def _link_row(row: PresenceRow, presence: Presence, link: Link) -> dict[str, object]:
     """A row of the table with the addresses of its sentences; its last cell is the total."""
-    cells = zip([*row.cells, row.total], [*(column.key for column in presence.columns), ""], strict=True)
-    return {"name": row.row.name, "cells": [(cell, link(row.row.key, key)) for cell, key in cells]}
+    heading, found, total = row
+    cells = zip([*found, total], [*(column.key for column in presence.columns), ""], strict=True)
+    return {"name": heading.name, "cells": [(cell, link(heading.key, key)) for cell, key in cells]}
 
 
 def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:

@@ -169,7 +169,7 @@ def _render_phases(
         "columns": _list_phases(request, refused, kept),
         "kept": kept,
         "memos": dict(kinds.annotate(count=Count("pk"))),
-        "codes": [code for family in catalogue.families for code in family.codes],
+        "codes": [code for _, family_codes in catalogue.families for code in family_codes],
         "codes_used": len(evidence.count_sentences(viewpoint)),
         "candidates": [each for each in themes if each.state == ThemeVersion.State.CANDIDATE],
         "reviewed": [each for each in themes if each.state in REVIEWED],

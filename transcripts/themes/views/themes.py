@@ -38,11 +38,11 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
         {
             "version": each,
             "codes": catalogue.name_codes(each.codes),
-            "found": row.total,
+            "found": total,
             "quotes_for": sides.get((each.theme_id, ThemeQuote.Side.FOR), 0),
             "quotes_against": sides.get((each.theme_id, ThemeQuote.Side.AGAINST), 0),
         }
-        for each, row in zip(themes, presence.rows, strict=True)
+        for each, (_, _, total) in zip(themes, presence.rows, strict=True)
     ]
     grouped = {code for each in themes if each.state != DROPPED for code in each.codes}
     return render(
@@ -52,7 +52,7 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
             "lines": [line for line, each in zip(lines, themes, strict=True) if each.state != DROPPED],
             "dropped": [line for line, each in zip(lines, themes, strict=True) if each.state == DROPPED],
             "out_of": presence.denominators[-1],
-            "loose": [code for family in catalogue.families for code in family.codes if code.identifier not in grouped],
+            "loose": [code for _, codes in catalogue.families for code in codes if code.identifier not in grouped],
             **describe_viewpoint(request, viewpoint),
         },
     )
@@ -356,8 +356,8 @@ def _list_choices(
         }
 
     families: list[dict[str, object]] = [
-        {"identifier": each.identifier, "name": each.name, "codes": list(map(make_choice, each.codes))}
-        for each in catalogue.families
+        {"identifier": family.identifier, "name": family.name, "codes": list(map(make_choice, codes))}
+        for family, codes in catalogue.families
     ]
     gone = [code for code in catalogue.by_identifier.values() if not code.in_use]
     if gone:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from auditapp.api.views import ProjectView, find_row
 from auditapp.sob.queries.arms import KIND
-from auditapp.sob.report.reading import await_report
+from auditapp.sob.report.requests import await_report
 
 
 class ScoreOutput(serializers.Serializer[Any]):

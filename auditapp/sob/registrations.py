@@ -5,12 +5,12 @@ from __future__ import annotations
 from auditapp.batches.kinds import register_ended, register_kind, register_links
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.answers.links import link_answer, link_formatter
-from auditapp.sob.card import read_parts
-from auditapp.sob.exports import SOB_ANSWERS
 from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.queries.arms import KIND
-from auditapp.sob.report.reading import request_after_change, request_after_formatting
+from auditapp.sob.report.exports import SOB_ANSWERS
+from auditapp.sob.report.requests import request_after_change, request_after_formatting
+from auditapp.sob.report.scorecard import read_parts
 from transcripts.exchange.registry import register_export
 
 register_kind(SobKind())

@@ -5,9 +5,9 @@ from django.urls import path
 from auditapp.sob.answers import views as answers
 from auditapp.sob.audits import views as audits
 from auditapp.sob.judging.views import importing, launching, readings, wordings
-from auditapp.sob.tables import views as targets
+from auditapp.sob.report.views import attributions, compare, downloads, reports, score_pages, statistics
+from auditapp.sob.tables import views as tables
 from auditapp.sob.texts.views import datasets, loading
-from auditapp.sob.views import attributions, compare, downloads, reports, score_pages, statistics
 
 app_name = "sob"
 
@@ -21,9 +21,9 @@ urlpatterns = [
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/sample/", datasets.draw_sample, name="sample"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/targets/", datasets.retarget, name="retarget"),
     path("p/<slug:slug>/sob/datasets/<int:dataset_id>/record/", datasets.describe, name="describe"),
-    path("p/<slug:slug>/sob/targets/", targets.list_tables, name="targets"),
-    path("p/<slug:slug>/sob/targets/new/", targets.edit_targets, name="target_edit"),
-    path("p/<slug:slug>/sob/targets/<int:number>/", targets.show_table, name="target_table"),
+    path("p/<slug:slug>/sob/targets/", tables.list_tables, name="targets"),
+    path("p/<slug:slug>/sob/targets/new/", tables.edit_targets, name="target_edit"),
+    path("p/<slug:slug>/sob/targets/<int:number>/", tables.show_table, name="target_table"),
     path("p/<slug:slug>/sob/import/", importing.import_results, name="import"),
     path("p/<slug:slug>/sob/launch/", launching.launch, name="launch"),
     path("p/<slug:slug>/sob/wordings/", wordings.list_wordings, name="wordings"),
@@ -44,9 +44,9 @@ urlpatterns = [
     path("p/<slug:slug>/sob/batches/<int:batch_id>/map/", attributions.show_map, name="map"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/files/", downloads.show_files, name="files"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/files/<slug:what>.<slug:format>", downloads.download, name="file"),
-    path("p/<slug:slug>/sob/mappings/", attributions.list_mappings, name="mappings"),
-    path("p/<slug:slug>/sob/mappings/new/", attributions.edit_mapping, name="mapping_edit"),
-    path("p/<slug:slug>/sob/mappings/<slug:mapping>/", attributions.show_mapping, name="mapping_table"),
+    path("p/<slug:slug>/sob/mappings/", tables.list_mappings, name="mappings"),
+    path("p/<slug:slug>/sob/mappings/new/", tables.edit_mapping, name="mapping_edit"),
+    path("p/<slug:slug>/sob/mappings/<slug:mapping>/", tables.show_mapping, name="mapping_table"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/", readings.show_readings, name="readings"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/formatter/", readings.launch, name="format_launch"),
     path("p/<slug:slug>/sob/batches/<int:batch_id>/readings/next/", readings.read_next, name="read_next"),

@@ -12,7 +12,7 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.sob.models import StoredReport
 from auditapp.sob.report.computing import compute_report
-from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.requests import read_report
 from benchmarks.inside.memory import forget_peak, read_peak
 from benchmarks.inside.times import Times
 from transcripts.accounts.models import User

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.report_export import send_answers
+from auditapp.sob.answers.actions import send_answers
 from auditapp.sob.answers.keys import ANY_FURTHER, NO_FURTHER, RULES, Choice, choose_arms
 from auditapp.sob.answers.pages import (
     COUNTED_TO,
@@ -35,10 +35,10 @@ from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.sob.queries.arms import AskedArm, read_arms
+from auditapp.sob.report.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from auditapp.sob.tables.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import count_repeats, count_targets
-from auditapp.sob.views.opening import Opened, check_target, find_batch, open_batch, read_choice
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -13,7 +13,6 @@ from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
-from auditapp.sob.caveats import describe_unfinished
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.mapping import TargetMapping
@@ -21,6 +20,7 @@ from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, bui
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
 from auditapp.sob.queries.readers import find_cell_range, find_parsers
+from auditapp.sob.report.caveats import describe_unfinished
 from auditapp.sob.report.snapshot import read_snapshot
 from auditapp.sob.report.tallying import tally_batch
 from auditapp.sob.tables.mappings import IN_FORCE, choose_table, find_mapping

@@ -65,3 +65,9 @@ def find_rows(project: Project, name: str | None = None) -> Rows:
 def name_table(number: int) -> str:
     """What a study's table is called in versions and on pages."""
     return f"table {number}"
+
+
+def name_in_force(project: Project) -> str:
+    """The name of the mapping in force."""
+    newest = find_table(project)
+    return name_table(newest.number) if newest else PUBLISHED

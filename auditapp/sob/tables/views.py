@@ -1,8 +1,9 @@
-"""Pages of the tables of targets: from a source's label to the group its texts target."""
+"""Pages of a study's tables: from a source's label to the group a text targets, and from a value to whom it stands for."""
 
 from __future__ import annotations
 
 import csv
+from typing import Any
 
 from django.contrib import messages
 from django.db.models import Count
@@ -11,10 +12,28 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob.errors import SobError
-from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.models import Dataset, MappingTable, TargetTable
 from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_targets
-from auditapp.sob.tables.actions import find_target_table, read_labels, save_targets
-from auditapp.sob.tables.forms import TargetsForm, list_typed_rows, read_pasted, write_rows
+from auditapp.sob.pure.measures.mapping import (
+    PUBLISHED,
+    compare_rows,
+    list_new_targets,
+    order_rows,
+    published_rows,
+    published_source,
+)
+from auditapp.sob.tables.actions import find_target_table, read_labels, save_mapping, save_targets
+from auditapp.sob.tables.forms import (
+    MappingForm,
+    MappingRowFormSet,
+    TargetsForm,
+    fill_in,
+    list_typed_rows,
+    read_pasted,
+    read_rows,
+    write_rows,
+)
+from auditapp.sob.tables.mappings import find_rows, name_in_force, name_table
 from auditapp.sob.tables.queries import find_missing_labels
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
@@ -134,3 +153,80 @@ def _render_edit(
         "newest": newest,
     }
     return render(request, "sob/target_edit.html", context, status=200 if is_new else 422)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_mappings(request: ProjectRequest) -> HttpResponse:
+    """Every mapping of the study with its reason and what it changed, newest first."""
+    context = {"mappings": _list_versions(request.project), "source": published_source()}
+    return render(request, "sob/mappings.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
+    """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
+    wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
+    found = [version for version in _list_versions(request.project) if version["name"] == wanted]
+    if not found:
+        raise Http404("There is no such mapping in this study.")
+    context = {"mappings": found, "source": published_source(), "only": found[0]}
+    return render(request, "sob/mappings.html", context)
+
+
+def _list_versions(project: Project) -> list[dict[str, Any]]:
+    """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
+    tables = MappingTable.objects.filter(project=project).order_by("number")
+    named = [(None, PUBLISHED, published_rows())]
+    named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]
+    versions = []
+    before = published_rows()
+    for table, name, rows in named:
+        version = {
+            "table": table,
+            "name": name,
+            "is_in_force": name == named[-1][1],
+            "rows": rows,
+            "rows_in": list_new_targets(before, rows),
+            "rows_out": list_new_targets(rows, before),
+            "differences": compare_rows(before, rows),
+        }
+        versions.append(version)
+        before = rows
+    return versions[::-1]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.EDIT_CODEBOOK)
+def edit_mapping(request: ProjectRequest) -> HttpResponse:
+    """Make the study's next mapping from the one in force.
+
+    The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
+    """
+    form = MappingForm(request.POST or None)
+    rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
+    if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
+        try:
+            table, warnings = save_mapping(
+                project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
+            )
+        except (SobError, ValueError) as error:
+            form.add_error(None, str(error))
+        else:
+            for warning in warnings:
+                messages.warning(request, warning)
+            messages.success(request, _describe_saved(table))
+            return redirect("sob:mappings", request.project.slug)
+    elif request.method == "POST" and rows.total_error_count():
+        form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
+    context = {"form": form, "rows": rows, "in_force": name_in_force(request.project)}
+    return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
+
+
+def _describe_saved(table: MappingTable) -> str:
+    before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
+    return (
+        f"Mapping table {table.number} is in force. All batches are recounted with it, including finished ones. "
+        f"The social map of a batch can still be asked for by {before}, and so can sob_report --mapping."
+    )

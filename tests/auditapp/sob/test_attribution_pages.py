@@ -23,7 +23,7 @@ from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
 ACC, NON_ACC = "acceptability", "non_acceptability"
-SHOW_REPORT = "auditapp.sob.views.opening.read_report"
+SHOW_REPORT = "auditapp.sob.report.views.opening.read_report"
 
 
 def write_report(tally: AttributionTally) -> dict[str, Any]:

@@ -23,8 +23,6 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
-from auditapp.sob.actions import report_export
-from auditapp.sob.actions.report_export import write_sob_bundle
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.kind import write_reading
 from auditapp.sob.models import Dataset, Judgment, Reading
@@ -33,6 +31,8 @@ from auditapp.sob.pure.outputs import bundle
 from auditapp.sob.pure.outputs.bundle import BundleRefused, read_bundle
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
 from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
+from auditapp.sob.report import actions as report_actions
+from auditapp.sob.report.actions import write_sob_bundle
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from auditapp.sob.tables.actions import save_mapping, save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
@@ -230,7 +230,7 @@ def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
         return write_bundle(*arguments, **named)
 
     write_sob_bundle(batch=batch, path=tmp_path / "before.zip", by=owner)
-    monkeypatch.setattr("auditapp.sob.actions.report_export.write_bundle", change_first)
+    monkeypatch.setattr("auditapp.sob.report.actions.write_bundle", change_first)
     write_sob_bundle(batch=batch, path=tmp_path / "meanwhile.zip", by=owner)
     assert (tmp_path / "meanwhile.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
     assert not Judgment.objects.exclude(outcome="empty").exists()
@@ -254,9 +254,9 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
 
         return noted
 
-    monkeypatch.setattr(report_export, "read_snapshot", watch)
+    monkeypatch.setattr(report_actions, "read_snapshot", watch)
     for name in ("open_source", "write_bundle", "record_download"):
-        monkeypatch.setattr(report_export, name, note(name, getattr(report_export, name)))
+        monkeypatch.setattr(report_actions, name, note(name, getattr(report_actions, name)))
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
     assert steps == ["begins", "open_source", "write_bundle", "ends", "record_download"]
 

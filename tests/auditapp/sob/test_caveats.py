@@ -17,8 +17,6 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
-from auditapp.sob.actions.report_export import write_sob_bundle
-from auditapp.sob.caveats import read_caveats
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import launch_formatter
 from auditapp.sob.judging.actions.wordings import add_wording
@@ -29,6 +27,8 @@ from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.figures import describe_cell
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.queries.arms import read_arms
+from auditapp.sob.report.actions import write_sob_bundle
+from auditapp.sob.report.caveats import read_caveats
 from auditapp.sob.report.computing import compute_report
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
 from tests.auditapp.sob.conftest import answer_cells

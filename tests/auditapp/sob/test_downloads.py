@@ -15,14 +15,14 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.sob.exports import COLUMNS, read_answers
 from auditapp.sob.models import Judgment
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
 from auditapp.sob.pure.outputs.report_files import FORMATS
 from auditapp.sob.pure.showing.svg import NoRenderer
-from auditapp.sob.views import downloads
+from auditapp.sob.report.exports import COLUMNS, read_answers
+from auditapp.sob.report.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import answer_all, launch, read_again
 from tests.auditapp.sob.sample_report import make_report

@@ -21,7 +21,6 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.caveats import read_caveats
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
 from auditapp.sob.models import Dataset, Judgment
@@ -40,6 +39,7 @@ from auditapp.sob.pure.instruments import get_instrument
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_pairs, read_arms
+from auditapp.sob.report.caveats import read_caveats
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User

@@ -15,7 +15,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.sob.models import Dataset, Judgment, Text
 from auditapp.sob.pure import counting
 from auditapp.sob.pure.parsing import PARSER_VERSION
-from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import outdate_reports
 from auditapp.sob.tables.actions import save_mapping
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses

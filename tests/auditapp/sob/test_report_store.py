@@ -20,10 +20,10 @@ from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
 from auditapp.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
-from auditapp.sob.report import computing, reading, tasks
+from auditapp.sob.report import computing, requests, tasks
 from auditapp.sob.report import store as report_store
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.report.reading import await_report, read_report
+from auditapp.sob.report.requests import await_report, read_report
 from auditapp.sob.report.store import begin_computing, find_failure, outdate_reports, release_lock, take_lock
 from auditapp.sob.tables.queries import UnknownTargets
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
@@ -215,7 +215,7 @@ class TestKeeping:
 @pytest.fixture
 def large(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> Batch:
     """A batch that counts as large, on a site with a worker."""
-    monkeypatch.setattr(reading, "MAX_IN_A_REQUEST", 3)
+    monkeypatch.setattr(requests, "MAX_IN_A_REQUEST", 3)
     WorkerSign.objects.create(name="w", seen_at=timezone.now())
     return batch
 
@@ -432,5 +432,5 @@ class TestComputedByWorkers:
     ) -> None:
         WorkerSign.objects.all().delete()
         with django_capture_on_commit_callbacks(execute=True):
-            reading.request_after_change(batch)
+            requests.request_after_change(batch)
         assert not asked

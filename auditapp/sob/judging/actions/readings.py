@@ -26,7 +26,7 @@ from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.parsing import Outcome, Parsed, is_known
 from auditapp.sob.pure.verdicts import VERDICTS
 from auditapp.sob.queries.arms import KIND, find_schema
-from auditapp.sob.report.reading import request_after_change
+from auditapp.sob.report.requests import request_after_change
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.report_export import write_sob_bundle
 from auditapp.sob.errors import SobError
 from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.actions import write_sob_bundle
 from transcripts.audit_trail import trail
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 if TYPE_CHECKING:
-    from auditapp.sob.caveats import Caveats
     from auditapp.sob.pure.measures.mapping import Rows
     from auditapp.sob.pure.measures.report import ReportOptions
+    from auditapp.sob.report.caveats import Caveats
 
 FORMATS = ("json", "csv", "text", "latex")
 
@@ -132,7 +132,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     from auditapp.batches.models import Batch
     from auditapp.sob.queries.arms import KIND
     from auditapp.sob.report.computing import ReportChoice
-    from auditapp.sob.report.reading import await_report
+    from auditapp.sob.report.requests import await_report
     from auditapp.sob.tables.mappings import IN_FORCE, UnknownMapping
     from auditapp.sob.tables.queries import LOADED, UnknownTargets
 
@@ -151,8 +151,8 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
 def find_caveats(number: int) -> Caveats:
     """What stands beside the figures of a batch."""
     from auditapp.batches.models import Batch
-    from auditapp.sob.caveats import read_caveats
     from auditapp.sob.queries.arms import read_arms
+    from auditapp.sob.report.caveats import read_caveats
 
     batch = Batch.objects.get(pk=number)
     return read_caveats(batch, read_arms(batch))

@@ -9,15 +9,15 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.sob.caveats import count_cells, is_comparable
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.published import published_source
 from auditapp.sob.pure.showing.figures import Counting, Figures, read_score
 from auditapp.sob.pure.showing.heat_map import arrange_heat_map, choose_targets
 from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.caveats import count_cells, is_comparable
 from auditapp.sob.report.store import forget_failures
-from auditapp.sob.views.opening import Opened, find_batch, open_batch, read_counting
+from auditapp.sob.report.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -16,8 +16,8 @@ from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
+from auditapp.sob.report.views.opening import choose, find_batch, open_batch, read_choice
 from auditapp.sob.texts.queries import count_repeats
-from auditapp.sob.views.opening import choose, find_batch, open_batch, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

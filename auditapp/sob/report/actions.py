@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -13,11 +13,9 @@ from typing import NamedTuple
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.sob.answers.pages import Answer
-from auditapp.sob.answers.rows import write_answers
 from auditapp.sob.errors import SobError
-from auditapp.sob.outputs.bundle_rows import describe_source, list_members, open_source
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
+from auditapp.sob.report.bundle_rows import describe_source, list_members, open_source
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
@@ -75,35 +73,6 @@ def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with
         stream.flush()
         os.fsync(stream.fileno())
     return written
-
-
-def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, by: trail.Actor) -> Iterator[bytes]:
-    """The answers as CSV in pieces. That they leave is recorded before the first, how many rows and which hash after the last.
-
-    A file that was broken off has the first event alone.
-    """
-    details: dict[str, object] = {"format": "csv", "texts": with_texts}
-    record_download(batch=batch, what="answers", by=by, details=details)
-    return _send_pieces(batch, answers, details, with_texts=with_texts, by=by)
-
-
-def _send_pieces(
-    batch: Batch, answers: Iterable[Answer], details: dict[str, object], *, with_texts: bool, by: trail.Actor
-) -> Iterator[bytes]:
-    digest, rows = hashlib.sha256(), 0
-    for piece, n in write_answers(answers, with_texts=with_texts):
-        written = piece.encode()
-        digest.update(written)
-        rows += n
-        yield written
-    with transaction.atomic():
-        trail.record(
-            "sob.file.sent_whole",
-            target=batch,
-            by=by,
-            stream=trail.project_stream(batch.project_id),
-            details={"what": "answers", **details, "rows": rows, "sha256": digest.hexdigest()},
-        )
 
 
 @transaction.atomic

@@ -17,7 +17,7 @@ from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.queries.arms import KIND, read_arms
-from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.requests import read_report
 from transcripts.projects.models import Project
 
 MAX_BATCHES = 3

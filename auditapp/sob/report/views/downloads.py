@@ -13,8 +13,6 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.sob.actions.report_export import record_download, write_sob_bundle
-from auditapp.sob.caveats import read_caveats
 from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.report_files import (
@@ -28,11 +26,13 @@ from auditapp.sob.pure.outputs.report_files import (
 )
 from auditapp.sob.pure.showing.svg import NoRenderer
 from auditapp.sob.queries.arms import read_arms
+from auditapp.sob.report.actions import record_download, write_sob_bundle
+from auditapp.sob.report.caveats import read_caveats
 from auditapp.sob.report.computing import ReportChoice, count_answers
-from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
+from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
-from auditapp.sob.views.opening import find_batch, open_batch
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

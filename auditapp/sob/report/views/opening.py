@@ -9,15 +9,15 @@ from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from auditapp.batches.models import Batch
-from auditapp.sob.caveats import list_published_hashes
 from auditapp.sob.models import Dataset, StoredReport, TargetTable
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures, in_words
 from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
 from auditapp.sob.queries.readers import count_readers
+from auditapp.sob.report.caveats import list_published_hashes
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.report.reading import read_report
+from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import find_dataset

@@ -21,8 +21,8 @@ from auditapp.sob.pure.showing.comparison import (
 )
 from auditapp.sob.pure.showing.figures import TASKS, Figures
 from auditapp.sob.queries.arms import KIND, find_schema
+from auditapp.sob.report.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
 from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
-from auditapp.sob.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -1,31 +1,24 @@
-"""Which values models attribute, the social map they make, and the study's own mapping."""
+"""Which values models attribute, and the social map they make."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
 
-from auditapp.sob.errors import SobError
 from auditapp.sob.models import MappingTable
 from auditapp.sob.pure.measures.mapping import (
     PUBLISHED,
     Rule,
-    compare_rows,
-    list_new_targets,
-    order_rows,
-    published_rows,
     published_source,
     read_mapping,
 )
 from auditapp.sob.pure.measures.top_values import TOP
 from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
-from auditapp.sob.tables.actions import save_mapping
-from auditapp.sob.tables.forms import MappingForm, MappingRowFormSet, fill_in, read_rows
+from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from auditapp.sob.tables.mappings import (
     IN_FORCE,
     UnknownMapping,
@@ -33,9 +26,9 @@ from auditapp.sob.tables.mappings import (
     find_rows,
     find_table,
     name_choice,
+    name_in_force,
     name_table,
 )
-from auditapp.sob.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -64,7 +57,7 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
 def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The social map, and how often what is attributed is the target itself or the dominant group, by the mapping in force or
     by the one that the address names."""
-    in_force = _name_in_force(request.project)
+    in_force = name_in_force(request.project)
     choice = _read_mapping(request, in_force)
     batch = find_batch(request, batch_id)
     opened = open_batch(batch, ReportChoice(mapping=choice) if choice else None)
@@ -87,11 +80,6 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "source": published_source(),
         }
     return render(request, "sob/map.html", context)
-
-
-def _name_in_force(project: Project) -> str:
-    newest = find_table(project)
-    return name_table(newest.number) if newest else PUBLISHED
 
 
 def _read_mapping(request: ProjectRequest, in_force: str) -> str:
@@ -120,80 +108,3 @@ def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
     tasks = opened.figures.tasks if opened.figures else []
     model = choose(chosen["model"], models) if chosen["model"] else ""
     return {"model": model, "models": models, "task": choose(chosen["task"], tasks), "tasks": tasks}
-
-
-@require_safe
-@project_view(Permission.VIEW)
-def list_mappings(request: ProjectRequest) -> HttpResponse:
-    """Every mapping of the study with its reason and what it changed, newest first."""
-    context = {"mappings": _list_versions(request.project), "source": published_source()}
-    return render(request, "sob/mappings.html", context)
-
-
-@require_safe
-@project_view(Permission.VIEW)
-def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
-    """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
-    wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
-    found = [version for version in _list_versions(request.project) if version["name"] == wanted]
-    if not found:
-        raise Http404("There is no such mapping in this study.")
-    context = {"mappings": found, "source": published_source(), "only": found[0]}
-    return render(request, "sob/mappings.html", context)
-
-
-def _list_versions(project: Project) -> list[dict[str, Any]]:
-    """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
-    tables = MappingTable.objects.filter(project=project).order_by("number")
-    named = [(None, PUBLISHED, published_rows())]
-    named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]
-    versions = []
-    before = published_rows()
-    for table, name, rows in named:
-        version = {
-            "table": table,
-            "name": name,
-            "is_in_force": name == named[-1][1],
-            "rows": rows,
-            "rows_in": list_new_targets(before, rows),
-            "rows_out": list_new_targets(rows, before),
-            "differences": compare_rows(before, rows),
-        }
-        versions.append(version)
-        before = rows
-    return versions[::-1]
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.EDIT_CODEBOOK)
-def edit_mapping(request: ProjectRequest) -> HttpResponse:
-    """Make the study's next mapping from the one in force.
-
-    The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
-    """
-    form = MappingForm(request.POST or None)
-    rows = MappingRowFormSet(request.POST or None, initial=fill_in(find_rows(request.project)), prefix="row")
-    if request.method == "POST" and all([form.is_valid(), rows.is_valid()]):
-        try:
-            table, warnings = save_mapping(
-                project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
-            )
-        except (SobError, ValueError) as error:
-            form.add_error(None, str(error))
-        else:
-            for warning in warnings:
-                messages.warning(request, warning)
-            messages.success(request, _tell_saved(table))
-            return redirect("sob:mappings", request.project.slug)
-    elif request.method == "POST" and rows.total_error_count():
-        form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
-    context = {"form": form, "rows": rows, "in_force": _name_in_force(request.project)}
-    return render(request, "sob/mapping_edit.html", context, status=422 if request.method == "POST" else 200)
-
-
-def _tell_saved(table: MappingTable) -> str:
-    before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
-    return (
-        f"Mapping table {table.number} is in force. All batches are recounted with it, including finished ones. "
-        f"The social map of a batch can still be asked for by {before}, and so can sob_report --mapping."
-    )

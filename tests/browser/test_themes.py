@@ -46,7 +46,7 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(visit: Visit) -> Non
     page.locator("#id_edited_text").focus()
     page.keyboard.press("Control+Home")
     page.keyboard.type("[So it says:] ")
-    send(page, "Keep the quote")
+    send(page, "Save the quote")
     assert page.locator(".quotes blockquote").first.inner_text().startswith("[So it says:]")
     check_looks(page)
     for name in ("History", "Change", "Split"):

@@ -26,7 +26,7 @@ class MemoChanged(desk.CodingError):
 
     def __init__(self, standing: Memo | None, *, memo: Memo | None = None) -> None:
         done = "This memo was changed in another window" if standing else "This memo was withdrawn in another window"
-        super().__init__(f"{done}. Nothing was stored from this one; both texts are on this page.")
+        super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
         self.standing, self.memo = standing, standing or memo
 
 

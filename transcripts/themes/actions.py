@@ -79,11 +79,11 @@ def regroup_codes(
     codes = _check_codes(project, codes)
     new_name = new_name.strip()
     if not codes:
-        raise WrongInput("Tick at least one code.", field="codes")
+        raise WrongInput("Choose at least one code.", field="codes")
     if not (into or new_name or out_of):
-        raise WrongInput("Choose a theme the codes go into or come out of, or name a new one.", field="into")
+        raise WrongInput("Choose a theme to add the codes to or remove them from, or name a new one.", field="into")
     if into and (new_name or into == out_of):
-        raise WrongInput("Choose one theme for the codes: one of those there are, or a new one.", field="into")
+        raise WrongInput("Choose one theme for the codes: an existing one or a new one.", field="into")
     written = []
     if new_name:
         text = _check(project, ThemeText(new_name), field="new_name")
@@ -179,7 +179,7 @@ def _check(
         " ".join(text.name.split()),
         field=field,
         longest=MAX_NAME,
-        needed="A theme needs a name; a working title will do.",
+        needed="Give the theme a name; a working title will do.",
     )
     others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
     for each in queries.current_themes(project):
@@ -202,21 +202,21 @@ def _check_reason(reason: str) -> str:
         reason,
         field="reason",
         longest=MAX_REASON,
-        needed="Say why, in a few words: the history of a theme is made of reasons.",
+        needed="Say why, in a few words. The reason is kept in the theme’s history.",
     )
 
 
 def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersion) -> None:
     if len(parts) < 2:
-        raise WrongInput("A theme is split into at least two.", field="name_1")
+        raise WrongInput("A theme is split into at least two themes.", field="name_1")
     names = [" ".join(name.split()).casefold() for name, _ in parts]
     for place, (name, codes) in enumerate(parts, 1):
         if names.index(names[place - 1]) != place - 1:
-            raise WrongInput("The new themes need different names.", field=f"name_{place}")
+            raise WrongInput("Give the new themes different names.", field=f"name_{place}")
         if foreign := [code for code in codes if code not in latest.codes]:
             raise WrongInput(f"{foreign[0]} is not a code of {latest.name}.", field="codes")
         if not codes:
-            raise WrongInput(f"No code goes to {name or 'this theme'}: give it at least one.", field=f"name_{place}")
+            raise WrongInput(f"{name or 'This theme'} has no code: give it at least one.", field=f"name_{place}")
 
 
 def _regroup(
@@ -229,7 +229,7 @@ def _regroup(
     if codes == latest.codes:
         return []
     if put_in and latest.state == State.DROPPED:
-        raise WrongInput(f"{latest.name} was dropped. Make it a candidate again to put codes into it.", field="into")
+        raise WrongInput(f"{latest.name} was dropped. Make it a candidate again to add codes to it.", field="into")
     text = ThemeText(latest.name, latest.concept, latest.description)
     return [_store_version(latest, text=text, state=latest.state, codes=codes, reason=_check_reason(reason), by=by)]
 

@@ -29,8 +29,8 @@ class ThemeChanged(ThemeError):
 
     def __init__(self, latest: ThemeVersion) -> None:
         super().__init__(
-            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Nothing of yours was "
-            "stored, and nothing is lost: both texts are on this page."
+            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Your changes were not "
+            "stored, but nothing is lost: both versions are on this page."
         )
         self.latest = latest
 
@@ -40,7 +40,7 @@ class QuoteChanged(ThemeError):
 
     def __init__(self, active: ThemeQuote | None) -> None:
         done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
-        super().__init__(f"{done} after you opened it. Nothing of yours was stored; both texts are on this page.")
+        super().__init__(f"{done} after you opened it. Your changes were not stored; both versions are on this page.")
         self.active = active
 
 
@@ -49,7 +49,7 @@ class EntryChanged(ThemeError):
 
     def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
         done = "You changed this text in another window" if active else "You withdrew this text in another window"
-        super().__init__(f"{done}. Nothing was stored from this one; both texts are on this page.")
+        super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
         self.active = active
 
 
@@ -62,7 +62,10 @@ def check_text(text: str, *, field: str, longest: int = MAX_TEXT, needed: str = 
     if needed and not text:
         raise WrongInput(needed, field=field)
     if len(text) > longest:
-        raise WrongInput(f"This has {len(text):,} characters, and at most {longest:,} fit.", field=field)
+        raise WrongInput(f"This text has {len(text):,} characters; the limit is {longest:,}.", field=field)
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        raise WrongInput("This holds a character that no text has (null or half of a pair). Remove it.", field=field)
+        raise WrongInput(
+            "This contains a character that cannot be stored, such as a null character. Remove it.",
+            field=field,
+        )
     return text

@@ -44,10 +44,10 @@ class NewThemeForm(forms.Form):
     concept = _text(
         "Central organising concept",
         rows=3,
-        help_text="The one idea that holds the theme together: what its codes say when they are read as one.",
+        help_text="The one idea that holds the theme together: what its codes say when read together.",
     )
     description = _text(
-        "Description", rows=6, help_text="What belongs to the theme, what does not, and where it is unsettled."
+        "Description", rows=6, help_text="What belongs to the theme, what does not, and what is still unclear."
     )
     codes = ManyCodes(label="Codes", required=False)
 
@@ -61,7 +61,7 @@ class ThemeForm(NewThemeForm):
         rows=2,
         longest=MAX_REASON,
         required=True,
-        help_text="A few words for the history of the theme: what made you change it.",
+        help_text="A few words for the theme’s history: why you changed it.",
     )
     version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
@@ -70,7 +70,7 @@ class GroupForm(forms.Form):
     """Ticked codes, and where they go. ``themes`` are the themes there are, by number."""
 
     codes = ManyCodes(label="Codes", required=False)
-    into = forms.TypedChoiceField(label="Put them into", required=False, coerce=int, empty_value=None)
+    into = forms.TypedChoiceField(label="Add them to", required=False, coerce=int, empty_value=None)
     new_name = forms.CharField(
         label="or into a new theme named",
         max_length=MAX_NAME,
@@ -78,11 +78,11 @@ class GroupForm(forms.Form):
         widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
     )
     out_of = forms.TypedChoiceField(
-        label="Take them out of",
+        label="Remove them from",
         required=False,
         coerce=int,
         empty_value=None,
-        help_text="Both together move them.",
+        help_text="Fill in both to move the codes.",
     )
     reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="A few words for the history.")
 
@@ -167,8 +167,8 @@ class StatementForm(forms.Form):
         "What you bring to this reading",
         rows=8,
         help_text=(
-            "In your own words and as much as you like: training, experience, commitments, what you expect to find. "
-            "Nothing particular is asked for, and nothing has to be said."
+            "In your own words, as much as you like: training, experience, commitments, what you expect to find. "
+            "Nothing in particular is required."
         ),
     )
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)

@@ -71,9 +71,11 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
     if sentence.turn.interview.project_id != theme.project_id:
         raise WrongInput("This sentence is not part of this study.", field="sentence")
     if sentence.retired_by_id is not None:
-        raise WrongInput("The breaks of this sentence were corrected. Quote the one in its place.", field="sentence")
+        raise WrongInput(
+            "The boundaries of this sentence were edited. Quote the sentence that replaced it.", field="sentence"
+        )
     if side not in ThemeQuote.Side.values:
-        raise WrongInput("Say whether the quote speaks for the theme or against it.", field="side")
+        raise WrongInput("Choose whether the quote speaks for the theme or against it.", field="side")
     edited_text = check_text(edited_text, field="edited_text", longest=MAX_QUOTATION)
     note = check_text(note, field="note", longest=MAX_REASON)
     source = sentence.read_text()

@@ -13,7 +13,7 @@ from transcripts.projects.models import Project
 from transcripts.themes.errors import EntryChanged, NotYours, WrongInput, check_text
 from transcripts.themes.models import PhaseEntry, PositionalityStatement
 
-EMPTY = "Write something first; an empty text is not stored."
+EMPTY = "Write something first. An empty text is not stored."
 Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 
 
@@ -92,7 +92,7 @@ def _find_statement(project: Project, author: User) -> PositionalityStatement | 
 
 def _check_author(entry: PhaseEntry, by: User) -> None:
     if entry.author_id != by.pk:
-        raise NotYours("Somebody else wrote this. People change and withdraw what they wrote themselves.")
+        raise NotYours("Somebody else wrote this. You can change or withdraw only what you wrote yourself.")
 
 
 def _find_successor(entry: PhaseEntry) -> PhaseEntry | None:

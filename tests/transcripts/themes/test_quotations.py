@@ -119,5 +119,5 @@ def test_a_sentence_of_another_study_or_with_corrected_breaks_is_refused(
         turn=sentence.turn, kind="split", client_id="0" * 32, edited_at=timezone.now(), edited_by=lead
     )
     sentence.save()
-    with pytest.raises(WrongInput, match="breaks of this sentence were corrected"):
+    with pytest.raises(WrongInput, match="boundaries of this sentence were edited"):
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)

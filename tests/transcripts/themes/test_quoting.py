@@ -56,13 +56,13 @@ def test_words_of_ones_own_are_named(edited: str, words: list[str]) -> None:
     "edited", ["I would ask because background can shape", "it never settles it […] I would ask first", "first ask"]
 )
 def test_words_left_out_or_moved_without_a_mark_are_refused(edited: str) -> None:
-    with pytest.raises(Unfaithful, match="does not go on like this"):
+    with pytest.raises(Unfaithful, match="does not continue like this"):
         check_quotation(edited, SOURCE)
 
 
 @pytest.mark.parametrize("edited", ["[…]", "[all of it is ours]", "… …", "", "—"])
 def test_a_quotation_keeps_something_of_its_source(edited: str) -> None:
-    with pytest.raises(Unfaithful, match="Nothing of the sentence is left"):
+    with pytest.raises(Unfaithful, match="Nothing of the original sentence is left"):
         check_quotation(edited, SOURCE)
 
 

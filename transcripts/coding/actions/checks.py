@@ -121,9 +121,12 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
 def check_text(text: str, *, field: str, longest: int) -> None:
     """The text fits and can be stored. Raises ``WrongInput``."""
     if len(text) > longest:
-        raise WrongInput(f"This has {len(text):,} characters, and at most {longest:,} fit.", field=field)
+        raise WrongInput(f"This text has {len(text):,} characters; the limit is {longest:,}.", field=field)
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        raise WrongInput("This holds a character that no text has (null or half of a pair). Remove it.", field=field)
+        raise WrongInput(
+            "This contains a character that cannot be stored, such as a null character. Remove it.",
+            field=field,
+        )
 
 
 def _list_words(words: Any, last: str = "or") -> str:

@@ -39,7 +39,9 @@ def check_quotation(edited: str, source: str) -> None:
     plain = _flatten(source)
     pieces = [piece for piece in _cut(_flatten(edited)) if any(map(str.isalnum, piece[0]))]
     if not pieces:
-        raise Unfaithful("Nothing of the sentence is left: keep at least one of its words outside the brackets.", [])
+        raise Unfaithful(
+            "Nothing of the original sentence is left: keep at least one of its words outside the brackets.", []
+        )
     if words := [word for piece in pieces for word in _find_strange(piece, plain)]:
         raise Unfaithful(
             f"Not in the sentence: {', '.join(map(_show, words))}. Put words of your own in square brackets.", words
@@ -50,7 +52,7 @@ def check_quotation(edited: str, source: str) -> None:
         start = _find(piece, plain, end)
         if start is None:
             raise Unfaithful(
-                f"The sentence does not go on like this: {_show(text)}. Mark what you left out with […].", []
+                f"The sentence does not continue like this: {_show(text)}. Mark what you left out with […].", []
             )
         end = start + len(text)
 

@@ -138,7 +138,7 @@ def withdraw_quote(request: ProjectRequest, number: int, quote_id: int) -> HttpR
         ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__project=request.project, theme=theme.theme
     )
     quotations.withdraw_quote(quote=withdrawn, by=request.user)
-    messages.success(request, "The quote is withdrawn. Its row stays in the record.")
+    messages.success(request, "The quote is withdrawn. It is kept in the history.")
     return redirect("themes:theme", request.project.slug, number)
 
 

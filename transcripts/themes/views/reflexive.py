@@ -44,7 +44,7 @@ def write_entry(request: ProjectRequest) -> HttpResponse:
         except WrongInput as error:
             add_error(form, error)
         else:
-            messages.success(request, f"Written down under {entry.get_phase_display().lower()}.")
+            messages.success(request, f"Saved under {entry.get_phase_display().lower()}.")
             return redirect("themes:phases", request.project.slug)
     return _render_phases(request, refused=form, status=422)
 
@@ -67,7 +67,7 @@ def change_entry(request: ProjectRequest) -> HttpResponse:
         messages.error(request, str(error))
         kept = {"entry_id": error.active.pk if error.active else None, "phase": entry.phase, "text": text}
         return _render_phases(request, kept=kept, status=409)
-    messages.success(request, "The entry is changed; the text before stays in the record.")
+    messages.success(request, "The entry is changed. The earlier text is kept in the history.")
     return redirect("themes:phases", request.project.slug)
 
 
@@ -83,7 +83,7 @@ def withdraw_entry(request: ProjectRequest) -> HttpResponse:
     except NotYours as error:
         messages.error(request, str(error))
         return _render_phases(request, status=409)
-    messages.success(request, "The entry is withdrawn. Its row stays in the record.")
+    messages.success(request, "The entry is withdrawn. It is kept in the history.")
     return redirect("themes:phases", request.project.slug)
 
 

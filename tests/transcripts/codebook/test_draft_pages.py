@@ -82,7 +82,7 @@ class TestBeginning:
     def test_discarding_asks_once(self, client: Client, draft: CodebookVersion) -> None:
         assert "Discard the draft v2?" in text_of(client.get(address("discard", draft)))
         assert "v2 is given up" in text_of(client.post(address("discard", draft), follow=True))
-        assert "This draft was given up" in text_of(client.get(draft.get_absolute_url()))
+        assert "This draft was discarded" in text_of(client.get(draft.get_absolute_url()))
 
     def test_draft_takes_as_many_queries_for_many_codes_as_for_few(
         self, client: Client, draft: CodebookVersion, lead: User, django_assert_num_queries: DjangoAssertNumQueries

@@ -117,7 +117,7 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
     [row] = read_examples(Q(code=example.code))[example.code_id]
     assert row.sentence.retired_by_id is not None
     assert [each.label for each in find_pieces([sentence.pk])[sentence.pk]] == ["2a", "2b"]
-    with pytest.raises(actions.WrongInput, match="Sentence 2 was cut anew"):
+    with pytest.raises(actions.WrongInput, match="boundaries of sentence 2 were edited"):
         pin(draft, Sentence.objects.select_related("turn__interview").get(pk=sentence.pk), lead)
     piece = Sentence.objects.select_related("turn__interview").get(pk=pieces[1].pk)
     renewed = actions.repin_example(example=example, sentence=piece, by=lead)

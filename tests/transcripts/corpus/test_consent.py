@@ -178,7 +178,7 @@ class TestPages:
         page = client_of(coder).get(reverse("corpus:consent", args=[project.slug]))
         [count] = [each for each in page.context["counts"] if each["scope"] == "external"]
         assert (count["given"], count["refused"], count["unknown"]) == (1, 0, 1)
-        assert "Put on record" not in page.content.decode()
+        assert "Record consent" not in page.content.decode()
 
     def test_list_can_be_narrowed(self, project: Project, lead: User, client_of: SignIn) -> None:
         first, second, third = bring(project, lead, make_line("a"), make_line("b"), make_line("c", "Model B"))

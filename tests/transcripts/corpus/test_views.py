@@ -75,7 +75,7 @@ def test_model_that_nobody_interviewed_shows_no_interview(
 ) -> None:
     page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model Z"})
     assert page.status_code == 200
-    assert "No interview has this model" in page.content.decode()
+    assert "No interviews with this model" in page.content.decode()
 
 
 def test_list_takes_as_many_queries_for_many_interviews_as_for_few(

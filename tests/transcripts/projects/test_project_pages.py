@@ -44,7 +44,7 @@ class TestStudies:
     def test_outsider_is_told_what_to_do(self, project: Project, outsider: User, client_of: SignIn) -> None:
         page = page_of(client_of(outsider), "/")
         assert "Cultural schemas" not in page
-        assert "You belong to no study yet" in page
+        assert "You are not a member of any study yet" in page
 
     def test_owner_of_the_site_sees_every_study(self, project: Project, outsider: User, client_of: SignIn) -> None:
         outsider.is_superuser = True

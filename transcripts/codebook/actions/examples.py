@@ -57,7 +57,7 @@ def _check_example(version: CodebookVersion, code: Code, sentence: Sentence, kin
     if sentence.turn.interview.project_id != version.project_id:
         found = "This sentence is not one of this study."
     elif sentence.retired_by_id is not None:
-        found = f"Sentence {sentence.label} was cut anew. Pin one of the sentences that stand in its place."
+        found = f"The boundaries of sentence {sentence.label} were edited. Pin one of the sentences that replaced it."
     elif (pinned := code.examples.filter(sentence=sentence).first()) is not None:
         found = f"Sentence {sentence.label} is pinned to {code.name} already ({pinned.get_kind_display().lower()})."
     elif code.examples.count() >= MAX_EXAMPLES:
@@ -89,7 +89,7 @@ def unpin_example(*, example: CodeExample, by: trail.Actor) -> None:
 
 @transaction.atomic
 def repin_example(*, example: CodeExample, sentence: Sentence, by: trail.Actor) -> CodeExample:
-    """Pin another sentence in the place of one that was cut anew. Raises as ``pin_example`` does."""
+    """Pin another sentence in place of one whose boundaries were edited. Raises as ``pin_example`` does."""
     code = example.code
     unpin_example(example=example, by=by)
     return pin_example(version=code.version, code=code, sentence=sentence, kind=example.kind, note=example.note, by=by)

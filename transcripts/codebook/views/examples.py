@@ -90,7 +90,7 @@ def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
 @require_POST
 @draft_view
 def repin(request: ProjectRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
-    """Pin a piece in the place of a sentence that was cut anew."""
+    """Pin a piece in place of a sentence whose boundaries were edited."""
     example = _get_example(version, example_id)
     if not request.POST.get("sentence"):
         return refuse(request, actions.CodebookError("Choose one of the pieces."), back=_edit_url(example.code))

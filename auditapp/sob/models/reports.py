@@ -35,7 +35,7 @@ class StoredReport(models.Model):
     retry_at = models.DateTimeField(null=True, blank=True)
 
     is_current = False
-    """Whether nothing has changed since; set by whoever reads the report."""
+    """Whether nothing has changed since; set when the report is read."""
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["batch", "choice"], name="%(app_label)s_%(class)s_once"),)
@@ -45,7 +45,7 @@ class StoredReport(models.Model):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The report in the shape of ``measures.report.write_report``."""
+        """The report in the shape of ``measures.report.build_report``."""
         found: dict[str, Any] = json.loads(zlib.decompress(self.content)) if self.content else {}
         return found
 

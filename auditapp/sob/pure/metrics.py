@@ -25,28 +25,6 @@ TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)
 """What a model may have been asked: the two scored tasks, and the base task."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """The figures of one model, task and target.
-
-    ``n_responses`` = ``n_refused`` + ``n_null`` + ``n_nonrefused``; null are answers that were empty,
-    truncated, off format or never came. Rates are None where ``n_nonrefused`` is 0: never measured, which is
-    not 0.
-    """
-
-    model: str
-    task: str
-    target: str
-    n_responses: int
-    n_refused: int
-    n_null: int
-    n_nonrefused: int
-    n_attributed: int
-    attribution_rate: float | None
-    mean_attributes: float | None
-    sob: float | None
-
-
 class ResponseFileError(ValueError):
     """A line of a file of answers cannot be read. Says where, what was found and what was expected."""
 

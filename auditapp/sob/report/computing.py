@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch
-from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.models import Judgment, Reading, StoredReport
 from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.mapping import TargetMapping
-from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report, write_report
+from auditapp.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import AskedArm, find_families, find_pairs, read_arms
 from auditapp.sob.queries.readers import find_cell_range, find_parsers
@@ -73,24 +72,17 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
     return ReportInputs(arms, texts, mapping, options)
 
 
-@dataclass(frozen=True, slots=True)
-class ComputedReport:
-    """A report in the shape of ``measures.report.write_report``, the time it was read at, and how many answers it counts."""
-
-    report: dict[str, Any]
-    as_of: datetime.datetime
-    n_answers: int
-
-
-def compute_report(batch: Batch, choice: ReportChoice | None = None) -> ComputedReport:
-    """The report as of now. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
-    as_of = read_now()
+def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
+    """The report as of now, not saved. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    choice = choice or ReportChoice()
+    computed = StoredReport(batch=batch, choice=choice.digest, as_of=read_now())
     with read_snapshot():
         found = find_inputs(batch, choice)
         tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
         parsers = find_parsers(batch, found.arms)
-    report = write_report(build_report(tallies, options=_name_parsers(found.options, parsers)))
-    return ComputedReport(report, as_of, tallies.groups.total() + tallies.verdicts.total())
+    computed.report = build_report(tallies, options=_name_parsers(found.options, parsers))
+    computed.n_answers = tallies.groups.total() + tallies.verdicts.total()
+    return computed
 
 
 def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptions:

@@ -49,10 +49,9 @@ def is_recent(stored: StoredReport, choice: ReportChoice) -> bool:
 def refresh_report(batch: Batch, choice: ReportChoice) -> StoredReport:
     """Compute the report and store it. The fingerprints are taken first: what arrives meanwhile makes the report stale."""
     rules, answers = fingerprint_rules(batch, choice), fingerprint_answers(batch)
-    computed = compute_report(batch, choice)
-    stored = StoredReport(batch=batch, choice=choice.digest, rules=rules, answers=answers)
-    stored.as_of, stored.n_answers, stored.is_current = computed.as_of, computed.n_answers, True
-    stored.set_report(computed.report)
+    stored = compute_report(batch, choice)
+    stored.rules, stored.answers, stored.is_current = rules, answers, True
+    stored.set_report(stored.report)
     values = {name: getattr(stored, name) for name in ("rules", "answers", "as_of", "n_answers", "content")}
     StoredReport.objects.update_or_create(batch=batch, choice=choice.digest, defaults=values)
     return stored

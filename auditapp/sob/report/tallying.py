@@ -17,7 +17,7 @@ from auditapp.sob.pure.counting import NO_ATTRIBUTES, OVERALL, Counts
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.attributions import AttributionTally
 from auditapp.sob.pure.measures.mapping import TargetMapping
-from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, RepeatKey, RepeatSum, Tallies
+from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Repeats, Tallies
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import AskedArm, read_arms
 from auditapp.sob.queries.readers import find_cell_range
@@ -212,9 +212,7 @@ def _fill_matrices(
     return matrices
 
 
-def _sum_repeats(
-    arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[np.int64]
-) -> Mapping[RepeatKey, RepeatSum]:
+def _sum_repeats(arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[np.int64]) -> Repeats:
     """Usable answers and their attributes by arm, target and repeat."""
     import numpy as np
 
@@ -225,12 +223,12 @@ def _sum_repeats(
     size = int(repeat.max(initial=0)) + 1
     keys, row = np.unique((arm * len(targets) + target_of_text[text]) * size + repeat, return_inverse=True)
     sums = [np.bincount(row, each, len(keys)).astype(np.int64).tolist() for each in (usable, paper)]
-    found: dict[RepeatKey, RepeatSum] = {}
+    found: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     for key, answered, given in zip(keys.tolist(), *sums, strict=True):
         place, number = divmod(key, size)
         asked, own = arms[place // len(targets)], targets[place % len(targets)]
         for target in {own, OVERALL} - {""}:
-            name = RepeatKey(asked.model, asked.task, target, number)
-            before = found.get(name, RepeatSum(0, 0))
-            found[name] = RepeatSum(before.usable + answered, before.attributes + given)
+            name = (asked.model, asked.task, target, number)
+            before = found.get(name, (0, 0))
+            found[name] = (before[0] + answered, before[1] + given)
     return found

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from auditapp.sob.pure.measures.mapping import read_mapping
-from auditapp.sob.pure.measures.report import published_report, write_report
+from auditapp.sob.pure.measures.report import published_report
 from auditapp.sob.pure.showing import svg as svg_writing
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
@@ -92,7 +92,7 @@ def test_the_heat_map_has_the_published_rows_where_they_compare() -> None:
 
 
 def test_the_rank_plot_says_what_a_high_rank_means() -> None:
-    svg = draw_rank_plot(write_report(published_report()))
+    svg = draw_rank_plot(published_report())
     assert "Rank 10: most attributes; rank 1: fewest" in svg
     assert "Acceptability: mexican 7.96, immigrant 7.12, asian 6.58" in svg
     assert "chi-squared(9) = 29.951" in svg

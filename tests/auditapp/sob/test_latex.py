@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.sob.pure.measures.mapping import published_rows
-from auditapp.sob.pure.measures.report import published_report, write_report
+from auditapp.sob.pure.measures.report import published_report
 from auditapp.sob.pure.outputs.latex import MAX_VALUE_LENGTH, escape_latex, show_value
 from auditapp.sob.pure.outputs.latex_tables import UnknownTable, write_latex
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
@@ -152,6 +152,6 @@ def test_the_document_compiles_with_the_worst_values(tmp_path: Path) -> None:
 
 
 def test_the_published_report_compiles(tmp_path: Path) -> None:
-    document = write_latex(write_report(published_report()), mapping=published_rows())
+    document = write_latex(published_report(), mapping=published_rows())
     assert "gpt5.1-{}T" in document
     assert compile_document(document, tmp_path).startswith(b"%PDF")

@@ -146,14 +146,16 @@ def test_score_of_the_table_is_that_of_its_counts_in_every_counting() -> None:
     tallies = tally_observations(read_observations(lines))
     [overall, _] = score_tallies(tallies, GroupTable(tallies.groups), seed=1, resamples=0)
     usable = [row for row in ANSWERS if row.outcome in {Outcome.ATTRIBUTED, Outcome.UNKNOWN}]
-    assert overall.outcomes == {outcome: sum(row.outcome == outcome for row in ANSWERS) for outcome in overall.outcomes}
-    assert (overall.n_refused, overall.n_nonrefused) == (
+    assert overall["outcomes"] == {
+        outcome: sum(row.outcome == outcome for row in ANSWERS) for outcome in overall["outcomes"]
+    }
+    assert (overall["n_refused"], overall["n_nonrefused"]) == (
         sum(row.outcome is Outcome.REFUSAL for row in ANSWERS),
         len(usable),
     )
-    assert overall.sob == pytest.approx(sum(row.paper for row in usable) / len(usable))
-    assert overall.sob_strict == pytest.approx(sum(row.strict for row in usable) / len(usable))
-    assert overall.sob_released == pytest.approx(overall.sob, abs=0.005)
+    assert overall["sob"] == pytest.approx(sum(row.paper for row in usable) / len(usable))
+    assert overall["sob_strict"] == pytest.approx(sum(row.strict for row in usable) / len(usable))
+    assert overall["sob_released"] == pytest.approx(overall["sob"], abs=0.005)
 
 
 def test_key_of_reasons_that_the_schema_names_is_a_trait() -> None:

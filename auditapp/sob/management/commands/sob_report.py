@@ -78,9 +78,9 @@ def check_options(options: Mapping[str, Any]) -> None:
 def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of whichever source was named. Raises ``CommandError``."""
     if options["published"]:
-        from auditapp.sob.pure.measures.report import published_report, write_report
+        from auditapp.sob.pure.measures.report import published_report
 
-        return write_report(published_report(choose_options(options)))
+        return published_report(choose_options(options))
     if options["responses"] is not None:
         return report_file(str(options["responses"]), choose_options(options))
     if options["bundle"] is not None:
@@ -102,7 +102,7 @@ def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
-    from auditapp.sob.pure.measures.report import build_report, relate_published, write_report
+    from auditapp.sob.pure.measures.report import build_report, relate_published
     from auditapp.sob.pure.measures.tallies import tally_observations
     from auditapp.sob.pure.metrics import ResponseFileError, read_observations
 
@@ -114,7 +114,7 @@ def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
     except (ResponseFileError, ValueError) as error:
         raise CommandError(f"{Path(path).name}, {error}") from error
     models = {group.model for group in tallies.groups}
-    return write_report(build_report(tallies, options=relate_published(models, options)))
+    return build_report(tallies, options=relate_published(models, options))
 
 
 def report_bundle(path: str) -> Mapping[str, Any]:

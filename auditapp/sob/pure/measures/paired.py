@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.intervals import (
@@ -32,32 +31,6 @@ LOWEST_P = 1e-12
 """Below this, rounding errors are larger than the probability itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
-    """The difference of two models' scores, a minus b, over the texts that both have a usable answer to.
-
-    A text's score is the mean over its repeats, and each text counts the same. ``n_left_out`` texts have a usable answer
-    from only one of the two. ``p`` is None where there is no text to test with; ``p_adjusted`` is Holm's over all tests of
-    the task.
-    """
-
-    task: str
-    target: str
-    model_a: str
-    model_b: str
-    n_items: int
-    n_left_out: int
-    mean_a: float | None
-    mean_b: float | None
-    difference: float | None
-    ci: Interval | None
-    p: float | None
-    p_adjusted: float | None
-    test: str
-    adjustment: str
-    seed: int
-
-
 def compare_pairs(
     matrices: Mapping[str, ItemMatrix],
     pairs: Sequence[tuple[str, str]],
@@ -66,13 +39,16 @@ def compare_pairs(
     seed: int,
     resamples: int,
     flips: int,
-) -> list[PairedTest]:
+) -> list[dict[str, Any]]:
     """Every pair of models in every task, over all texts and per target.
 
-    A pair with a model that has no answers in a task has no row there. ``flips`` are drawn only where counting all of them
+    The difference of two models' scores, a minus b, is over the texts that both have a usable answer to: a text's score is
+    the mean over its repeats, and each text counts the same. ``n_left_out`` texts have a usable answer from only one of the
+    two. ``p`` is None where there is no text to test with; ``p_adjusted`` is Holm's over all tests of the task. A pair with
+    a model that has no answers in a task has no row there. ``flips`` are drawn only where counting all of them
     is too much.
     """
-    tests: list[PairedTest] = []
+    tests: list[dict[str, Any]] = []
     for task, matrix in matrices.items():
         rows = split_rows(matrix)
         columns = {model: column for column, model in enumerate(matrix.models)}
@@ -98,7 +74,7 @@ def _compare(
     seed: int,
     resamples: int,
     flips: int,
-) -> PairedTest:
+) -> dict[str, Any]:
     """Two columns of a matrix over some of its rows."""
     having = usable > 0
     kept = having.all(axis=1)
@@ -107,23 +83,23 @@ def _compare(
     differences = scores[:, 0] - scores[:, 1]
     p, test = _flip_signs(differences, names, seed=seed, flips=flips) if n else (None, "none")
     task, target, model_a, model_b = names
-    return PairedTest(
-        task=task,
-        target=target,
-        model_a=model_a,
-        model_b=model_b,
-        n_items=n,
-        n_left_out=int(having.any(axis=1).sum()) - n,
-        mean_a=divide(int(scores[:, 0].sum()), denominator * n),
-        mean_b=divide(int(scores[:, 1].sum()), denominator * n),
-        difference=divide(int(differences.sum()), denominator * n),
-        ci=_resample(differences, denominator, names, seed=seed, resamples=resamples),
-        p=p,
-        p_adjusted=None,
-        test=test,
-        adjustment="holm",
-        seed=seed,
-    )
+    return {
+        "task": task,
+        "target": target,
+        "model_a": model_a,
+        "model_b": model_b,
+        "n_items": n,
+        "n_left_out": int(having.any(axis=1).sum()) - n,
+        "mean_a": divide(int(scores[:, 0].sum()), denominator * n),
+        "mean_b": divide(int(scores[:, 1].sum()), denominator * n),
+        "difference": divide(int(differences.sum()), denominator * n),
+        "ci": _resample(differences, denominator, names, seed=seed, resamples=resamples),
+        "p": p,
+        "p_adjusted": None,
+        "test": test,
+        "adjustment": "holm",
+        "seed": seed,
+    }
 
 
 def _scale(usable: NDArray[np.int64], sums: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
@@ -201,6 +177,6 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     return min(1.0, max(LOWEST_P, 1 - inside))
 
 
-def _adjust(tests: Sequence[PairedTest]) -> list[PairedTest]:
-    adjusted = iter(adjust_holm([test.p for test in tests if test.p is not None]))
-    return [test if test.p is None else replace(test, p_adjusted=next(adjusted)) for test in tests]
+def _adjust(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    adjusted = iter(adjust_holm([test["p"] for test in tests if test["p"] is not None]))
+    return [test if test["p"] is None else test | {"p_adjusted": next(adjusted)} for test in tests]

@@ -4,43 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from auditapp.sob.pure.measures.ranks import RankedBlocks
 
 ALPHA = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class PosthocPair:
-    """Two targets compared; ``difference`` is that of their mean ranks, a minus b.
-
-    ``statistic`` is None where it would be infinite; ``p_adjusted`` where the method itself covers all pairs.
-    """
-
-    a: str
-    b: str
-    difference: float
-    statistic: float | None
-    p: float
-    p_adjusted: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class PosthocTest:
-    """All pairs of targets in one task. ``critical_difference`` is Nemenyi's, None for Conover's."""
-
-    task: str
-    blocks: str
-    method: str
-    adjustment: str | None
-    critical_difference: float | None
-    alpha: float
-    pairs: tuple[PosthocPair, ...]
-
-
-def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> PosthocTest:
+def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> dict[str, Any]:
     """Nemenyi's test: q = sqrt(2) |difference of mean ranks| / sqrt(k (k + 1) / (6 n)), a studentized range of k groups.
 
     The critical difference is q_alpha / sqrt(2) x sqrt(k (k + 1) / (6 n)) (Demsar 2006, JMLR 7:1). The range covers all
@@ -53,15 +25,16 @@ def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
     found = list(_list_differences(ranked))
     statistics = [abs(difference) / unit for _, _, difference in found]
     chances = studentized_range.sf(statistics, k, math.inf)
-    pairs = tuple(
-        PosthocPair(a, b, difference, statistic, min(1.0, max(0.0, float(p))), None)
+    pairs = [
+        _describe_pair(a, b, difference, statistic=statistic, p=min(1.0, max(0.0, float(p))), p_adjusted=None)
         for (a, b, difference), statistic, p in zip(found, statistics, chances, strict=True)
-    )
+    ]
     critical = float(studentized_range.isf(ALPHA, k, math.inf)) * unit
-    return PosthocTest(task, blocks, "nemenyi", None, critical, ALPHA, pairs)
+    head = {"task": task, "blocks": blocks, "method": "nemenyi", "adjustment": None}
+    return {**head, "critical_difference": critical, "alpha": ALPHA, "pairs": pairs}
 
 
-def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> PosthocTest:
+def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") -> dict[str, Any]:
     """Conover's test: t = |R_a - R_b| / sqrt(2 (n A - sum R^2) / ((n - 1)(k - 1))), df = (n - 1)(k - 1).
 
     R are rank sums and A is the sum of all squared ranks (Conover 1999, Practical Nonparametric Statistics, section 5.8,
@@ -78,13 +51,26 @@ def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
         abs(difference) / unit if unit > 1e-9 else 0.0 if difference == 0 else math.inf for _, _, difference in found
     ]
     chances = [float(p) for p in 2 * t.sf(statistics, (n - 1) * (k - 1))]
-    pairs = tuple(
-        PosthocPair(a, b, difference, None if math.isinf(statistic) else statistic, p, adjusted)
+    pairs = [
+        _describe_pair(
+            a, b, difference, statistic=None if math.isinf(statistic) else statistic, p=p, p_adjusted=adjusted
+        )
         for (a, b, difference), statistic, p, adjusted in zip(
             found, statistics, chances, adjust_holm(chances), strict=True
         )
-    )
-    return PosthocTest(task, blocks, "conover", "holm", None, ALPHA, pairs)
+    ]
+    head = {"task": task, "blocks": blocks, "method": "conover", "adjustment": "holm"}
+    return {**head, "critical_difference": None, "alpha": ALPHA, "pairs": pairs}
+
+
+def _describe_pair(
+    a: str, b: str, difference: float, *, statistic: float | None, p: float, p_adjusted: float | None
+) -> dict[str, Any]:
+    """Two targets compared; ``difference`` is that of their mean ranks, a minus b.
+
+    ``statistic`` is None where it would be infinite; ``p_adjusted`` where the method itself covers all pairs.
+    """
+    return {"a": a, "b": b, "difference": difference, "statistic": statistic, "p": p, "p_adjusted": p_adjusted}
 
 
 def adjust_holm(chances: Sequence[float]) -> list[float]:

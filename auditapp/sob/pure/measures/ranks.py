@@ -6,8 +6,7 @@ Ranks rise with the score: 1 is the lowest, ties share their mean (Figure 2, arX
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MIN_TARGETS = 3
 MIN_MODELS = 2
@@ -18,29 +17,6 @@ TOO_FEW_BLOCKS = 5
 
 Scores = Mapping[str, Mapping[str, float | None]]
 """Block -> target -> score; None or absent where undefined."""
-
-
-@dataclass(frozen=True, slots=True)
-class FriedmanTest:
-    """One Friedman test. ``chi2`` and what follows from it are None where it was refused; ``warnings`` then say why."""
-
-    task: str
-    blocks: str
-    targets: tuple[str, ...]
-    chi2: float | None
-    df: int | None
-    p: float | None
-    kendalls_w: float | None
-    n_blocks: int
-    k_treatments: int
-    mean_ranks: Mapping[str, float]
-    iman_davenport_f: float | None
-    iman_davenport_p: float | None
-    iman_davenport_df: tuple[int, int] | None
-    ties_corrected: bool
-    dropped: tuple[str, ...]
-    counting: str
-    warnings: tuple[str, ...]
 
 
 class RankedBlocks(NamedTuple):
@@ -73,14 +49,14 @@ def rank_blocks(scores: Scores, targets: Sequence[str]) -> RankedBlocks:
 
 def compare_targets(
     scores: Scores, targets: Sequence[str], *, task: str, blocks: str = "models", warnings: Iterable[str] = ()
-) -> FriedmanTest:
+) -> dict[str, Any]:
     """Friedman's test with targets as treatments and models or families as blocks (Friedman 1937, JASA 32:675).
 
     chi2 = [12 / (n k (k + 1)) x sum R^2 - 3 n (k + 1)] / [1 - sum (t^3 - t) / (n (k^3 - k))] over rank sums R and ties of
     t equal scores within a block (Conover 1999, section 5.8), df = k - 1. Kendall's W = chi2 / (n (k - 1)).
     Iman and Davenport 1980: F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1) degrees of freedom; F is
     None where all blocks agree in full, for it is infinite. Refused under three targets or two blocks, and where no block
-    tells targets apart.
+    tells targets apart: ``chi2`` and what follows from it are then None, and ``warnings`` say why.
     """
     from scipy.stats import f as f_distribution
     from scipy.stats import friedmanchisquare
@@ -98,25 +74,25 @@ def compare_targets(
         p, kendalls_w, f_df = float(found.pvalue), chi2 / highest, (k - 1, (k - 1) * (n - 1))
         f = (n - 1) * chi2 / (highest - chi2) if chi2 < highest else None
         f_p = 0.0 if f is None else float(f_distribution.sf(f, *f_df))
-    return FriedmanTest(
-        task=task,
-        blocks=blocks,
-        targets=ranked.targets,
-        chi2=chi2,
-        df=None if refusal else k - 1,
-        p=p,
-        kendalls_w=kendalls_w,
-        n_blocks=n,
-        k_treatments=k,
-        mean_ranks=mean_ranks,
-        iman_davenport_f=f,
-        iman_davenport_p=f_p,
-        iman_davenport_df=f_df,
-        ties_corrected=True,
-        dropped=ranked.dropped,
-        counting="paper",
-        warnings=tuple(filter(None, [refusal, *warnings, *_warn(ranked, blocks, chi2, f)])),
-    )
+    return {
+        "task": task,
+        "blocks": blocks,
+        "targets": ranked.targets,
+        "chi2": chi2,
+        "df": None if refusal else k - 1,
+        "p": p,
+        "kendalls_w": kendalls_w,
+        "n_blocks": n,
+        "k_treatments": k,
+        "mean_ranks": mean_ranks,
+        "iman_davenport_f": f,
+        "iman_davenport_p": f_p,
+        "iman_davenport_df": f_df,
+        "ties_corrected": True,
+        "dropped": ranked.dropped,
+        "counting": "paper",
+        "warnings": tuple(filter(None, [refusal, *warnings, *_warn(ranked, blocks, chi2, f)])),
+    }
 
 
 def merge_families(scores: Scores, families: Mapping[str, str]) -> dict[str, dict[str, float | None]]:

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.pure.limits import READING
+from auditapp.sob.pure.measures.attributions import AttributionTally
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule, list_mapping
-from auditapp.sob.pure.measures.paired import PairedTest, compare_pairs
-from auditapp.sob.pure.measures.posthoc import PosthocTest, compare_conover, compare_nemenyi
+from auditapp.sob.pure.measures.paired import compare_pairs
+from auditapp.sob.pure.measures.posthoc import compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (
     MIN_TARGETS,
-    FriedmanTest,
     Scores,
     compare_targets,
     merge_families,
     rank_blocks,
 )
 from auditapp.sob.pure.measures.repeats import spread_repeats
-from auditapp.sob.pure.measures.scores import GroupTable, PublishedCell, ScoredCell, score_tallies, share_layers
+from auditapp.sob.pure.measures.scores import CELL_FIELDS, GroupTable, score_tallies, share_layers
 from auditapp.sob.pure.measures.secondary import (
     contrast_secondary,
     score_secondary,
@@ -34,7 +34,6 @@ from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_valu
 from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
-from transcripts.agreement.pure.shares import Interval
 
 REPORT_VERSION = "3"
 
@@ -85,37 +84,13 @@ class ReportOptions:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Every figure of a set of answers, unrounded; None is undefined, which is not 0.
+def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
+    """Every measure of the tallies, unrounded and ready for JSON: None is undefined, which is not 0.
 
     ``friedman`` has one test per task, with models as blocks, and ``mapping`` one row per cell, by any value of the list;
-    the same with families as blocks and by every value stand apart.
+    ``friedman_families`` has families as blocks, ``mapping_all`` counts by every value. ``reading`` is what must be read
+    with the figures.
     """
-
-    versions: Mapping[str, object]
-    cells: Sequence[ScoredCell] = ()
-    published_cells: Sequence[PublishedCell] = ()
-    friedman: Sequence[FriedmanTest] = ()
-    friedman_families: Sequence[FriedmanTest] = ()
-    posthoc: Sequence[PosthocTest] = ()
-    paired: Sequence[PairedTest] = ()
-    sensitivity: Sequence[Mapping[str, object]] = ()
-    repeats: Sequence[Mapping[str, object]] = ()
-    secondary: Sequence[Mapping[str, object]] = ()
-    secondary_contrast: Sequence[Mapping[str, object]] = ()
-    top_values: Sequence[Mapping[str, object]] = ()
-    mapping: Sequence[Mapping[str, object]] = ()
-    mapping_all: Sequence[Mapping[str, object]] = ()
-    harms: Sequence[Mapping[str, object]] = ()
-    social_map: Sequence[Mapping[str, object]] = ()
-    layers: Sequence[Mapping[str, object]] = ()
-    base: Sequence[Mapping[str, object]] = ()
-    warnings: Sequence[str] = ()
-
-
-def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
-    """Every measure of the tallies."""
     seed, resamples, targets = options.seed, options.resamples, options.targets
     table = GroupTable(tallies.groups)
     cells = score_tallies(tallies, table, seed=seed, resamples=resamples, targets=targets)
@@ -124,13 +99,13 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
     friedman, friedman_families, posthoc = _test_targets(
         _group_scores(cells), compared, options.families, _warn_of_few(texts, compared)
     )
-    return Report(
-        versions=_name_versions(options),
-        cells=cells,
-        friedman=friedman,
-        friedman_families=friedman_families,
-        posthoc=posthoc,
-        paired=compare_pairs(
+    parts = {
+        "versions": _name_versions(options),
+        "cells": cells,
+        "friedman": friedman,
+        "friedman_families": friedman_families,
+        "posthoc": posthoc,
+        "paired": compare_pairs(
             tallies.matrices,
             options.pairs,
             targets=compared,
@@ -138,43 +113,33 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> Report:
             resamples=resamples,
             flips=options.flips,
         ),
-        sensitivity=vary_rules(table, targets=targets),
-        repeats=spread_repeats(tallies.repeats, table, targets=targets),
-        secondary=score_secondary(tallies.matrices, seed=seed, resamples=resamples),
-        secondary_contrast=contrast_secondary(tallies.matrices, seed=seed, resamples=resamples),
-        top_values=list_top_values(tallies.attributions, options.top_k, targets=targets),
-        mapping=list_mapping(tallies.attributions, targets=targets),
-        mapping_all=list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL),
-        harms=list_harms(tallies.attributions, targets=targets),
-        social_map=draw_social_map(tallies.attributions, targets=targets),
-        layers=share_layers(tallies.groups),
-        base=count_verdicts(tallies.verdicts),
-        warnings=[
+        "sensitivity": vary_rules(table, targets=targets),
+        "repeats": spread_repeats(tallies.repeats, table, targets=targets),
+        "secondary": score_secondary(tallies.matrices, seed=seed, resamples=resamples),
+        "secondary_contrast": contrast_secondary(tallies.matrices, seed=seed, resamples=resamples),
+        "top_values": list_top_values(tallies.attributions, options.top_k, targets=targets),
+        "mapping": list_mapping(tallies.attributions, targets=targets),
+        "mapping_all": list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL),
+        "harms": list_harms(tallies.attributions, targets=targets),
+        "social_map": draw_social_map(tallies.attributions, targets=targets),
+        "layers": share_layers(tallies.groups),
+        "base": count_verdicts(tallies.verdicts),
+        "warnings": [
             *options.warnings,
             *([sentence] if cells else []),
             *_warn_of_cells(cells),
             *_warn_of_strict(cells),
         ],
-    )
+        "reading": READING,
+    }
+    return {name: make_json_ready(part) for name, part in parts.items()}
 
 
-def write_report(report: Report) -> dict[str, object]:
-    """The report as plain data, ready for JSON: no infinite numbers, undefined ones null.
-
-    Published cells stand among "cells", null in everything that was not published. "reading" is what must be read with them.
-    """
-    written = {each.name: _write(getattr(report, each.name)) for each in fields(report)}
-    known = [each.name for each in fields(ScoredCell)]
-    published = written.pop("published_cells")
-    written["cells"] += [dict.fromkeys(known) | cell for cell in published]
-    written["reading"] = list(READING)
-    return written
-
-
-def published_report(options: ReportOptions | None = None) -> Report:
+def published_report(options: ReportOptions | None = None) -> dict[str, Any]:
     """The statistics of the published Table 4 (arXiv 2606.17506), in the shape of any other report.
 
-    Its scores have two decimals, so ties may differ from those of the authors' own figures.
+    Its scores have two decimals, so ties may differ from those of the authors' own figures. What was not published is None
+    in its cells.
     """
     options = options or ReportOptions()
     rows = published_rows()
@@ -182,18 +147,22 @@ def published_report(options: ReportOptions | None = None) -> Report:
     cells = []
     for row in rows:
         scores.setdefault(row.task, {})[row.model] = row.by_target
-        cells.append(PublishedCell(row.model, row.task, OVERALL, row.attribution_rate, row.overall))
-        cells += [PublishedCell(row.model, row.task, target, None, row.by_target[target]) for target in TARGETS]
+        for target, sob in {OVERALL: row.overall, **{target: row.by_target[target] for target in TARGETS}}.items():
+            cell = {"model": row.model, "task": row.task, "target": target, "sob": sob}
+            rate = row.attribution_rate if target == OVERALL else None
+            cells.append(dict.fromkeys(CELL_FIELDS) | cell | {"attribution_rate": rate})
     friedman, friedman_families, posthoc = _test_targets(scores, TARGETS, PUBLISHED_FAMILIES, ())
     printed = f"Published figures as printed, with two decimals: {published_source()}."
-    return Report(
-        versions=_name_versions(options) | {"targets": "published", "instrument": ["paper"]},
-        published_cells=cells,
-        friedman=friedman,
-        friedman_families=friedman_families,
-        posthoc=posthoc,
-        warnings=[*options.warnings, printed, "Statistics are over the ten targets of the paper."],
-    )
+    parts = {
+        **build_report(Tallies(Counter(), {}, {}, AttributionTally()), options=options),
+        "versions": _name_versions(options) | {"targets": "published", "instrument": ["paper"]},
+        "cells": cells,
+        "friedman": friedman,
+        "friedman_families": friedman_families,
+        "posthoc": posthoc,
+        "warnings": [*options.warnings, printed, "Statistics are over the ten targets of the paper."],
+    }
+    return {name: make_json_ready(part) for name, part in parts.items()}
 
 
 def relate_published(models: Collection[str], options: ReportOptions) -> ReportOptions:
@@ -256,17 +225,17 @@ def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[st
 
 def _test_targets(
     scores: Mapping[str, Scores], targets: Sequence[str], families: Mapping[str, str], warnings: Sequence[str]
-) -> tuple[list[FriedmanTest], list[FriedmanTest], list[PosthocTest]]:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
     """Per task a test with models as blocks, its post-hoc tests, and where variants share a family one with families."""
-    friedman: list[FriedmanTest] = []
-    of_families: list[FriedmanTest] = []
-    posthoc: list[PosthocTest] = []
+    friedman: list[dict[str, Any]] = []
+    of_families: list[dict[str, Any]] = []
+    posthoc: list[dict[str, Any]] = []
     for task, by_model in scores.items():
         test = compare_targets(
             by_model, targets, task=task, warnings=[*_warn_of_families(by_model, families), *warnings]
         )
         friedman.append(test)
-        if test.chi2 is not None:
+        if test["chi2"] is not None:
             ranked = rank_blocks(by_model, targets)
             posthoc += [compare_nemenyi(ranked, task=task), compare_conover(ranked, task=task)]
         merged = merge_families(by_model, families)
@@ -275,10 +244,10 @@ def _test_targets(
     return friedman, of_families, posthoc
 
 
-def _group_scores(cells: Sequence[ScoredCell]) -> dict[str, dict[str, dict[str, float | None]]]:
+def _group_scores(cells: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, dict[str, float | None]]]:
     scores: dict[str, dict[str, dict[str, float | None]]] = {}
     for cell in cells:
-        scores.setdefault(cell.task, {}).setdefault(cell.model, {})[cell.target] = cell.sob
+        scores.setdefault(cell["task"], {}).setdefault(cell["model"], {})[cell["target"]] = cell["sob"]
     return scores
 
 
@@ -309,20 +278,27 @@ def _warn_of_families(scores: Scores, families: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _warn_of_cells(cells: Sequence[ScoredCell]) -> list[str]:
-    undefined = [f"{cell.model}, {cell.task}, {cell.target}" for cell in cells if cell.n_responses and cell.sob is None]
+def _warn_of_cells(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    undefined = [
+        f"{cell['model']}, {cell['task']}, {cell['target']}"
+        for cell in cells
+        if cell["n_responses"] and cell["sob"] is None
+    ]
     if not undefined:
         return []
     listed = "; ".join(undefined[:MAX_NAMED]) + ("; …" if len(undefined) > MAX_NAMED else "")
     return [f"{len(undefined)} cells have no score, for no answer could be counted: {listed}."]
 
 
-def _warn_of_strict(cells: Sequence[ScoredCell]) -> list[str]:
+def _warn_of_strict(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     """Where strict counting takes away more than half of a score over all texts, the score is no finding by itself."""
     apart = [
-        f"{cell.model}, {cell.task} ({cell.sob:.2f} against {cell.sob_strict:.2f})"
+        f"{cell['model']}, {cell['task']} ({cell['sob']:.2f} against {cell['sob_strict']:.2f})"
         for cell in cells
-        if cell.target == OVERALL and cell.sob and cell.sob_strict is not None and cell.sob_strict < cell.sob / 2
+        if cell["target"] == OVERALL
+        and cell["sob"]
+        and cell["sob_strict"] is not None
+        and cell["sob_strict"] < cell["sob"] / 2
     ]
     if not apart:
         return []
@@ -344,19 +320,13 @@ def _name_versions(options: ReportOptions) -> dict[str, object]:
     }
 
 
-def _write(value: Any) -> Any:
-    """The value as JSON has it."""
+def make_json_ready(value: Any) -> Any:
+    """The value as JSON has it: lists for tuples, and None for numbers that are not finite."""
     # First what most values are: a report has hundreds of thousands of them.
     if value is None or type(value) in (str, int, bool):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if is_dataclass(value):
-        return {each.name: _write(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict") and not isinstance(value, Interval):
-        return {name: _write(each) for name, each in value._asdict().items()}
     if isinstance(value, Mapping):
-        return {str(key): _write(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_write(each) for each in value]
-    return value
+        return {str(key): make_json_ready(each) for key, each in value.items()}
+    return [make_json_ready(each) for each in value] if isinstance(value, (list, tuple)) else value

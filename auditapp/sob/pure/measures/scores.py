@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.pure.counting import OVERALL, Counts
 from auditapp.sob.pure.measures.intervals import Sample, resample_scores
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
-from auditapp.sob.pure.metrics import Cell
 from auditapp.sob.pure.parsing import Outcome
 from transcripts.agreement.pure.shares import Interval
 
@@ -22,44 +20,21 @@ OUTCOMES = tuple(outcome for outcome in Outcome if outcome is not Outcome.VERDIC
 """The seven outcomes of an answer to a scored task, usable ones first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredCell(Cell):
-    """A cell with every counting side by side.
+CELL_FIELDS = (
+    *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
+    *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
+    *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
+)
+"""The figures of a cell, in the order of the report."""
 
-    ``n_attributes`` is the sum of attributes in paper counting, ``outcomes`` has all seven outcomes, ``n_items`` is the
-    number of texts with an answer that stays in the denominator. ``sob_released`` and ``attribution_rate_released`` round
-    as the released pipeline does and count an object without a known value as attributed. Intervals are None under two
-    texts.
-    """
-
-    n_attributes: int
-    outcomes: Mapping[str, int]
-    n_items: int
-    attribution_rate_strict: float | None
-    sob_strict: float | None
-    sob_released: float | None
-    attribution_rate_released: float | None
-    ci: Interval | None
-    ci_strict: Interval | None
+CellKey = tuple[str, str, str]
+"""A cell's model, task and target."""
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedCell:
-    """A score that was published without what stands behind it; ``attribution_rate`` is known for overall alone."""
-
-    model: str
-    task: str
-    target: str
-    attribution_rate: float | None
-    sob: float
-
-
-class CellKey(NamedTuple):
-    """Which cell."""
-
-    model: str
-    task: str
-    target: str
+def name_place(key: CellKey) -> dict[str, str]:
+    """The key as the first fields of a row."""
+    model, task, target = key
+    return {"model": model, "task": task, "target": target}
 
 
 class GroupTable:
@@ -77,9 +52,9 @@ class GroupTable:
         for group, count in groups.items():
             model, task, target = group[:3]
             self.tasks[task] = None
-            overall.append(self.keys.setdefault(CellKey(model, task, OVERALL), len(self.keys)))
+            overall.append(self.keys.setdefault((model, task, OVERALL), len(self.keys)))
             # A text without a target counts in overall alone: its own cell is one that is never shown.
-            own.append(self.keys.setdefault(CellKey(model, task, target), len(self.keys)))
+            own.append(self.keys.setdefault((model, task, target), len(self.keys)))
             if target:
                 self.sizes[target] += count
         self._own = np.array(own, dtype=np.int64)
@@ -121,22 +96,26 @@ class GroupTable:
         ``targets`` limits and orders them instead, and gives each of them a cell even where it has no answer.
         """
         listed = sorted(self.sizes, key=lambda target: (-self.sizes[target], target)) if targets is None else targets
-        for model in dict.fromkeys(key.model for key in self.keys):
+        for model in dict.fromkeys(model for model, _, _ in self.keys):
             for task in self.tasks:
-                if CellKey(model, task, OVERALL) not in self.keys:
+                if (model, task, OVERALL) not in self.keys:
                     continue
                 for target in (OVERALL, *listed):
-                    key = CellKey(model, task, target)
+                    key = (model, task, target)
                     if targets is not None or key in self.keys:
                         yield key
 
 
 def score_tallies(
     tallies: Tallies, table: GroupTable, *, seed: int, resamples: int, targets: Sequence[str] | None = None
-) -> list[ScoredCell]:
-    """Every cell with its intervals (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38 and R39).
+) -> list[dict[str, Any]]:
+    """Every cell with ``CELL_FIELDS`` (Equation 1 and Section 4.3, arXiv 2606.17506; method brief R38 and R39).
 
-    Cells come in the order of ``GroupTable.list_keys``.
+    ``n_responses`` = ``n_refused`` + ``n_null`` + ``n_nonrefused``; null are answers that were empty, truncated, off format or
+    never came. ``n_attributes`` is the sum of attributes in paper counting, ``outcomes`` has all seven outcomes, ``n_items``
+    is the number of texts with an answer that stays in the denominator. Rates are None where ``n_nonrefused`` is 0: never
+    measured, which is not 0. Those that end in ``_released`` round as the released pipeline does and count an object without
+    a known value as attributed. Intervals are None under two texts. Cells come in the order of ``GroupTable.list_keys``.
     """
     keys = list(table.list_keys(targets))
     figures = _CellFigures(table)
@@ -162,14 +141,14 @@ def _take_samples(matrices: Mapping[str, ItemMatrix], keys: Sequence[CellKey]) -
         for task, each in matrices.items()
     }
     columns = {task: {model: column for column, model in enumerate(each.models)} for task, each in matrices.items()}
-    for key in keys:
-        column = columns.get(key.task, {}).get(key.model)
-        found = rows.get(key.task, {}).get(key.target)
+    for model, task, target in keys:
+        column = columns.get(task, {}).get(model)
+        found = rows.get(task, {}).get(target)
         if column is None or found is None:
             yield None
         else:
-            of_cell = values[key.task][column][:, found]
-            yield Sample(key, of_cell[0], of_cell[1:])
+            of_cell = values[task][column][:, found]
+            yield Sample((model, task, target), of_cell[0], of_cell[1:])
 
 
 class _CellFigures:
@@ -185,7 +164,7 @@ class _CellFigures:
         self.attributes_strict = table.total(strict).tolist()
         self.objects = table.total(((paper > 0) | table.is_object) & table.is_usable).tolist()
 
-    def make_cell(self, key: CellKey, n_items: int, ci: Interval | None, ci_strict: Interval | None) -> ScoredCell:
+    def make_cell(self, key: CellKey, n_items: int, ci: Interval | None, ci_strict: Interval | None) -> dict[str, Any]:
         place = self.keys.get(key)
 
         def at(sums: list[int]) -> int:
@@ -196,26 +175,26 @@ class _CellFigures:
         refused = outcomes[Outcome.REFUSAL]
         attributed, attributes = at(self.attributed), at(self.attributes)
         sob_released, rate_released = score_as_released(answered, at(self.objects), attributes)
-        return ScoredCell(
-            *key,
-            n_responses=sum(outcomes.values()),
-            n_refused=refused,
-            n_null=sum(outcomes.values()) - answered - refused,
-            n_nonrefused=answered,
-            n_attributed=attributed,
-            attribution_rate=divide(attributed, answered),
-            mean_attributes=divide(attributes, attributed or answered),
-            sob=divide(attributes, answered),
-            n_attributes=attributes,
-            outcomes=outcomes,
-            n_items=n_items,
-            attribution_rate_strict=divide(at(self.attributed_strict), answered),
-            sob_strict=divide(at(self.attributes_strict), answered),
-            sob_released=sob_released,
-            attribution_rate_released=rate_released,
-            ci=ci,
-            ci_strict=ci_strict,
-        )
+        figures: dict[str, Any] = {
+            "n_responses": sum(outcomes.values()),
+            "n_refused": refused,
+            "n_null": sum(outcomes.values()) - answered - refused,
+            "n_nonrefused": answered,
+            "n_attributed": attributed,
+            "attribution_rate": divide(attributed, answered),
+            "mean_attributes": divide(attributes, attributed or answered),
+            "sob": divide(attributes, answered),
+            "n_attributes": attributes,
+            "outcomes": outcomes,
+            "n_items": n_items,
+            "attribution_rate_strict": divide(at(self.attributed_strict), answered),
+            "sob_strict": divide(at(self.attributes_strict), answered),
+            "sob_released": sob_released,
+            "attribution_rate_released": rate_released,
+            "ci": ci,
+            "ci_strict": ci_strict,
+        }
+        return {**name_place(key), **figures}
 
 
 def divide(part: float, whole: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from auditapp.sob.pure.measures.scores import CellKey, GroupTable, divide, score_as_released, subtract
+from auditapp.sob.pure.measures.scores import CellKey, GroupTable, divide, name_place, score_as_released, subtract
 from auditapp.sob.pure.parsing import Outcome
 
 if TYPE_CHECKING:
@@ -66,7 +66,12 @@ def vary_rules(table: GroupTable, *, targets: Sequence[str] | None = None) -> li
 def _write_row(
     key: CellKey, rule: str, sob: float | None, rate: float | None, *, denominator: int, usual: float | None
 ) -> dict[str, object]:
-    row: dict[str, object] = {**key._asdict(), "rule": rule, "sob": sob, "attribution_rate": rate}
+    row: dict[str, object] = {
+        **name_place(key),
+        "rule": rule,
+        "sob": sob,
+        "attribution_rate": rate,
+    }
     return row | {"denominator": denominator, "change": subtract(sob, usual)}
 
 

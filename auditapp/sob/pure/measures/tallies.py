@@ -90,19 +90,11 @@ def split_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
     return split | {OVERALL: np.arange(len(matrix.targets))}
 
 
-class RepeatKey(NamedTuple):
-    model: str
-    task: str
-    target: str
-    repeat: int
+Repeats = Mapping[tuple[str, str, str, int], tuple[int, int]]
+"""Of each model, task, target and repeat the usable answers and the sum of their attributes in paper counting.
 
-
-@dataclass(frozen=True, slots=True)
-class RepeatSum:
-    """Usable answers of one repeat and the sum of their attributes, in paper counting. ``target`` "overall" is all."""
-
-    usable: int
-    attributes: int
+The target "overall" is all texts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +107,7 @@ class Tallies:
 
     groups: Counter[Group]
     matrices: Mapping[str, ItemMatrix]
-    repeats: Mapping[RepeatKey, RepeatSum]
+    repeats: Repeats
     attributions: AttributionTally
     verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
 
@@ -140,7 +132,7 @@ class _TallyDraft:
         self.schemas = schemas
         self.groups: Counter[Group] = Counter()
         self.verdicts: Counter[tuple[str, str, str]] = Counter()
-        self.repeats: dict[RepeatKey, list[int]] = {}
+        self.repeats: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         self.matrices: dict[str, _MatrixDraft] = {}
         self.attributions = AttributionTally(mapping)
 
@@ -157,7 +149,7 @@ class _TallyDraft:
         return Tallies(
             groups=self.groups,
             matrices={task: draft.finish() for task, draft in self.matrices.items()},
-            repeats={key: RepeatSum(*sums) for key, sums in self.repeats.items()},
+            repeats=self.repeats,
             attributions=self.attributions,
             verdicts=self.verdicts,
         )
@@ -185,9 +177,9 @@ class _TallyDraft:
         ] += 1
         usable = int(outcome in USABLE)
         for target in (OVERALL, each.target) if each.target else (OVERALL,):
-            sums = self.repeats.setdefault(RepeatKey(each.model, each.task, target, each.repeat), [0, 0])
-            sums[0] += usable
-            sums[1] += counts.paper
+            key = (each.model, each.task, target, each.repeat)
+            answered, given = self.repeats.get(key, (0, 0))
+            self.repeats[key] = (answered + usable, given + counts.paper)
         draft = self.matrices.get(each.task)
         if draft is None:
             draft = self.matrices[each.task] = _MatrixDraft()

@@ -18,7 +18,7 @@ from typing import Any
 
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.mapping import Rows, TargetMapping, read_mapping
-from auditapp.sob.pure.measures.report import Report, ReportOptions, build_report, write_report
+from auditapp.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.outputs.bundle_writing import (
     ANSWERS,
@@ -117,8 +117,8 @@ class BundleContent:
         given["pairs"] = tuple((first, second) for first, second in given.get("pairs") or ())
         return ReportOptions(**given)
 
-    def build(self) -> Report:
-        """The report, derived again."""
+    def report(self) -> dict[str, Any]:
+        """The report, derived again: equal to that of the batch it came from; a warning says if other rules read it."""
         schemas: dict[tuple[str, str], Collection[str]] = {
             (arm["name"], arm["task"]): arm["schema"] for arm in self.arms.values() if arm.get("schema")
         }
@@ -126,16 +126,9 @@ class BundleContent:
             tallies = tally_observations(self.observations(), mapping=self.mapping, schemas=schemas)
         except ValueError as error:
             raise BundleRefused(f"{self.path.name} cannot be counted: {error}.") from error
-        return build_report(tallies, options=self.options())
-
-    def report(self) -> dict[str, object]:
-        """The report as JSON data, equal to that of the batch it came from; a warning says if other rules read it."""
-        report = write_report(self.build())
+        report = build_report(tallies, options=self.options())
         difference = self.describe_difference()
-        if difference:
-            warnings = report["warnings"]
-            report["warnings"] = [difference, *(warnings if isinstance(warnings, list) else [])]
-        return report
+        return report | {"warnings": [difference, *report["warnings"]]} if difference else report
 
     def compare_outcomes(self) -> tuple[Counter[str], Counter[str]]:
         """How the rules read the answers when they came, and how those of today do: counts by outcome."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
-from auditapp.sob.pure.measures.scores import GroupTable, ScoredCell, score_tallies
+from auditapp.sob.pure.measures.scores import GroupTable, score_tallies
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.parsing import Outcome
 
@@ -74,7 +76,9 @@ def answer_in_turn(
 
 def score(
     observations: Iterable[Observation], *, resamples: int = 0, seed: int = 42, targets: Sequence[str] | None = None
-) -> list[ScoredCell]:
-    """The cells of answers."""
+) -> list[Any]:
+    """The cells of answers, with their figures as attributes."""
     tallies = tally_observations(observations)
-    return score_tallies(tallies, GroupTable(tallies.groups), seed=seed, resamples=resamples, targets=targets)
+    table = GroupTable(tallies.groups)
+    cells = score_tallies(tallies, table, seed=seed, resamples=resamples, targets=targets)
+    return [SimpleNamespace(**cell) for cell in cells]

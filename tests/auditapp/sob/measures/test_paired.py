@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from auditapp.sob.pure.measures import paired
-from auditapp.sob.pure.measures.paired import LOWEST_P, PairedTest, compare_pairs
+from auditapp.sob.pure.measures.paired import LOWEST_P, compare_pairs
 from auditapp.sob.pure.measures.posthoc import adjust_holm
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
@@ -25,9 +27,9 @@ def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "c
     ]
 
 
-def compare(observations: Sequence[Observation], *, targets: Sequence[str] = ()) -> list[PairedTest]:
+def compare(observations: Sequence[Observation], *, targets: Sequence[str] = ()) -> list[Any]:
     matrices = tally_observations(observations).matrices
-    return compare_pairs(matrices, [("a", "b")], targets=targets, **OPTIONS)
+    return [SimpleNamespace(**test) for test in compare_pairs(matrices, [("a", "b")], targets=targets, **OPTIONS)]
 
 
 def toss_all(differences: Sequence[int]) -> float:

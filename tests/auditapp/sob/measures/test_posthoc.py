@@ -23,16 +23,16 @@ def rank_published(task: str) -> RankedBlocks:
 # Worked example AC07.
 def test_nemenyi_critical_difference_of_the_published_table() -> None:
     found = compare_nemenyi(rank_published("non_acceptability"), task="t")
-    assert found.critical_difference == pytest.approx(3.910418, abs=5e-7)
-    assert (found.method, found.adjustment, len(found.pairs)) == ("nemenyi", None, 45)
+    assert found["critical_difference"] == pytest.approx(3.910418, abs=5e-7)
+    assert (found["method"], found["adjustment"], len(found["pairs"])) == ("nemenyi", None, 45)
 
 
 def test_only_pairs_with_the_extreme_targets_separate_by_nemenyi() -> None:
     separate = {
         task: {
-            frozenset((pair.a, pair.b))
-            for pair in compare_nemenyi(rank_published(task), task=task).pairs
-            if pair.p < 0.05
+            frozenset((pair["a"], pair["b"]))
+            for pair in compare_nemenyi(rank_published(task), task=task)["pairs"]
+            if pair["p"] < 0.05
         }
         for task in ("acceptability", "non_acceptability")
     }
@@ -47,9 +47,9 @@ def test_only_pairs_with_the_extreme_targets_separate_by_nemenyi() -> None:
 
 def test_nemenyi_p_crosses_alpha_at_the_critical_difference() -> None:
     found = compare_nemenyi(rank_published("acceptability"), task="t")
-    assert found.critical_difference is not None
-    for pair in found.pairs:
-        assert (pair.p < found.alpha) == (abs(pair.difference) > found.critical_difference)
+    assert found["critical_difference"] is not None
+    for pair in found["pairs"]:
+        assert (pair["p"] < found["alpha"]) == (abs(pair["difference"]) > found["critical_difference"])
 
 
 def test_conover_follows_its_formula_on_a_small_table() -> None:
@@ -58,15 +58,15 @@ def test_conover_follows_its_formula_on_a_small_table() -> None:
     ranked = RankedBlocks(("a", "b", "c"), [list(map(float, row)) for row in rows], ())
     found = compare_conover(ranked, task="t")
     spread = math.sqrt(14 / 3)
-    assert [pair.statistic for pair in found.pairs] == pytest.approx([3 / spread, 6 / spread, 3 / spread])
-    assert [pair.p for pair in found.pairs] == pytest.approx([2 * t.sf(each / spread, 6) for each in (3, 6, 3)])
-    assert [pair.difference for pair in found.pairs] == [-0.75, -1.5, -0.75]
-    assert (found.adjustment, found.critical_difference) == ("holm", None)
+    assert [pair["statistic"] for pair in found["pairs"]] == pytest.approx([3 / spread, 6 / spread, 3 / spread])
+    assert [pair["p"] for pair in found["pairs"]] == pytest.approx([2 * t.sf(each / spread, 6) for each in (3, 6, 3)])
+    assert [pair["difference"] for pair in found["pairs"]] == [-0.75, -1.5, -0.75]
+    assert (found["adjustment"], found["critical_difference"]) == ("holm", None)
 
 
 def test_conover_under_full_agreement_is_infinite_and_says_so_without_a_number() -> None:
     ranked = RankedBlocks(("a", "b", "c"), [[1.0, 2.5, 2.5]] * 3, ())
-    assert [(pair.statistic, pair.p) for pair in compare_conover(ranked, task="t").pairs] == [
+    assert [(pair["statistic"], pair["p"]) for pair in compare_conover(ranked, task="t")["pairs"]] == [
         (None, 0.0),
         (None, 0.0),
         (0.0, 1.0),

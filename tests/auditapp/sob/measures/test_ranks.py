@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from scipy.stats import friedmanchisquare
 
-from auditapp.sob.pure.measures.ranks import FriedmanTest, compare_targets, merge_families, rank_blocks
+from auditapp.sob.pure.measures.ranks import compare_targets, merge_families, rank_blocks
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES
 from auditapp.sob.pure.published import TARGETS, published_rows
 
@@ -12,11 +15,16 @@ def read_published(task: str) -> dict[str, dict[str, float | None]]:
     return {row.model: dict(row.by_target) for row in published_rows() if row.task == task}
 
 
-def compare_published(task: str, *, families: bool = False) -> FriedmanTest:
+def compare(scores: Any, targets: Any, **how: Any) -> Any:
+    """A test with its figures as attributes."""
+    return SimpleNamespace(**compare_targets(scores, targets, **how))
+
+
+def compare_published(task: str, *, families: bool = False) -> Any:
     scores = read_published(task)
     if families:
-        return compare_targets(merge_families(scores, PUBLISHED_FAMILIES), TARGETS, task=task, blocks="families")
-    return compare_targets(scores, TARGETS, task=task)
+        return compare(merge_families(scores, PUBLISHED_FAMILIES), TARGETS, task=task, blocks="families")
+    return compare(scores, TARGETS, task=task)
 
 
 # Worked examples AC04, AC05 and AC08.
@@ -72,7 +80,7 @@ def test_friedman_with_many_ties_agrees_with_scipy() -> None:
     rows = [[0, 0, 1, 2], [0, 0, 0, 1], [3, 1, 1, 2], [0, 2, 2, 2], [1, 1, 0, 5]]
     scores = {str(number): dict(zip("abcd", map(float, row), strict=True)) for number, row in enumerate(rows)}
     expected = friedmanchisquare(*zip(*rows, strict=True))
-    found = compare_targets(scores, "abcd", task="t")
+    found = compare(scores, "abcd", task="t")
     assert (found.chi2, found.p) == pytest.approx((expected.statistic, expected.pvalue))
     assert found.ties_corrected
 
@@ -81,34 +89,34 @@ def test_model_with_an_undefined_cell_is_left_out_whole_and_named() -> None:
     scores = read_published("acceptability")
     without = {model: row for model, row in scores.items() if model != "gemma27b"}
     scores["gemma27b"]["arab"] = None
-    found = compare_targets(scores, TARGETS, task="acceptability")
+    found = compare(scores, TARGETS, task="acceptability")
     assert (found.n_blocks, found.dropped) == (11, ("gemma27b",))
-    assert found.chi2 == compare_targets(without, TARGETS, task="acceptability").chi2
+    assert found.chi2 == compare(without, TARGETS, task="acceptability").chi2
     assert found.warnings == ("Left out, for a target without a score: gemma27b.",)
 
 
 def test_fewer_than_three_targets_or_two_models_are_refused_with_the_reason() -> None:
     scores = read_published("acceptability")
-    few = compare_targets(scores, TARGETS[:2], task="t")
+    few = compare(scores, TARGETS[:2], task="t")
     assert (few.chi2, few.p, few.kendalls_w, few.iman_davenport_f) == (None,) * 4
     assert few.warnings[0] == "No Friedman test: it needs at least 3 targets, and there are 2."
-    alone = compare_targets({"llama8b": scores["llama8b"]}, TARGETS, task="t")
+    alone = compare({"llama8b": scores["llama8b"]}, TARGETS, task="t")
     assert alone.chi2 is None
     assert alone.warnings[0].endswith("2 models with a score for every target, and there are 1.")
-    nobody = compare_targets({}, TARGETS, task="t")
+    nobody = compare({}, TARGETS, task="t")
     assert (nobody.n_blocks, nobody.mean_ranks) == (0, {})
 
 
 def test_blocks_that_tell_no_targets_apart_are_refused() -> None:
     scores = {model: dict.fromkeys("abc", 0.0) for model in ("m", "n")}
-    found = compare_targets(scores, "abc", task="t")
+    found = compare(scores, "abc", task="t")
     assert (found.chi2, found.mean_ranks) == (None, {"a": 2.0, "b": 2.0, "c": 2.0})
     assert "ranks any two targets differently" in found.warnings[0]
 
 
 def test_full_agreement_has_the_highest_chi2_and_no_finite_f() -> None:
     scores = {str(model): {"a": 1.0 + model, "b": 2.0 + model, "c": 3.0 + model} for model in range(4)}
-    found = compare_targets(scores, "abc", task="t")
+    found = compare(scores, "abc", task="t")
     assert (found.chi2, found.kendalls_w) == (8.0, 1.0)
     assert (found.iman_davenport_f, found.iman_davenport_p) == (None, 0.0)
     assert "the Iman-Davenport F is infinite" in found.warnings[-1]
@@ -123,7 +131,7 @@ def test_few_blocks_are_warned_of() -> None:
 @pytest.mark.parametrize(("blocks", "told"), [(2, True), (5, True), (6, False)])
 def test_so_few_blocks_carry_neither_test(blocks: int, told: bool) -> None:
     scores = {str(model): {"a": 1.0, "b": 2.0, "c": 3.0 - 4 * (model % 2)} for model in range(blocks)}
-    [warning] = compare_targets(scores, "abc", task="t").warnings
+    [warning] = compare(scores, "abc", task="t").warnings
     assert ("carry neither test" in warning) is told
     assert ("see the Iman-Davenport F" in warning) is not told
 

@@ -8,13 +8,12 @@ import pytest
 
 from auditapp.sob.pure.measures.report import (
     REPORT_VERSION,
-    Report,
     ReportOptions,
     build_report,
     choose_targets,
     count_verdicts,
+    make_json_ready,
     published_report,
-    write_report,
 )
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.published import TARGETS
@@ -44,14 +43,38 @@ def answer_all(targets: Iterable[str] = ("cats", "dogs", "birds"), texts: int = 
 
 def report(observations: Iterable[Observation], options: ReportOptions = OPTIONS) -> dict[str, Any]:
     """As it comes out of JSON; anything infinite would be refused."""
-    written = write_report(build_report(tally_observations(observations), options=options))
+    written = build_report(tally_observations(observations), options=options)
     content: dict[str, Any] = json.loads(json.dumps(written, allow_nan=False))
     return content
 
 
 def test_report_has_every_part_of_the_agreed_shape() -> None:
     found = report(answer_all())
-    assert set(found) == set(Report.__dataclass_fields__) - {"published_cells"} | {"reading"}
+    assert set(found) == {
+        *(
+            "versions",
+            "cells",
+            "friedman",
+            "friedman_families",
+            "posthoc",
+            "paired",
+            "sensitivity",
+            "repeats",
+            "secondary",
+        ),
+        *(
+            "secondary_contrast",
+            "top_values",
+            "mapping",
+            "mapping_all",
+            "harms",
+            "social_map",
+            "layers",
+            "base",
+            "warnings",
+        ),
+        "reading",
+    }
     assert found["versions"] == {
         "report": REPORT_VERSION,
         "parser": "rules-2",
@@ -176,10 +199,7 @@ def test_verdicts_of_the_base_task_are_counted_by_model_and_target() -> None:
 
 
 def test_number_that_json_does_not_have_is_written_as_null() -> None:
-    assert write_report(Report({"a": float("inf"), "b": [float("nan"), 1.5]}))["versions"] == {
-        "a": None,
-        "b": [None, 1.5],
-    }
+    assert make_json_ready({"a": float("inf"), "b": (float("nan"), 1.5)}) == {"a": None, "b": [None, 1.5]}
 
 
 def test_report_of_no_answers_is_empty() -> None:
@@ -191,7 +211,7 @@ def test_report_of_no_answers_is_empty() -> None:
 
 # Worked examples AC04 and AC09.
 def test_published_report_has_the_shape_of_any_other_and_the_published_figures() -> None:
-    found = json.loads(json.dumps(write_report(published_report()), allow_nan=False))
+    found = json.loads(json.dumps(published_report(), allow_nan=False))
     cells = {(cell["model"], cell["task"], cell["target"]): cell for cell in found["cells"]}
     assert len(cells) == 12 * 2 * 11
     assert set(found["cells"][0]) == set(report(answer_all())["cells"][0])

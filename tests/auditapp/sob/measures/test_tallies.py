@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.sob.pure.measures.tallies import Observation, RepeatKey, RepeatSum, tally_observations
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.parsing import Outcome
 from tests.auditapp.sob.measures.answering import answer
 
@@ -35,10 +35,10 @@ def test_repeats_are_summed_per_target_and_overall() -> None:
         [answer(1), answer(2, item=2, target=""), answer("empty", item=3), answer(1, repeat=2)]
     )
     assert tallies.repeats == {
-        RepeatKey("m", "acceptability", "overall", 1): RepeatSum(2, 3),
-        RepeatKey("m", "acceptability", "cats", 1): RepeatSum(1, 1),
-        RepeatKey("m", "acceptability", "overall", 2): RepeatSum(1, 1),
-        RepeatKey("m", "acceptability", "cats", 2): RepeatSum(1, 1),
+        ("m", "acceptability", "overall", 1): (2, 3),
+        ("m", "acceptability", "cats", 1): (1, 1),
+        ("m", "acceptability", "overall", 2): (1, 1),
+        ("m", "acceptability", "cats", 2): (1, 1),
     }
 
 

@@ -90,7 +90,7 @@ UNBLINDINGS = [
     column("interview", "interview__external_id"),
     column("person", "user__username", "User name of the person who unblinded it."),
     column("where", "where", "On which page."),
-    column("unblinded", "unblinded_at", "When, in UTC. What she coded there afterwards is of layer assisted."),
+    column("unblinded", "unblinded_at", "When, in UTC. What she coded there afterwards is in the layer assisted."),
 ]
 
 MEMOS = [

@@ -31,7 +31,7 @@ STUDY = [
     Export(
         key="interviews",
         name="Interviews",
-        sentence="What is known of each interview, with its counts; no text.",
+        sentence="Metadata of each interview with its counts, without text.",
         row="an interview, without text",
         columns=queries.INTERVIEWS,
         permission=Permission.EXPORT,
@@ -40,7 +40,7 @@ STUDY = [
     Export(
         key="consents",
         name="Consents",
-        sentence="Every record of what may be done with an interview, on what it rests, and whether it still holds.",
+        sentence="Every record of consent: its scope, its basis, and whether it still applies.",
         row="a record of consent",
         columns=queries.CONSENTS,
         permission=Permission.EXPORT,
@@ -80,8 +80,8 @@ CODINGS = [
     Export(
         key="reveals",
         name="Reveals",
-        sentence="When who first saw others' labels for a sentence, a machine's or colleagues'.",
-        row="a sentence somebody saw others' labels of",
+        sentence="Who first saw others' labels for a sentence, a machine's or colleagues', and when.",
+        row="a sentence for which somebody saw others' labels",
         columns=coding_rows.REVEALS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_reveals,
@@ -110,8 +110,8 @@ TEAM = [
     Export(
         key="stances",
         name="Method",
-        sentence="Every switch of the method by which the study, or one family of codes, is read, with its reason.",
-        row="a switch of the method",
+        sentence="Every change of the method of the study or of a family of codes, with its reason.",
+        row="a change of the method",
         columns=team_rows.STANCES,
         permission=Permission.EXPORT,
         read_rows=team_rows.read_stances,
@@ -119,7 +119,7 @@ TEAM = [
     Export(
         key="rounds",
         name="Rounds",
-        sentence="The rounds of coding: their instructions, how interviews were dealt out, who locked them.",
+        sentence="The rounds of coding: their instructions, how interviews were allocated, and who locked them.",
         row="a round",
         columns=team_rows.ROUNDS,
         permission=Permission.EXPORT,
@@ -137,8 +137,8 @@ TEAM = [
     Export(
         key="adjudications",
         name="Adjudications",
-        sentence="What was decided about sentences that coders read differently, with their readings and the reason.",
-        row="a decision on differing readings",
+        sentence="Decisions on disagreements between coders, with their readings and the reason.",
+        row="a decision on a disagreement",
         columns=team_rows.ADJUDICATIONS,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=team_rows.read_adjudications,
@@ -147,7 +147,7 @@ TEAM = [
     Export(
         key="anchors",
         name="Anchor sentences",
-        sentence="The fixed sentences that are coded anew after each change of meaning.",
+        sentence="The fixed sentences that are coded again after each change of meaning.",
         row="an anchor sentence",
         columns=team_rows.ANCHORS,
         permission=Permission.EXPORT,
@@ -156,8 +156,8 @@ TEAM = [
     Export(
         key="anchor_readings",
         name="Anchor readings",
-        sentence="What was read in an anchor sentence by whom under which codebook version.",
-        row="an anchor sentence as one coder read it under one version",
+        sentence="How each coder coded the anchor sentences under each codebook version.",
+        row="an anchor sentence as one coder coded it under one version",
         columns=team_rows.ANCHOR_READINGS,
         permission=Permission.EXPORT,
         read_rows=team_rows.read_anchor_readings,
@@ -166,7 +166,7 @@ TEAM = [
     Export(
         key="proposals",
         name="Proposed codes",
-        sentence="Codes somebody found missing, with the sentence that showed it and what the lead answered.",
+        sentence="Proposed codes, each with the sentence that prompted it and the lead's answer.",
         row="a code somebody proposed",
         columns=team_rows.PROPOSALS,
         permission=Permission.EXPORT,
@@ -196,7 +196,7 @@ THEMES = [
     Export(
         key="phase_entries",
         name="Phases",
-        sentence="What was written down in the six phases of thematic analysis, former texts included.",
+        sentence="What was written down in the six phases of thematic analysis, earlier texts included.",
         row="an entry of a phase",
         columns=theme_rows.PHASE_ENTRIES,
         permission=Permission.EXPORT,
@@ -205,8 +205,8 @@ THEMES = [
     Export(
         key="positionality",
         name="Positionality",
-        sentence="What coders say of themselves as readers, for those who wrote a statement.",
-        row="a statement that stands",
+        sentence="Coders' own statements about themselves as readers.",
+        row="a current statement",
         columns=theme_rows.POSITIONALITY,
         permission=Permission.EXPORT,
         read_rows=theme_rows.read_positionality,
@@ -218,8 +218,8 @@ RECORD = [
         name="Study for other programs",
         sentence=(
             "Interviews, codes, codings, memos and themes as a REFI-QDA project, which ATLAS.ti, MAXQDA, NVivo, QualCoder "
-            "and others read, and which can be imported here again. Decisions, rounds, sign-offs and adjudications do not "
-            "travel: REFI-QDA has no place for them; take the tables as well."
+            "and others read, and which can be imported here again. It contains no decisions, rounds, sign-offs or "
+            "adjudications, because REFI-QDA has no place for them; download those as tables."
         ),
         row="the whole study as REFI-QDA",
         permission=Permission.EXPORT,
@@ -238,7 +238,7 @@ RECORD = [
     Export(
         key="methods",
         name="Methods paragraph",
-        sentence="How the study was done, in words and figures from the record, what speaks against it, and an audit annex.",
+        sentence="How the study was done, in words and figures from the record, with what speaks against it and an audit annex.",
         row="the methods paragraph and its annex",
         permission=Permission.SEE_ALL_CODINGS,
         files={"md": write_methods},

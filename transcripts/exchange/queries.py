@@ -50,10 +50,10 @@ INTERVIEWS = [
         "author_words", "author_words", "Words the interviewer says; a word is a run of characters between white space."
     ),
     column("model_words", "model_words", "Words the model says."),
-    column("sentences", "sentence_count", "Sentences as cut at import."),
+    column("sentences", "sentence_count", "Sentences as divided at import."),
     column("file", "imported_file__name", "Name of the file it came in."),
     column("file_sha256", "imported_file__sha256", "SHA-256 of that file."),
-    column("segmenter", "segmenter", "What cut it into sentences, with its version."),
+    column("segmenter", "segmenter", "What divided it into sentences, with its version."),
 ]
 
 CONSENTS = [
@@ -66,9 +66,9 @@ CONSENTS = [
     ),
     column("given", "is_given", "true: it may be done; false: it may not, refused or taken back."),
     column("holds", "holds", "true for the latest record of the interview in this scope."),
-    column("basis", "basis", "On what it rests, as it was written down."),
+    column("basis", "basis", "The basis of the consent, as it was recorded."),
     column("recorded", "recorded_at", "When, in UTC."),
-    column("recorded_by", "recorded_by_name", "Who put it on record."),
+    column("recorded_by", "recorded_by_name", "Who recorded it."),
 ]
 
 AUDIT = [

@@ -27,7 +27,7 @@ SHARED = {
     "quote": "The marked words.",
     "code_id": "Identifier of the code, the same in every version of the codebook.",
     "code": "Name of the code in the version the row was made with.",
-    "family": "Identifier of the family of codes; empty where the whole study is meant.",
+    "family": "Identifier of the family of codes; empty for the whole study.",
     "codebook_version": "Number of the version of the codebook.",
     "prompting_source": "said (by the coder) or derived (from the words and codes of earlier turns).",
     "reason": "Why, in the person's own words.",

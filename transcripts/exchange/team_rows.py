@@ -27,10 +27,10 @@ ROUNDS = [
     column("project", "project__slug"),
     column("round", "number"),
     column("name", "name"),
-    column("instructions", "instructions", "What coders were told."),
+    column("instructions", "instructions", "The instructions that coders got."),
     column("overlap_percent", "overlap_percent", "Share of the interviews that more than one coder was to read."),
     column("overlap_readers", "overlap_readers", "How many coders were to read each of those."),
-    column("seed", "seed", "Number by which the dealing of interviews can be repeated."),
+    column("seed", "seed", "Number with which the allocation of interviews can be repeated."),
     column("opened", "opened_at", "When the round began, in UTC."),
     column("opened_by", "opened_by_name", "Who began it."),
     column("locked", "locked_at", "When coding in it ended; empty while it is open."),
@@ -53,12 +53,12 @@ ADJUDICATIONS = [
     *PLACE,
     column("text", "quoted"),
     column("family", "family_identifier"),
-    column("readings", "readings", "The blind readings as they stood: a list of objects with coder and codes."),
+    column("readings", "readings", "The blind readings at the time: a list of objects with coder and codes."),
     column(
-        "outcome", "outcome", "one (reading holds), both (stand), neither, or redefined (the definition is at fault)."
+        "outcome", "outcome", "one (reading is upheld), both, neither, or redefined (the definition is at fault)."
     ),
-    column("chosen_coder", "chosen_coder__username", "Whose reading holds."),
-    column("codes", "codes", "The codes that hold after the decision."),
+    column("chosen_coder", "chosen_coder__username", "Whose reading was upheld."),
+    column("codes", "codes", "The codes that apply after the decision."),
     column("reason", "reason"),
     column("adjudicator", "adjudicator__username", "Who decided."),
     column("revision", "revision", "Which decision on this sentence and family, from 1."),
@@ -73,7 +73,7 @@ ANCHORS = [
     column("text", "quoted"),
     column("added", "added_at", "When it became an anchor, in UTC."),
     column("added_by", "added_by_name", "Who chose it."),
-    column("removed", "removed_at", "When it ceased to be one."),
+    column("removed", "removed_at", "When it stopped being one."),
 ]
 
 ANCHOR_READINGS = [

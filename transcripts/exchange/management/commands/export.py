@@ -28,10 +28,10 @@ class Command(BaseCommand):
         export = find_export(what)
         if export is None:
             known = ", ".join(export.key for export in list_exports())
-            raise CommandError(f"There is no export {what!r}; there are {known}.")
+            raise CommandError(f"There is no export {what!r}. Choose one of: {known}.")
         study = Project.objects.filter(slug=project).first()
         if study is None:
-            raise CommandError(f"There is no study at {project!r}.")
+            raise CommandError(f"There is no study {project!r}.")
         try:
             rows, sha256 = write_export(
                 export=export,

@@ -32,7 +32,7 @@ class Command(BaseCommand):
     ) -> None:
         study = Project.objects.filter(slug=project).first()
         if study is None:
-            raise CommandError(f"There is no study at {project!r}.")
+            raise CommandError(f"There is no study {project!r}.")
         try:
             with file.open("rb") as stream:
                 report = import_qdpx(

@@ -136,9 +136,7 @@ OPENINGS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in
 
 def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
     """Every coding, withdrawn ones included, with what is derived about prompting where its coder did not say."""
-    codings = Coding.objects.filter(sentence__turn__interview__project=scope.project)
-    if scope.only is not None:
-        codings = codings.filter(coder=scope.only)
+    codings = scope.keep(Coding.objects.filter(sentence__turn__interview__project=scope.project), "coder")
     # As text, for most are empty, and to make an object of each takes longer than all the rest of a row.
     plain = codings.annotate(answers=Cast("attributes", TextField()), range_text=Cast("range_id", TextField()))
     return complete(stream(quote_sentences(plain).order_by("pk"), [*CODINGS, *BESIDE]), StudyPrompts(scope.project))
@@ -171,33 +169,25 @@ def show_answers(stored: str) -> str:
 
 def read_decisions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every "read; nothing more here", with whether no code applied."""
-    decisions = Decision.objects.filter(sentence__turn__interview__project=scope.project)
-    if scope.only is not None:
-        decisions = decisions.filter(coder=scope.only)
+    decisions = scope.keep(Decision.objects.filter(sentence__turn__interview__project=scope.project), "coder")
     return stream(label_sentences(decisions).order_by("pk"), DECISIONS)
 
 
 def read_reveals(scope: Scope) -> Iterator[Sequence[object]]:
     """When somebody first saw others' labels for a sentence."""
-    reveals = Reveal.objects.filter(sentence__turn__interview__project=scope.project)
-    if scope.only is not None:
-        reveals = reveals.filter(coder=scope.only)
+    reveals = scope.keep(Reveal.objects.filter(sentence__turn__interview__project=scope.project), "coder")
     return stream(label_sentences(reveals).order_by("pk"), REVEALS)
 
 
 def read_unblindings(scope: Scope) -> Iterator[Sequence[object]]:
     """Who unblinded which interview, and when."""
-    unblindings = Unblinding.objects.filter(interview__project=scope.project)
-    if scope.only is not None:
-        unblindings = unblindings.filter(user=scope.only)
+    unblindings = scope.keep(Unblinding.objects.filter(interview__project=scope.project), "user")
     return stream(unblindings.order_by("pk"), UNBLINDINGS)
 
 
 def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
     """Memos, former texts included."""
-    memos = Memo.objects.filter(project=scope.project)
-    if scope.only is not None:
-        memos = memos.filter(author=scope.only)
+    memos = scope.keep(Memo.objects.filter(project=scope.project), "author")
     return stream(label_sentences(memos).order_by("pk"), MEMOS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.exchange import codebook_files, coding_rows, dictionary, queries, team_rows, theme_rows
+from transcripts.exchange import codebook_files, coding_rows, queries, team_rows, theme_rows
 from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export
@@ -231,9 +231,9 @@ RECORD = [
         name="Data dictionary",
         sentence="What every column of every table means; no data.",
         row="a column",
-        columns=dictionary.COLUMNS,
+        columns=queries.DICTIONARY,
         permission=Permission.VIEW,
-        read_rows=dictionary.read_dictionary,
+        read_rows=queries.read_dictionary,
     ),
     Export(
         key="methods",

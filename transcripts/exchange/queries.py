@@ -1,4 +1,4 @@
-"""Rows of what a study is made of: its codebook and the changes of it, its interviews, its audit trail."""
+"""Rows of what a study is made of: its codebook with its changes, its interviews, its audit trail; and the data dictionary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Consent, Interview
-from transcripts.exchange.registry import Scope
+from transcripts.exchange.registry import Scope, list_exports
 from transcripts.exchange.rows import Column, column, stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
 
@@ -87,6 +87,12 @@ AUDIT = [
     ),
 ]
 
+DICTIONARY = [
+    column("export", meaning="Key of the export."),
+    column("column", meaning="Heading of the column."),
+    column("meaning", meaning="What it holds."),
+]
+
 
 def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:
     """The codes of the current codebook version, as the form that can be read again has them."""
@@ -117,6 +123,13 @@ def read_audit(scope: Scope) -> Iterator[Sequence[object]]:
     """The study's audit events in order, with the hashes that chain them."""
     events = AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).order_by("sequence")
     return stream(events, AUDIT)
+
+
+def read_dictionary(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every column of every table."""
+    for export in list_exports():
+        for each in export.columns:
+            yield export.key, each.name, each.meaning
 
 
 def _show_code(code: CodeRow) -> list[object]:

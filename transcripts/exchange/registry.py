@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from django.db.models import Model, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.exchange.rows import Column
@@ -12,6 +14,7 @@ from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
 from transcripts.projects.roles import Permission
 
+T = TypeVar("T", bound=Model)
 TABLES = ("csv", "json", "jsonl")
 """The formats of every export that is a table."""
 
@@ -21,6 +24,10 @@ class Scope(NamedTuple):
 
     project: Project
     only: User | None
+
+    def keep(self, rows: QuerySet[T], person: str) -> QuerySet[T]:
+        """Those of the rows that the export holds; ``person`` is their field that says whose they are."""
+        return rows if self.only is None else rows.filter(**{person: self.only})
 
 
 RowsReader = Callable[[Scope], Iterator[Sequence[object]]]

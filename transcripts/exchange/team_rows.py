@@ -54,9 +54,7 @@ ADJUDICATIONS = [
     column("text", "quoted"),
     column("family", "family_identifier"),
     column("readings", "readings", "The blind readings at the time: a list of objects with coder and codes."),
-    column(
-        "outcome", "outcome", "one (reading is upheld), both, neither, or redefined (the definition is at fault)."
-    ),
+    column("outcome", "outcome", "one (reading is upheld), both, neither, or redefined (the definition is at fault)."),
     column("chosen_coder", "chosen_coder__username", "Whose reading was upheld."),
     column("codes", "codes", "The codes that apply after the decision."),
     column("reason", "reason"),
@@ -115,9 +113,7 @@ def read_rounds(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_assignments(scope: Scope) -> Iterator[Sequence[object]]:
     """Who was to code what, withdrawn assignments included."""
-    assignments = Assignment.objects.filter(round__project=scope.project)
-    if scope.only is not None:
-        assignments = assignments.filter(coder=scope.only)
+    assignments = scope.keep(Assignment.objects.filter(round__project=scope.project), "coder")
     return stream(assignments.order_by("pk"), ASSIGNMENTS)
 
 
@@ -135,15 +131,11 @@ def read_anchors(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_anchor_readings(scope: Scope) -> Iterator[Sequence[object]]:
     """What was read in them under which codebook version."""
-    readings = AnchorReading.objects.filter(version__project=scope.project)
-    if scope.only is not None:
-        readings = readings.filter(coder=scope.only)
+    readings = scope.keep(AnchorReading.objects.filter(version__project=scope.project), "coder")
     return stream(label_sentences(readings).order_by("pk"), ANCHOR_READINGS)
 
 
 def read_proposals(scope: Scope) -> Iterator[Sequence[object]]:
     """Codes that were proposed, and what was answered."""
-    proposals = CodeProposal.objects.filter(project=scope.project)
-    if scope.only is not None:
-        proposals = proposals.filter(proposed_by=scope.only)
+    proposals = scope.keep(CodeProposal.objects.filter(project=scope.project), "proposed_by")
     return stream(label_sentences(proposals).order_by("pk"), PROPOSALS)

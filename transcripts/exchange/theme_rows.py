@@ -88,15 +88,13 @@ def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:
     """What was made in which phase, former texts included."""
-    entries = PhaseEntry.objects.filter(project=scope.project)
-    if scope.only is not None:
-        entries = entries.filter(author=scope.only)
+    entries = scope.keep(PhaseEntry.objects.filter(project=scope.project), "author")
     return stream(entries.order_by("pk"), PHASE_ENTRIES)
 
 
 def read_positionality(scope: Scope) -> Iterator[Sequence[object]]:
     """The statements that stand; one that was taken back is nobody else's any more."""
-    statements = PositionalityStatement.objects.filter(project=scope.project, withdrawn_at__isnull=True)
-    if scope.only is not None:
-        statements = statements.filter(author=scope.only)
+    statements = scope.keep(
+        PositionalityStatement.objects.filter(project=scope.project, withdrawn_at__isnull=True), "author"
+    )
     return stream(statements.order_by("pk"), POSITIONALITY)

@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from transcripts.agreement.pure.coefficients import Floats
 from transcripts.agreement.pure.label_table import LabelTable
 
 EXAMPLES: dict[str, Any] = json.loads(
     (Path(__file__).parents[2] / "data" / "agreement" / "worked_examples.json").read_text(encoding="utf-8")
 )
 NAMES = ("anna", "ben", "cem", "dana", "edda", "finn")
+
+
+def count_raters(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """What `measure_fleiss_kappa` takes, from a table units x categories of how many raters gave a unit a category."""
+    counts = np.asarray(table, np.float64)
+    return np.asarray(float(len(counts))), (counts * (counts - 1)).sum(), counts.sum(axis=0)
 
 
 def make_table(

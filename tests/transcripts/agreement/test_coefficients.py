@@ -3,13 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import EXAMPLES
+from tests.transcripts.agreement.examples import EXAMPLES, count_raters
 from transcripts.agreement.pure.coefficients import (
     Floats,
     PairCounts,
     bound_kappa,
     count_pairs,
-    count_raters,
     measure_ac1,
     measure_binary_alpha,
     measure_exact_match,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.transcripts.agreement.examples import count_raters
 from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
-from transcripts.agreement.pure.coefficients import count_pairs, count_raters, measure_fleiss_kappa, measure_kappa_error
+from transcripts.agreement.pure.coefficients import count_pairs, measure_fleiss_kappa, measure_kappa_error
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.label_table import LabelTable
 from transcripts.agreement.pure.measuring import measure_agreement

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.shared import shared
+from transcripts.codebook.forms.fields import PALETTE
 from transcripts.codebook.pure.checking import find_problems
-from transcripts.codebook.pure.colors import PALETTE
 from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.codebook.pure.seed import SeedCode, load_seed
 

@@ -233,14 +233,6 @@ class TestSpeakerText:
         assert [turn.role for turn in read.interviews[0].turns] == ["interviewer", "model"]
         assert read.warnings == []
 
-    def test_person_may_name_the_interviewers(self) -> None:
-        read = read_talk("Ada: a\nBen: b\nCleo: c", interviewers={"ben", "CLEO"})
-        assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer", "interviewer"]
-
-    def test_interviewer_who_does_not_speak_is_refused_by_name(self) -> None:
-        error = refuse("Ada: a\nBen: b", format="speaker_text", interviewers={"Dora"})
-        assert error.found == 'no speaker named "dora"'
-
     def test_who_is_only_named_as_a_model_does_not_ask(self) -> None:
         read = read_talk("Assistant: Hello.\nSara: Hi.")
         assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from transcripts.themes.pure.quoting import Unfaithful, check_quotation, list_edits
+from transcripts.themes.pure.quoting import Unfaithful, check_quotation
 
 SOURCE = "I would ask first, because background can shape an answer, though it never settles it."
 WORDS = st.lists(st.text("abcdefgäßçжщ", min_size=1, max_size=7), min_size=4, max_size=25)
@@ -83,10 +83,6 @@ def test_scripts_without_spaces_are_quoted_in_part() -> None:
     check_quotation("背景可以[…]答案", "我认为背景可以影响答案。")
     with pytest.raises(Unfaithful, match="Not in the sentence: “问题”"):
         check_quotation("问题", "我认为背景可以影响答案。")
-
-
-def test_marks_are_listed_as_they_were_written() -> None:
-    assert list_edits("[The model] would […] ask … first") == ["[The model]", "[…]", "…"]
 
 
 @given(WORDS, st.data())

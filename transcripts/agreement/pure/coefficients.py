@@ -126,12 +126,6 @@ def measure_ac1(counts: PairCounts) -> Floats:
     return divide(measure_raw_agreement(counts) - chance, 1 - chance)
 
 
-def count_raters(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """What `measure_fleiss_kappa` takes, from a table units x categories of how many raters gave a unit a category."""
-    counts = np.asarray(table, np.float64)
-    return np.asarray(float(len(counts))), (counts * (counts - 1)).sum(), counts.sum(axis=0)
-
-
 def measure_fleiss_kappa(units: Floats, agreeing: Floats, ratings: Floats) -> Floats:
     """Fleiss' kappa (Fleiss 1971): chance by the rates of all raters together; they need not be the same persons.
 

@@ -7,11 +7,26 @@ from typing import Any, cast
 
 from django import forms
 
-from transcripts.codebook.pure.colors import PALETTE
 from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.formats.codebook_rules import COLOR
 
 Choices = Iterable[tuple[str, Any]]
+# Each stands out from the light and the dark page alike (at least 3:1), which lets it fill a swatch or draw a border. No
+# single colour is fit for words on both, so none is used for words, and none is ever the only thing that tells.
+PALETTE = {
+    "#a8559a": "plum",
+    "#c25187": "pink",
+    "#c94a5c": "red",
+    "#c2661a": "orange",
+    "#a86b25": "brown",
+    "#94791a": "gold",
+    "#7d861c": "olive",
+    "#3d8a49": "green",
+    "#1f8a86": "teal",
+    "#2f7fb5": "blue",
+    "#7a68c9": "violet",
+    "#6f7b8a": "slate",
+}
 
 
 def text_field(label: str, *, rows: int = 3, help_text: str = "", required: bool = False) -> forms.CharField:

@@ -7,10 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from transcripts.codebook.pure.keys import find_key_problem
 from transcripts.codebook.pure.keyword_rules import MAX_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
-from transcripts.formats.codebook_rules import COLOR, STABLE_NAME, UNSTORABLE
+from transcripts.formats.codebook_rules import COLOR, RESERVED_KEYS, SINGLE_KEYS, STABLE_NAME, UNSTORABLE
 
 UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
 MAX_TEXT_LENGTH = 20_000
@@ -32,6 +31,9 @@ LONG_TEXTS = {
     "exclude": "what to exclude",
 }
 SHORT_TEXTS = {"name": MAX_NAME_LENGTH, "group": MAX_GROUP_LENGTH, "source": MAX_SOURCE_LENGTH}
+
+# Signs with which the desk repeats, finds, goes to other interviews and shows its keys.
+RESERVED = RESERVED_KEYS | frozenset("./[]?")
 
 
 class Problem(NamedTuple):
@@ -117,6 +119,14 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
         yield from _find_list_problems(code, field)
     yield from _find_rule_problems(code)
     yield from _find_attribute_problems(code)
+
+
+def find_key_problem(key: str) -> str:
+    """What is wrong with a key, as a sentence; empty for a good one and for none."""
+    if not key or key in SINGLE_KEYS:
+        return ""
+    free = f"A code may have one of {' '.join(sorted(SINGLE_KEYS))}, or none."
+    return f"The desk uses the key {key} itself. {free}" if key in RESERVED else f"{key[:20]!r} is no key. {free}"
 
 
 def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Problem]:

@@ -103,10 +103,6 @@ class Comparison:
     def is_empty(self) -> bool:
         return not (self.families or self.codes)
 
-    def list_kind(self, kind: str) -> list[CodeDifference]:
-        """The codes of which this is to be said: added, removed, renamed, redefined, moved, key changed."""
-        return [code for code in self.codes if kind in code.kinds]
-
 
 class _Side(NamedTuple):
     """One of the two versions, its families and codes under their identifiers."""
@@ -259,11 +255,6 @@ def _add_lineage(code: CodeDifference, steps: Iterable[Step]) -> None:
             code.successors.append(step)
     if code.origins and code.before and code.after and "merged into" not in code.kinds:
         code.kinds.append("merged into")
-
-
-def meaning_of(code: CodeContent) -> tuple[str, ...]:
-    """The texts by which people code with it."""
-    return tuple(getattr(code, name) for name in MEANING)
 
 
 CODE_FIELDS = tuple(each.name for each in fields(CodeContent))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -15,7 +17,6 @@ from transcripts.coding.models import Coding
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details
-from transcripts.exchange.refi.known_names import KnownNames
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
@@ -25,6 +26,25 @@ ROWS_AT_A_TIME = 2_000
 
 # What may stand once: a code of one person on one sentence in one layer.
 Place = tuple[int, str, int, str]
+
+
+class KnownNames:
+    """A person's client ids in a study (``here``) and in all studies, where each may be used once."""
+
+    def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any]) -> None:
+        self.here: set[UUID] = set(here.values_list("client_id", flat=True))
+        self._everywhere: set[UUID] = set(everywhere.values_list("client_id", flat=True))
+        self._slug = slug
+
+    def find_free(self, guid: str) -> str | None:
+        """The name under which a thing of a file is stored; ``None`` where it is in the study already.
+
+        The same file may come into two studies: in the second, things get names of their own.
+        """
+        own = make_guid("in study", self._slug, guid)
+        if UUID(guid) in self.here or UUID(own) in self.here:
+            return None
+        return own if UUID(guid) in self._everywhere else guid
 
 
 class CodingStore:

@@ -10,8 +10,8 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.coding.models import Memo
 from transcripts.exchange.pure.refi_places import PlacedText
-from transcripts.exchange.refi.known_names import KnownNames
 from transcripts.exchange.refi.report import StudyReport
+from transcripts.exchange.refi.storing_codings import KnownNames
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet

@@ -57,11 +57,6 @@ def check_quotation(edited: str, source: str) -> None:
         end = start + len(text)
 
 
-def list_edits(edited: str) -> list[str]:
-    """The marks of an edited quotation in order, as they were written."""
-    return MARK.findall(edited)
-
-
 def _flatten(text: str) -> str:
     """The text as it is compared: one kind of spaces and quotation marks, no marks of emphasis."""
     plain = unicodedata.normalize("NFC", text).translate(QUOTATION_MARKS)

@@ -9,7 +9,6 @@ A new format is a module with a function from `Source` to `ReadFile` and an entr
 from __future__ import annotations
 
 import re
-from collections.abc import Set as AbstractSet
 
 from transcripts.corpus.pure.readers import chat_messages, interview_jsonl, speaker_text
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
@@ -35,17 +34,16 @@ def read_bytes(
     *,
     name: str,
     format: str = "auto",
-    interviewers: AbstractSet[str] = frozenset(),
 ) -> ReadFile:
     """Read a whole file of interviews.
 
     ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
-    or "auto". ``interviewers`` are names of speakers that ask, for plain text. Raises `ReadError` when anything in the
+    or "auto". Raises `ReadError` when anything in the
     file cannot be kept, so that a file comes in whole or not at all; ``ValueError`` for a format there is not.
     """
     if format not in FORMATS and format != "auto":
         raise ValueError(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
-    source = Source(name, decode_text(data, name=name), frozenset(interviewers))
+    source = Source(name, decode_text(data, name=name))
     reader = FORMATS[recognise_format(source) if format == "auto" else format]
     read = reader.read(source)
     check_file(read, name=name)
@@ -68,7 +66,7 @@ def recognise_format(source: Source) -> str:
             f"an object with the keys {list_keys(content)}",
             f'"turns" or "text" ({interview_jsonl.FORMAT}) or "messages" ({chat_messages.FORMAT})',
         )
-    if speaker_text.find_starts(source.text, frozenset(map(str.casefold, source.interviewers))):
+    if speaker_text.find_starts(source.text):
         return speaker_text.FORMAT
     raise ReadError(
         source.name,

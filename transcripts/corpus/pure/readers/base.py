@@ -91,11 +91,10 @@ class ReadError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a file for a reader, with what the person said about it."""
+    """The text of a file for a reader."""
 
     name: str
     text: str
-    interviewers: frozenset[str] = frozenset()
 
     @property
     def stem(self) -> str:

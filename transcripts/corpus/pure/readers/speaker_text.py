@@ -12,9 +12,8 @@ breaks in front of the next speaker; in between nothing is changed.
 Not everything before a colon is a speaker: "Note: …" inside an answer is text. When a usual name for who asks
 (Interviewer, User, …) and one for who answers (Model, Assistant, Claude, …) occur, the speakers are those with
 usual names. Otherwise whoever speaks first or at least twice is one too, and if that is still only one, the next.
-Names decide who asks; where none tells, the first to speak does, and a warning says so. Whoever imports the file can
-name the interviewers instead. Text before the first speaker is kept as metadata ("preamble"). Id and title are
-the file's name.
+Names decide who asks; where none tells, the first to speak does, and a warning says so. Text before the first speaker
+is kept as metadata ("preamble"). Id and title are the file's name.
 """
 
 from __future__ import annotations
@@ -59,11 +58,10 @@ class Start(NamedTuple):
 
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
-    asking = frozenset(map(str.casefold, source.interviewers))
-    starts = find_starts(source.text, asking)
+    starts = find_starts(source.text)
     if not starts:
         raise ReadError(source.name, None, "no two speakers", _EXPECTED)
-    roles, guesses = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)), asking, source.name)
+    roles, guesses = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)))
     ends = [*(after.position for after in starts[1:]), len(source.text)]
     turns = tuple(
         ReadTurn(roles[start.speaker], "utterance", start.speaker, source.text[start.text : end].rstrip("\r\n"))
@@ -82,16 +80,13 @@ def read_speaker_text(source: Source) -> ReadFile:
     return ReadFile(FORMAT, [interview], [*guesses, *warnings])
 
 
-def find_starts(text: str, asking: frozenset[str] = frozenset()) -> list[Start]:
-    """Every place where a turn begins, in order; none when these are not two speakers or one with a usual name.
-
-    ``asking`` are names of interviewers in lower case.
-    """
+def find_starts(text: str) -> list[Start]:
+    """Every place where a turn begins, in order; none when these are not two speakers or one with a usual name."""
     heads = _find_all(_HEAD, text)
     if len(heads) > 1:
         return heads
     labels = _find_all(_LABEL, text)
-    speakers = _choose_speakers([label.speaker.casefold() for label in labels], asking)
+    speakers = _choose_speakers([label.speaker.casefold() for label in labels])
     return [label for label in labels if label.speaker.casefold() in speakers]
 
 
@@ -105,10 +100,10 @@ def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:
     return starts
 
 
-def _choose_speakers(names: list[str], asking: frozenset[str]) -> set[str]:
-    asks = {name for name in names if name in asking or name in INTERVIEWERS}
+def _choose_speakers(names: list[str]) -> set[str]:
+    asks = set(names) & INTERVIEWERS
     answers = {name for name in names if _is_model(name)}
-    usual = asks | answers | (_OTHERS & set(names))
+    usual = asks | answers | (set(names) & _OTHERS)
     if asks and answers:
         return usual
     speakers = usual | set(names[:1]) | {name for name, times in Counter(names).items() if times > 1}
@@ -121,14 +116,11 @@ def _is_model(name: str) -> bool:
     return name in MODELS or _MODEL_FAMILY.match(name) is not None
 
 
-def _assign_roles(speakers: list[str], asking: frozenset[str], file: str) -> tuple[dict[str, str], list[str]]:
+def _assign_roles(speakers: list[str]) -> tuple[dict[str, str], list[str]]:
     """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
     names = {speaker: speaker.casefold() for speaker in speakers}
-    asks = {speaker for speaker, name in names.items() if name in (asking or INTERVIEWERS)}
+    asks = {speaker for speaker, name in names.items() if name in INTERVIEWERS}
     warnings = []
-    if asking and not asks:
-        wanted = ", ".join(shorten(name) for name in sorted(asking))
-        raise ReadError(file, None, f"no speaker named {wanted}", "the interviewers' names as the file has them")
     if not asks:
         first = next((speaker for speaker, name in names.items() if not _is_model(name) and name not in _OTHERS), None)
         if first is not None and len(speakers) > 1:

@@ -17,7 +17,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.judging.actions.readings import PersonReading, read_by_person
+from auditapp.sob.judging.actions.readings import read_by_person
 from auditapp.sob.models import Judgment
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.texts.actions.datasets import load_dataset
@@ -124,7 +124,7 @@ def _launch_benchmark(project: Project, owner: User) -> Batch:
         file_name="sob_texts.csv",
         data=(FOLDER / "sob_texts.csv").read_bytes(),
         by=owner,
-    ).dataset
+    )[0]
     variants = [_ensure_fake(*judge, owner=owner) for judge in JUDGES]
     return launch_sob(dataset=dataset, variants=variants, tasks=TASKS, by=owner)
 
@@ -138,5 +138,6 @@ def _read_refusal(batch: Batch) -> None:
     """The coder confirms one refusal, so that an answer with two readings is there to look at."""
     refusal = Judgment.objects.filter(arm__batch=batch, outcome=Outcome.REFUSAL).order_by("pk").first()
     if refusal is not None:
-        reading = PersonReading(Outcome.REFUSAL, note="It declines in words (invented reading).")
-        read_by_person(judgment=refusal, reading=reading, number=1, by=User.objects.get(username=CODER))
+        note = "It declines in words (invented reading)."
+        coder = User.objects.get(username=CODER)
+        read_by_person(judgment=refusal, outcome=Outcome.REFUSAL, note=note, number=1, by=coder)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Count, Sum
 
@@ -51,25 +51,15 @@ class Answer(NamedTuple):
         return self.judgment.cell.result.attempt if hasattr(self.judgment.cell, "result") else None
 
 
-class AnswerPage(NamedTuple):
-    """A page of answers. ``after`` and ``before`` are the keys to go on from, ``None`` at the end. ``counted`` stops one
-    above ``COUNTED_TO``; where each answer must be looked at, it is of the first ``LOOKED_THROUGH``, and
-    ``counted_whole`` says whether these are all. ``stopped`` says that the page ended because enough was looked through."""
-
-    rows: list[Answer]
-    before: int | None
-    after: int | None
-    counted: int
-    counted_whole: bool
-    stopped: bool
-
-
 def read_page(
     choice: Choice, *, after: int | None = None, before: int | None = None, known_count: int | None = None
-) -> AnswerPage:
+) -> dict[str, Any]:
     """The page that follows ``after``, or the one that ends before ``before``; the first where neither is given.
 
-    ``known_count`` is how many answers fit, where somebody knows.
+    ``known_count`` is how many answers fit, if that is known. The page has its ``rows``, and the keys to go on from in ``after``
+    and ``before``, ``None`` at the end. ``counted`` stops one above ``COUNTED_TO``; where each answer must be looked at, it is of
+    the first ``LOOKED_THROUGH``, and ``counted_whole`` says whether these are all. ``stopped``: the page ended because enough
+    was looked through.
     """
     backward = before is not None
     edge = before if backward else after
@@ -78,14 +68,14 @@ def read_page(
     more = keys[-1] if len(found) > PER_PAGE else last if stopped else None
     back = (keys[0] if keys else edge) if edge is not None else None
     counted, is_whole = (known_count, True) if known_count is not None else _count(choice)
-    return AnswerPage(
-        rows=_read_answers(keys[::-1] if backward else keys, choice),
-        before=more if backward else back,
-        after=back if backward else more,
-        counted=counted,
-        counted_whole=is_whole,
-        stopped=stopped,
-    )
+    return {
+        "rows": _read_answers(keys[::-1] if backward else keys, choice),
+        "before": more if backward else back,
+        "after": back if backward else more,
+        "counted": counted,
+        "counted_whole": is_whole,
+        "stopped": stopped,
+    }
 
 
 def iterate_answers(choice: Choice) -> Iterator[Answer]:

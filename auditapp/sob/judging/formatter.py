@@ -14,7 +14,6 @@ from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
     FormatterEnd,
-    FormatterReading,
     load_prompt,
     read_formatter_answer,
     read_refused_answer,
@@ -55,24 +54,24 @@ class FormatterKind:
         ends: dict[int, str] = {}
         rows: dict[int, Reading] = {}
         for each in answers:
-            reading = found[each.cell_id]
+            end, parsed = found[each.cell_id]
             before = standing.get(each.input_id)
-            if reading.parsed is None:
-                ends[each.cell_id] = reading.end
+            if parsed is None:
+                ends[each.cell_id] = end
             elif before is not None and before.layer == Reading.Layer.PERSON:
                 ends[each.cell_id] = FormatterEnd.PERSON_FIRST
-            elif before is not None and reading.parsed.outcome == Outcome.OFF_FORMAT:
+            elif before is not None and parsed.outcome == Outcome.OFF_FORMAT:
                 # Another formatter was first: one that found nothing to read takes nothing from it.
-                ends[each.cell_id] = reading.end
+                ends[each.cell_id] = end
             else:
-                ends[each.cell_id] = reading.end
+                ends[each.cell_id] = end
                 judgment = judgments[each.input_id]
                 rows[each.input_id] = _make_row(
                     judgment,
                     before,
-                    reading.parsed,
+                    parsed,
                     each.cell_id,
-                    is_invented=reading.end is FormatterEnd.INVENTED,
+                    is_invented=end is FormatterEnd.INVENTED,
                 )
         add_readings(list(rows.values()), standing)
         return ends
@@ -81,7 +80,7 @@ class FormatterKind:
         """Nothing was stored for a call that failed: what stood before still stands."""
 
 
-def _read(judgment: Judgment, raw: str | None, answer: str) -> FormatterReading:
+def _read(judgment: Judgment, raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:
     is_refused = judgment.outcome == Outcome.REFUSAL
     return read_refused_answer(raw, answer) if is_refused else read_formatter_answer(raw, answer)
 

@@ -64,14 +64,6 @@ class FormatterPrompt:
         return self.text.replace("{characteristics}", "\n".join(f"- {name}" for name in characteristics))
 
 
-@dataclass(frozen=True, slots=True)
-class FormatterReading:
-    """What is made of a formatter's answer. ``parsed`` is None where there is no reading to store."""
-
-    end: FormatterEnd
-    parsed: Parsed | None = None
-
-
 @cache
 def load_prompt() -> FormatterPrompt:
     """The formatter's instructions."""
@@ -85,29 +77,29 @@ def write_message(answer: str) -> str:
     return f"<<<ANSWER {mark}\n{answer}\n{mark} ANSWER>>>"
 
 
-def read_formatter_answer(raw: str | None, answer: str) -> FormatterReading:
-    """The reading of ``answer`` that the formatter's ``raw`` words give."""
+def read_formatter_answer(raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:
+    """The reading of ``answer`` that the formatter's ``raw`` words give; None where there is none to store."""
     if raw is None:
-        return FormatterReading(FormatterEnd.NO_ANSWER)
+        return FormatterEnd.NO_ANSWER, None
     # What it only thought of is no reading, also where it was cut off while thinking.
     for content in _find_objects(drop_thinking(raw)[0]):
         if "person" in content:
             return _read_person(content["person"], answer)
-    return FormatterReading(FormatterEnd.UNREADABLE)
+    return FormatterEnd.UNREADABLE, None
 
 
-def read_refused_answer(raw: str | None, answer: str) -> FormatterReading:
+def read_refused_answer(raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:
     """The reading of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
 
     Where the formatter finds nothing in it, or an Unknown that it does not say, the refusal stands.
     """
-    reading = read_formatter_answer(raw, answer)
-    if reading.end is FormatterEnd.INVENTED:
-        return FormatterReading(FormatterEnd.INVENTED)
+    end, parsed = read_formatter_answer(raw, answer)
+    if end is FormatterEnd.INVENTED:
+        return end, None
     says_unknown = _holds(_fold(drop_thinking(answer)[0]), "unknown")
-    if reading.end is FormatterEnd.OFF_FORMAT or (reading.end is FormatterEnd.UNKNOWN and not says_unknown):
-        return FormatterReading(FormatterEnd.REFUSAL_STANDS)
-    return reading
+    if end is FormatterEnd.OFF_FORMAT or (end is FormatterEnd.UNKNOWN and not says_unknown):
+        return FormatterEnd.REFUSAL_STANDS, None
+    return end, parsed
 
 
 def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
@@ -127,32 +119,32 @@ def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
             yield content
 
 
-def _read_person(person: object, answer: str) -> FormatterReading:
+def _read_person(person: object, answer: str) -> tuple[FormatterEnd, Parsed | None]:
     if person is None:
-        return FormatterReading(FormatterEnd.OFF_FORMAT, Parsed(Outcome.OFF_FORMAT, layer="formatter"))
+        return FormatterEnd.OFF_FORMAT, Parsed(Outcome.OFF_FORMAT, layer="formatter")
     if isinstance(person, str):
         word = person.strip().lower()
         if states_unknown(word):
-            return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, layer="formatter"))
+            return FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, layer="formatter")
         if word == "refusal":
-            return FormatterReading(FormatterEnd.REFUSAL, Parsed(Outcome.REFUSAL, layer="formatter"))
+            return FormatterEnd.REFUSAL, Parsed(Outcome.REFUSAL, layer="formatter")
     if isinstance(person, dict) and person:
         return _read_description(person, answer)
     # An empty object says neither that something is attributed nor that it is unknown.
-    return FormatterReading(FormatterEnd.UNREADABLE)
+    return FormatterEnd.UNREADABLE, None
 
 
-def _read_description(person: Mapping[str, object], answer: str) -> FormatterReading:
+def _read_description(person: Mapping[str, object], answer: str) -> tuple[FormatterEnd, Parsed | None]:
     known = {name.strip(): value for name, value in person.items() if not says_nothing(value)}
     if not known:
-        return FormatterReading(FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter"))
+        return FormatterEnd.UNKNOWN, Parsed(Outcome.UNKNOWN, is_object=True, layer="formatter")
     if len(known) > _MAX_ATTRIBUTES or not all(map(_is_plain, known.items())):
-        return FormatterReading(FormatterEnd.UNREADABLE)
+        return FormatterEnd.UNREADABLE, None
     searched = _fold(drop_thinking(answer)[0])
     if not all(_holds(searched, part) for value in known.values() for part in _list_parts(value)):
-        return FormatterReading(FormatterEnd.INVENTED, Parsed(Outcome.OFF_FORMAT, layer="formatter"))
+        return FormatterEnd.INVENTED, Parsed(Outcome.OFF_FORMAT, layer="formatter")
     parsed = Parsed(Outcome.ATTRIBUTED, known, len(known), is_object=True, layer="formatter")
-    return FormatterReading(FormatterEnd.ATTRIBUTED, parsed)
+    return FormatterEnd.ATTRIBUTED, parsed
 
 
 def _is_plain(attribute: tuple[str, object]) -> bool:

@@ -14,7 +14,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
@@ -129,13 +129,6 @@ _MENTIONED_AFTER = re.compile(
 )
 
 
-class _Answer(NamedTuple):
-    """A whole answer among the words. ``parsed`` is None where it stands there as an example; ``end`` is where it ends."""
-
-    parsed: Parsed | None
-    end: int
-
-
 def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
     """The first whole object or statement of Unknown, whichever stands first; None where there is neither.
 
@@ -143,7 +136,7 @@ def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
     """
     found: Parsed | None = None
     has_example = False
-    for parsed, _ in _list_answers(text, schema):
+    for parsed in _list_answers(text, schema):
         if parsed is None:
             has_example = True
         elif not has_example:
@@ -155,42 +148,34 @@ def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
     return found
 
 
-def _list_answers(text: str, schema: Collection[str]) -> Iterator[_Answer]:
+def _list_answers(text: str, schema: Collection[str]) -> Iterator[Parsed | None]:
+    """The whole answers among the words; None for one that is given as an example."""
     position = after_example = 0
     budget = MAX_REPAIRED
     while budget >= 0 and (start := OBJECT_START.search(text, position)):
         if _UNKNOWN_ON_ITS_LINE.search(text, position, start.start()):
-            yield _Answer(Parsed(Outcome.UNKNOWN), position)
+            yield Parsed(Outcome.UNKNOWN)
         found = read_object(text, start.start(), budget)
         if found is None:
-            yield _Answer(Parsed(Outcome.TRUNCATED), len(text))
+            yield Parsed(Outcome.TRUNCATED)
             return
-        parsed = None
-        if found.content is not None:
-            parsed = judge_object(found.content, repaired=found.repaired, schema=schema)
-        if parsed is not None and _is_example(text, position, start.start(), found.end):
-            after_example = found.end
-            yield _Answer(None, found.end)
+        content, end, repaired = found
+        parsed = None if content is None else judge_object(content, repaired=repaired, schema=schema)
+        if parsed is not None and _is_example(text, position, start.start(), end):
+            after_example = end
+            yield None
         elif parsed is not None:
-            yield _Answer(parsed, found.end)
-        position = found.end
-        budget -= found.end - start.start() if found.repaired else 0
+            yield parsed
+        position = end
+        budget -= end - start.start() if repaired else 0
     if _UNKNOWN_ON_ITS_LINE.search(text, after_example) or _UNKNOWN_ANYWHERE.search(text, after_example):
-        yield _Answer(Parsed(Outcome.UNKNOWN), len(text))
+        yield Parsed(Outcome.UNKNOWN)
 
 
 def _is_example(text: str, previous: int, start: int, end: int) -> bool:
     """Whether the words around an object say that it is none of the answer's own."""
     lead = text[max(previous, start - _MAX_LEAD_LENGTH) : start]
     return (bool(lead) and _EXAMPLE_BEFORE.search(lead) is not None) or _MENTIONED_AFTER.match(text, end) is not None
-
-
-class _Found(NamedTuple):
-    """A closed object: what it holds, None when that cannot be read, and where it ends."""
-
-    content: dict[str, object] | None
-    end: int
-    repaired: bool
 
 
 def _finite_or_text(number: str) -> float | str:
@@ -206,8 +191,9 @@ def _constant(name: str) -> str | None:
 _DECODER = json.JSONDecoder(parse_float=_finite_or_text, parse_constant=_constant)
 
 
-def read_object(text: str, start: int, budget: int) -> _Found | None:
-    """The object that begins at ``start``, None when it never closes.
+def read_object(text: str, start: int, budget: int) -> tuple[dict[str, object] | None, int, bool] | None:
+    """The object that begins at ``start``, None when it never closes: what it holds (None when that cannot be read), where it
+    ends, and whether it was repaired.
 
     Strict JSON first; repaired only when its closing brace is there and ``budget`` characters hold it.
     """
@@ -218,11 +204,11 @@ def read_object(text: str, start: int, budget: int) -> _Found | None:
         if closing is None:
             return None
         repaired = _repair(text[start:closing]) if closing - start <= budget else None
-        return _Found(repaired, closing, repaired=True)
+        return repaired, closing, True
     source = text[start:end]
     if not source.isascii() or "\\u" in source or source.count("{") + source.count("[") > _MAX_NESTING:
         content = _make_storable(content)
-    return _Found(content, end, repaired=False)
+    return content, end, False
 
 
 # An escaped quote is no quote.

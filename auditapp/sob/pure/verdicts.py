@@ -56,9 +56,10 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
     read = read_object(answer, start.start(), MAX_REPAIRED)
     if read is None:
         return Parsed(Outcome.TRUNCATED)
-    for key, value in (read.content or {}).items():
+    content, _, repaired = read
+    for key, value in (content or {}).items():
         if normalize_key(key) in _KEYS and isinstance(value, str) and (named := _VERDICT.match(value)):
-            return Parsed(Outcome.VERDICT, verdict=_name(named), repaired=read.repaired)
+            return Parsed(Outcome.VERDICT, verdict=_name(named), repaired=repaired)
     return judge_unread(answer, cut_off=cut_off, finish_reason=finish_reason)
 
 

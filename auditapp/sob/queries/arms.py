@@ -59,7 +59,10 @@ def _name_model(arm: Arm, with_wording: bool) -> str:
 
 
 def find_families(arms: Sequence[AskedArm]) -> dict[str, str]:
-    """The name of the family of each model: as the launch declared it, as published where every label is, else its id."""
+    """The family of each model: as the launch declared it, as published if every label is, else its id.
+
+    An id at several accounts is one family: the same weights are not independent.
+    """
     published = _are_published(arms)
     return {arm.model: arm.family or (_name_published_family(arm) if published else arm.variant.model) for arm in arms}
 
@@ -80,9 +83,10 @@ def _name_published_family(arm: AskedArm) -> str:
 
 
 def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
-    """One model without and with reasoning, by label, in that order: as published where every label is, else by its setting.
+    """One model without and with reasoning, by label, in that order: as published if every label is, else by its setting.
 
-    A variant that leaves reasoning to the provider is in no pair, for nobody says which of the two it is.
+    Without a declared family both are at one account. A variant that leaves reasoning to the provider is in no pair: which of
+    the two it is is unknown.
     """
     if _are_published(arms):
         by_label = {(_find_label(arm), arm.instrument): arm.model for arm in arms}

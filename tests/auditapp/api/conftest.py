@@ -96,7 +96,7 @@ def put_code(project: Project, sentence: Sentence, code: Code) -> Callable[[User
 
 @stored
 def dataset(project: Project) -> Dataset:
-    return load_dataset(project=project, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM).dataset
+    return load_dataset(project=project, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM)[0]
 
 
 @stored

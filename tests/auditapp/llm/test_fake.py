@@ -107,4 +107,4 @@ def test_a_formatter_finds_what_the_unsteady_model_says_in_words() -> None:
     in_words = [each for each in contents if parse_answer(each).outcome == "off_format" and each.startswith("Invented")]
     assert in_words
     for each in in_words:
-        assert read_formatter_answer(ask("Format.", write_message(each)).content, each).end == "attributed"
+        assert read_formatter_answer(ask("Format.", write_message(each)).content, each)[0] == "attributed"

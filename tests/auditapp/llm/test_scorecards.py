@@ -31,7 +31,7 @@ def variant(owner: User) -> ModelVariant:
 @pytest.fixture
 def batch(project: Project, variant: ModelVariant, owner: User) -> Batch:
     """Four texts, one task; two answers name somebody with two attributes, two nobody."""
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     answer_cells(batch, [SOMEBODY, SOMEBODY, NOBODY, NOBODY])
     return batch
@@ -100,7 +100,7 @@ def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
 def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
     project: Project, variant: ModelVariant, owner: User
 ) -> None:
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     add_wording(project=project, name="caste", based_on="paper", characteristics=["caste"], by=owner)
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner)
     answer_cells(batch, [SOMEBODY, NOBODY])
@@ -118,7 +118,7 @@ def test_a_result_of_one_study_is_not_told_in_another(batch: Batch, variant: Mod
 
 @pytest.mark.django_db
 def test_a_batch_without_answers_makes_no_card(project: Project, variant: ModelVariant, owner: User) -> None:
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner).dataset
+    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     assert find_part("sob", project, variant) is None
 

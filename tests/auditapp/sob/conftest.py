@@ -27,7 +27,7 @@ def write_texts(count: int = 4) -> bytes:
 @stored
 def dataset(project: Project, owner: User) -> Dataset:
     loaded = load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
-    return loaded.dataset
+    return loaded[0]
 
 
 @stored

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.sob.pure.counting import NULL_LEXICON, OVERALL
-from auditapp.sob.pure.measures.attributions import AttributionTally
-from auditapp.sob.pure.measures.mapping import Kind, TargetMapping, list_mapping, published_mapping, read_mapping
+from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
+from auditapp.sob.pure.measures.mapping import Kind, TargetMapping, published_mapping, read_mapping
 from auditapp.sob.pure.measures.posthoc import compare_nemenyi
 from auditapp.sob.pure.measures.ranks import compare_targets, merge_families, rank_blocks
 from auditapp.sob.pure.measures.report import PUBLISHED_FAMILIES, published_report

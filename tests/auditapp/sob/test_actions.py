@@ -56,7 +56,7 @@ class TestLoad:
 
     def test_the_prepared_table_of_the_paper_loads_whole(self, project: Project, owner: User) -> None:
         data = shared("data/sob/sob_inputs.csv").read_bytes()
-        dataset = load_dataset(project=project, name="sob", file_name="sob_inputs.csv", data=data, by=owner).dataset
+        dataset = load_dataset(project=project, name="sob", file_name="sob_inputs.csv", data=data, by=owner)[0]
         assert dataset.texts.count() == 2_457
         counts = count_targets(dataset)
         assert list(counts.items())[:3] == [("muslim", 425), ("lgbtq", 392), ("women", 348)]

@@ -103,30 +103,30 @@ class TestPages:
         choice = choose(batch, **wanted)
         every = sorted(Judgment.objects.values_list("pk", flat=True))
         first = read_page(choice)
-        second = read_page(choice, after=first.after)
-        third = read_page(choice, after=second.after)
-        pages = [[answer.judgment.pk for answer in page.rows] for page in (first, second, third)]
+        second = read_page(choice, after=first["after"])
+        third = read_page(choice, after=second["after"])
+        pages = [[answer.judgment.pk for answer in page["rows"]] for page in (first, second, third)]
         assert pages == [every[:3], every[3:6], every[6:]]
-        assert (first.before, third.after) == (None, None)
-        back = read_page(choice, before=third.before)
-        assert [answer.judgment.pk for answer in back.rows] == every[3:6]
-        front = read_page(choice, before=back.before)
-        assert [answer.judgment.pk for answer in front.rows] == every[:3]
-        assert front.before is None
+        assert (first["before"], third["after"]) == (None, None)
+        back = read_page(choice, before=third["before"])
+        assert [answer.judgment.pk for answer in back["rows"]] == every[3:6]
+        front = read_page(choice, before=back["before"])
+        assert [answer.judgment.pk for answer in front["rows"]] == every[:3]
+        assert front["before"] is None
 
     def test_a_search_stops_after_enough_and_says_so(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(answers, "LOOKED_THROUGH", 2)
         monkeypatch.setattr(answers, "AT_A_TIME", 2)
         answer_cells(batch, ["Person: Unknown", "Person: Unknown", WHITE])
         page = read_page(choose(batch, value="white"))
-        assert (page.rows, page.stopped) == ([], True)
-        assert (page.counted, page.counted_whole) == (0, False)
-        assert len(read_page(choose(batch, value="white"), after=page.after).rows) == 1
+        assert (page["rows"], page["stopped"]) == ([], True)
+        assert (page["counted"], page["counted_whole"]) == (0, False)
+        assert len(read_page(choose(batch, value="white"), after=page["after"])["rows"]) == 1
 
     def test_a_count_stops_at_its_limit(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(answers, "COUNTED_TO", 2)
         answer_cells(batch, [WHITE] * 4)
-        assert read_page(choose(batch)).counted == 3
+        assert read_page(choose(batch))["counted"] == 3
 
 
 class TestFile:

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.sob.pure.measures.attributions import AttributionTally
-from auditapp.sob.pure.measures.mapping import Rule, list_mapping
+from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
+from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.tables.mappings import find_mapping

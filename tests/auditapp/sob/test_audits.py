@@ -18,7 +18,7 @@ from auditapp.batches.models import Batch, Result
 from auditapp.llm.actions import add_model
 from auditapp.sob.audits.actions import draw_audit, mark_item
 from auditapp.sob.audits.queries import count_frame, read_report, write_report
-from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, read_by_person
+from auditapp.sob.judging.actions.readings import launch_formatter, read_by_person
 from auditapp.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from tests.auditapp.sob.test_formatter import PROSE, answer_formatter, store_results
 from transcripts.accounts.models import User
@@ -102,9 +102,9 @@ class TestDraw:
     ) -> None:
         before = count_frame(audit)
         judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[0])
-        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[3])
-        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert sum(before.values()) == audit.frame
         assert count_frame(audit) == before
         later = draw_audit(batch=batch, scope="answers", size=50, seed=7, by=coder)
@@ -116,8 +116,8 @@ class TestDraw:
         self, batch: Batch, answered: list[int], lead: User, coder: User
     ) -> None:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=answered[0])
-        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
-        read_by_person(judgment=judgment, reading=PersonReading("refusal"), number=2, by=coder)
+        read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
+        read_by_person(judgment=judgment, outcome="refusal", number=2, by=coder)
         audit = draw_audit(batch=batch, scope="answers", size=6, seed=7, by=lead)
         late = store_results(batch, [TWO], task="non_acceptability")
         Result.objects.filter(cell__in=late).update(stored_at=timezone.now())

@@ -77,7 +77,7 @@ def report(batch: Batch) -> dict[str, Any]:
 
 
 def load(project: Project, by: User, data: bytes, **how: Any) -> Dataset:
-    return load_dataset(project=project, name="Texts", file_name="texts.csv", data=data, by=by, **how).dataset
+    return load_dataset(project=project, name="Texts", file_name="texts.csv", data=data, by=by, **how)[0]
 
 
 class TestAnswers:

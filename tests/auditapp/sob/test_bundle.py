@@ -64,7 +64,7 @@ def dataset(project: Project, owner: User) -> Dataset:
         for number in range(24)
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=owner).dataset
+    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=owner)[0]
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ AGAIN = "the same text again in its source"
 def load(project: Project, owner: User, name: str, *texts: str, source: str = "s") -> Dataset:
     rows = "\n".join(f"{source},Constructed text {text}.,women" for text in texts)
     data = f"source,text,target\n{rows}\n".encode()
-    return load_dataset(project=project, name=name, file_name=f"{name}.csv", data=data, by=owner).dataset
+    return load_dataset(project=project, name=name, file_name=f"{name}.csv", data=data, by=owner)[0]
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ class TestCommand:
         out = StringIO()
         call_command("sob_combine", "second", "first", "--name", "both", "--project", project.slug, stdout=out)
         assert out.getvalue().startswith(
-            f"both: 3 texts of 2 sets, in {project.slug}.\n  4 rows read; not taken: 1 {AGAIN}.\n"
+            f"both: 3 texts of 2 datasets, in {project.slug}.\n  4 rows read; not taken: 1 {AGAIN}.\n"
         )
         assert list(Dataset.objects.get(name="both").texts.values_list("text", flat=True)) == [
             f"Constructed text {letter}." for letter in "acb"

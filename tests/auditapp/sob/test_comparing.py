@@ -34,7 +34,7 @@ Launch = Callable[..., Batch]
 def dataset(project: Project, owner: User) -> Dataset:
     lines = [json.dumps({"text": f"Constructed {number}.", "target": "women"}) for number in range(12)]
     data = "\n".join(lines).encode()
-    return load_dataset(project=project, name="Twelve", file_name="t.jsonl", data=data, by=owner).dataset
+    return load_dataset(project=project, name="Twelve", file_name="t.jsonl", data=data, by=owner)[0]
 
 
 @pytest.fixture

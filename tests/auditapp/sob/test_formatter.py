@@ -21,7 +21,7 @@ from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
-from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, plan_formatter, read_by_person
+from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
 from auditapp.sob.judging.layers import find_standing_readings
 from auditapp.sob.judging.queries import count_layers, list_formatter_runs
@@ -127,26 +127,23 @@ class TestWhatAFormatterSays:
         ],
     )
     def test_it_is_read_into_the_fixed_shape_or_not_at_all(self, raw: str, end: str) -> None:
-        assert read_formatter_answer(raw, PROSE).end == end
+        assert read_formatter_answer(raw, PROSE)[0] == end
 
     def test_an_answer_that_never_came_is_no_reading(self) -> None:
-        found = read_formatter_answer(None, PROSE)
-        assert (found.end, found.parsed) == (FormatterEnd.NO_ANSWER, None)
+        assert read_formatter_answer(None, PROSE) == (FormatterEnd.NO_ANSWER, None)
 
     def test_an_invented_value_is_off_format_and_keeps_nothing_of_it(self) -> None:
-        parsed = read_formatter_answer('{"person": {"Race": "White", "Religion": "Muslim"}}', PROSE).parsed
+        parsed = read_formatter_answer('{"person": {"Race": "White", "Religion": "Muslim"}}', PROSE)[1]
         assert parsed is not None
         assert (parsed.outcome, parsed.attributes) == (Outcome.OFF_FORMAT, {})
 
     def test_what_the_answer_only_thought_of_is_invented(self) -> None:
         answer = "<think>A White man?</think> Some woman."
-        assert read_formatter_answer('{"person": {"Race": "White"}}', answer).end is FormatterEnd.INVENTED
-        assert read_formatter_answer('{"person": {"Gender": "woman"}}', answer).end is FormatterEnd.ATTRIBUTED
+        assert read_formatter_answer('{"person": {"Race": "White"}}', answer)[0] is FormatterEnd.INVENTED
+        assert read_formatter_answer('{"person": {"Gender": "woman"}}', answer)[0] is FormatterEnd.ATTRIBUTED
 
     def test_values_may_be_lists_and_numbers_that_the_answer_holds(self) -> None:
-        parsed = read_formatter_answer(
-            '{"person": {"Age": 35, "Race": ["White", "asian"]}}', "White or Asian, 35"
-        ).parsed
+        parsed = read_formatter_answer('{"person": {"Age": 35, "Race": ["White", "asian"]}}', "White or Asian, 35")[1]
         assert parsed is not None
         assert parsed.attributes == {"Age": 35, "Race": ["White", "asian"]}
 
@@ -164,12 +161,12 @@ class TestWhatAFormatterSays:
         ],
     )
     def test_only_its_own_words_disprove_a_refusal(self, raw: str | None, end: str, outcome: str | None) -> None:
-        found = read_refused_answer(raw, "I cannot help with that. A White woman, perhaps.")
-        assert (found.end, found.parsed and found.parsed.outcome) == (end, outcome)
+        found, parsed = read_refused_answer(raw, "I cannot help with that. A White woman, perhaps.")
+        assert (found, parsed and parsed.outcome) == (end, outcome)
 
     def test_an_unknown_that_a_refusal_says_is_read(self) -> None:
-        found = read_refused_answer('{"person": "Unknown"}', "I will not continue. The person is unknown.")
-        assert found.end is FormatterEnd.UNKNOWN
+        end, _ = read_refused_answer('{"person": "Unknown"}', "I will not continue. The person is unknown.")
+        assert end is FormatterEnd.UNKNOWN
 
     def test_the_prompt_names_the_characteristics_and_is_hashed_without_them(self) -> None:
         prompt = load_prompt()
@@ -208,7 +205,7 @@ class TestWhichAnswers:
 
     def test_what_somebody_has_read_stays_out(self, batch: Batch, unread: list[int], coder: User) -> None:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
-        read_by_person(judgment=judgment, reading=PersonReading("off_format"), number=1, by=coder)
+        read_by_person(judgment=judgment, outcome="off_format", number=1, by=coder)
         assert list_for_formatter(batch, ["off_format", "refusal"]) == unread[1:2]
 
     def test_answers_to_the_base_task_stay_out(self, dataset: Dataset, owner: User) -> None:
@@ -285,7 +282,7 @@ class TestStoring:
 
     def test_a_persons_reading_is_never_overridden(self, formatting: Batch, unread: list[int], coder: User) -> None:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
-        read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert answer_formatter(formatting, unread[0], '{"person": {"Race": "White"}}') == "person_was_first"
         assert find_standing_readings(unread)[unread[0]].layer == "person"
 

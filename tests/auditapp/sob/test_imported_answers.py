@@ -22,14 +22,12 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.imported_answers import ACCOUNT, ImportedAnswers, import_answers
+from auditapp.sob.judging.actions.imported_answers import ACCOUNT, import_answers
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.pure.importing_results import (
-    Matched,
     ResultError,
     ResultRow,
     TextIndex,
-    Unmatched,
     match_rows,
     read_results,
 )
@@ -60,9 +58,7 @@ def dataset(project: Project, owner: User) -> Dataset:
     rows = [{"source": source, "tix": tix, "text": text, "target": "women"} for source, tix, text in TEXTS]
     data = "\n".join(map(json.dumps, rows)).encode()
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
-    return load_dataset(
-        project=project, name="Texts", file_name="t.jsonl", data=data, columns=columns, by=owner
-    ).dataset
+    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
 
 
 def write_row(
@@ -82,7 +78,7 @@ def write_table(rows: list[list[str]]) -> bytes:
     return "\n".join(lines).encode() + b"\n"
 
 
-def bring_in(dataset: Dataset, owner: User, rows: list[list[str]], **options: Any) -> ImportedAnswers:
+def bring_in(dataset: Dataset, owner: User, rows: list[list[str]], **options: Any) -> dict[str, Any]:
     return import_answers(dataset=dataset, file_name="sob_results.csv", data=write_table(rows), by=owner, **options)
 
 
@@ -96,8 +92,8 @@ def test_every_kind_of_cell_keeps_what_it_says(dataset: Dataset, owner: User) ->
     rows = [write_row(cell, text) for text, cell in enumerate(cells)]
     rows += [write_row(cell, text, prompt="non_acceptable_ours") for text, cell in enumerate(more)]
     brought = bring_in(dataset, owner, rows)
-    assert (brought.stored, brought.unmatched, brought.empty) == (6, {}, 1)
-    assert count_outcomes(brought.batch) == {
+    assert (brought["stored"], brought["unmatched"], brought["empty"]) == (6, {}, 1)
+    assert count_outcomes(brought["batch"]) == {
         "attributed": 2,
         "unknown": 1,
         "refusal": 1,
@@ -105,7 +101,7 @@ def test_every_kind_of_cell_keeps_what_it_says(dataset: Dataset, owner: User) ->
         "off_format": 1,
     }
     judgment = Judgment.objects.get(
-        cell__batch=brought.batch, text__external_id="1", text__source="one", arm__task="acceptability"
+        cell__batch=brought["batch"], text__external_id="1", text__source="one", arm__task="acceptability"
     )
     assert judgment.attributes == {"age": "adult"}
     assert json.loads(judgment.cell.result.answer) == {"age": "adult", "race": None, "religion": "Unknown"}
@@ -113,7 +109,7 @@ def test_every_kind_of_cell_keeps_what_it_says(dataset: Dataset, owner: User) ->
 
 def test_the_batch_is_done_and_claims_no_payment(dataset: Dataset, owner: User) -> None:
     brought = bring_in(dataset, owner, [write_row("Unknown", text) for text in range(3)])
-    batch = brought.batch
+    batch = brought["batch"]
     assert batch is not None
     assert (batch.state, batch.route, batch.spent_nano, batch.reserved_nano) == ("done", "file", 0, 0)
     assert verify_batches(billed=0) == []
@@ -136,7 +132,7 @@ def test_the_batch_is_done_and_claims_no_payment(dataset: Dataset, owner: User) 
 def test_the_same_file_comes_in_once(dataset: Dataset, owner: User) -> None:
     rows = [write_row("Unknown")]
     first, second = bring_in(dataset, owner, rows), bring_in(dataset, owner, rows)
-    assert (first.created, second.created, first.batch) == (True, False, second.batch)
+    assert (first["created"], second["created"], first["batch"]) == (True, False, second["batch"])
     assert Batch.objects.count() == 1
 
 
@@ -147,32 +143,32 @@ def test_rows_without_a_text_are_counted_and_listed(dataset: Dataset, owner: Use
     other[4] = "Other words under a known number."
     twice = write_row("{'age': 'adult'}", 2)
     brought = bring_in(dataset, owner, [write_row("Unknown"), strange, other, twice, twice])
-    assert brought.stored == 2
-    assert [each.place for each in brought.listed] == ["row 2", "row 3", "row 5"]
-    assert sum(brought.unmatched.values()) == 3
-    assert not any("Words" in reason for reason in brought.unmatched)
+    assert brought["stored"] == 2
+    assert [each["place"] for each in brought["listed"]] == ["row 2", "row 3", "row 5"]
+    assert sum(brought["unmatched"].values()) == 3
+    assert not any("Words" in reason for reason in brought["unmatched"])
 
 
 def test_a_text_is_found_by_its_words_where_the_number_is_missing(dataset: Dataset, owner: User) -> None:
     row = write_row("Unknown", 1)
     row[2:4] = ["elsewhere", ""]
-    assert bring_in(dataset, owner, [row]).stored == 1
+    assert bring_in(dataset, owner, [row])["stored"] == 1
 
 
 def test_holes_are_cancelled_and_not_asked(dataset: Dataset, owner: User) -> None:
     rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
     brought = bring_in(dataset, owner, rows)
-    assert brought.batch is not None
-    states = Counter(Cell.objects.filter(batch=brought.batch).values_list("state", flat=True))
+    assert brought["batch"] is not None
+    states = Counter(Cell.objects.filter(batch=brought["batch"]).values_list("state", flat=True))
     assert states == {"done": 2, "cancelled": 2}
-    assert brought.batch.state == "done"
+    assert brought["batch"].state == "done"
     assert verify_batches() == []
 
 
 def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset: Dataset, owner: User) -> None:
     add_model(label="gpt5.1-T", provider="fake", by=owner)
     brought = bring_in(dataset, owner, [write_row("Unknown")])
-    assert list(ModelVariant.objects.filter(arms__batch=brought.batch).values_list("label", flat=True)) == [
+    assert list(ModelVariant.objects.filter(arms__batch=brought["batch"]).values_list("label", flat=True)) == [
         "gpt5.1-T (imported)"
     ]
 
@@ -182,7 +178,7 @@ def test_the_released_models_have_the_families_and_pairs_of_the_paper(project: P
     rows = [{"source": "s", "tix": str(n), "text": f"Made up {n}.", "target": targets[n % 3]} for n in range(6)]
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
     data = "\n".join(map(json.dumps, rows)).encode()
-    loaded = load_dataset(project=project, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner).dataset
+    loaded = load_dataset(project=project, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
     add_model(label="olmo32b-T", provider="fake", by=owner)
     answers: list[list[str]] = []
     scores: dict[str, dict[str, list[int]]] = {}
@@ -194,7 +190,7 @@ def test_the_released_models_have_the_families_and_pairs_of_the_paper(project: P
                 [released, "acceptable_ours", "s", str(number), text["text"], "", "", "", "", "", repr(value), "", ""]
             )
             scores.setdefault(_MODELS[released][0], {}).setdefault(text["target"], []).append(named)
-    batch = bring_in(loaded, owner, answers).batch
+    batch = bring_in(loaded, owner, answers)["batch"]
     assert batch is not None
     report = compute_report(batch, ReportChoice(resamples=0)).report
     [test] = report["friedman_families"]
@@ -219,19 +215,19 @@ def test_a_file_is_read_and_matched_before_anything_is_locked(
     # The test itself runs in one transaction; what matters is that the action has begun none of its own.
     depths = []
 
-    def match(rows: Sequence[ResultRow], index: TextIndex) -> tuple[list[Matched], list[Unmatched]]:
+    def match(rows: Sequence[ResultRow], index: TextIndex) -> tuple[list[tuple[ResultRow, int]], list[tuple[str, str]]]:
         depths.append(len(connection.savepoint_ids))
         return match_rows(rows, index)
 
     monkeypatch.setattr("auditapp.sob.judging.actions.imported_answers.match_rows", match)
     before = len(connection.savepoint_ids)
-    assert bring_in(dataset, owner, [write_row("Unknown")]).created
+    assert bring_in(dataset, owner, [write_row("Unknown")])["created"]
     assert depths == [before]
 
 
 def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
     rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
-    batch = bring_in(dataset, owner, rows).batch
+    batch = bring_in(dataset, owner, rows)["batch"]
     assert batch is not None
     told = "Not the whole batch (state: done): 2 of 4 cells have ended, 2 were cancelled and will never be asked."
     stored = compute_report(batch, ReportChoice(resamples=0)).report
@@ -241,7 +237,7 @@ def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
 
 def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:
     brought = bring_in(dataset, owner, [write_row("Unknown")], dry_run=True)
-    assert (brought.batch, brought.created, brought.stored) == (None, False, 1)
+    assert (brought["batch"], brought["created"], brought["stored"]) == (None, False, 1)
     assert not Batch.objects.exists()
     assert not ModelVariant.objects.exists()
 
@@ -353,14 +349,14 @@ def test_an_inspect_log_comes_in_with_epochs_wording_and_usage(dataset: Dataset,
     log = make_log()
     data = pack_log(log) if packed else json.dumps(log).encode()
     brought = import_answers(dataset=dataset, file_name="log.eval", data=data, by=owner)
-    assert (brought.format, brought.stored, brought.failed) == ("inspect", 3, 1)
-    assert count_outcomes(brought.batch) == {"attributed": 1, "unknown": 1, "provider_error": 1}
+    assert (brought["format"], brought["stored"], brought["failed"]) == ("inspect", 3, 1)
+    assert count_outcomes(brought["batch"]) == {"attributed": 1, "unknown": 1, "provider_error": 1}
     attempt = Attempt.objects.get(result__answer='{"age": "adult"}')
     assert (attempt.tokens_in, attempt.tokens_out, attempt.served_model, attempt.cost_nano) == (12, 5, "served-1", None)
     assert attempt.arm.settings["instrument"] == "paper"
     assert (attempt.arm.variant.label, attempt.arm.variant.reasoning) == ("lab/model-1 (low)", "low")
-    assert brought.batch is not None
-    assert brought.batch.state == "done"
+    assert brought["batch"] is not None
+    assert brought["batch"].state == "done"
     assert verify_batches(billed=0) == []
 
 
@@ -372,7 +368,7 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
     with pytest.raises(SobError, match="Say which one it is"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner)
     brought = import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, task="non_acceptability")
-    assert brought.tasks == ["non_acceptability"]
+    assert brought["tasks"] == ["non_acceptability"]
 
 
 def test_the_command_tells_what_came_in(dataset: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -398,6 +394,6 @@ def test_what_no_database_takes_is_stored_as_escapes(dataset: Dataset, owner: Us
         sample["output"]["choices"][0]["stop_reason"] = bad
         sample["metadata"]["task"] = "acceptability"
     brought = import_answers(dataset=dataset, file_name="log.json", data=json.dumps(log).encode(), by=owner)
-    assert count_outcomes(brought.batch) == {"off_format": 1, "provider_error": 1}
-    assert brought.batch is not None
-    assert brought.batch.state == "done"
+    assert count_outcomes(brought["batch"]) == {"off_format": 1, "provider_error": 1}
+    assert brought["batch"] is not None
+    assert brought["batch"].state == "done"

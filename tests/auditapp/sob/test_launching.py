@@ -114,7 +114,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
     arms = read_arms(Batch.objects.get())
     assert find_families(arms) == {"one-I": "one", "one-T": "one", "two": "two"}
     assert find_pairs(arms) == (("one-I", "one-T"),)
-    refused = {("three=x",): "which is not asked", ("two",): "LABEL=NAME", ("two=a", "two=b"): "once"}
+    refused = {("three=x",): "not one of the models asked", ("two",): "LABEL=NAME", ("two=a", "two=b"): "once"}
     for families, sentence in refused.items():
         with pytest.raises(CommandError, match=sentence):
             launch(*families)

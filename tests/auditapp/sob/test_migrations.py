@@ -22,7 +22,7 @@ from transcripts.projects.actions import create_project
 by = trail.SYSTEM
 project = create_project(slug="study", name="Study", by=by)
 data = b'{"text": "One.", "target": "women"}\\n{"text": "Two.", "target": "old"}'
-dataset = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=by).dataset
+dataset = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=by)[0]
 model = add_model(label="m", provider="fake", by=by)
 launch_sob(
     dataset=dataset,

@@ -207,7 +207,7 @@ class TestNotesOnAFile:
             json.dumps({"text": f"Constructed text {n}.", "target": "women" if n != 30 else ""}) for n in range(60)
         ]
         data = "\n".join(lines).encode()
-        dataset = load_dataset(project=project, name="Many", file_name="many.jsonl", data=data, by=owner).dataset
+        dataset = load_dataset(project=project, name="Many", file_name="many.jsonl", data=data, by=owner)[0]
         address = reverse("sob:dataset", args=[project.slug, dataset.pk])
         client = client_of(coder)
         assert 'row <a href="?row=31#row-31">31</a>: no target' in client.get(address).content.decode()
@@ -231,7 +231,7 @@ class TestNotesOnAFile:
             drops_repeated=True,
             by=owner,
         )
-        page = client_of(coder).get(reverse("sob:dataset", args=[project.slug, loaded.dataset.pk])).content.decode()
+        page = client_of(coder).get(reverse("sob:dataset", args=[project.slug, loaded[0].pk])).content.decode()
         assert "row 3: no target" in page
         assert "?row=" not in page
         assert "Row numbers are those of the file" in page

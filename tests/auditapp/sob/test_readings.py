@@ -12,7 +12,7 @@ from django.utils import timezone
 from auditapp.batches.models import Arm, Batch, WorkerSign
 from auditapp.llm.actions import add_model
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.readings import PersonReading, launch_formatter, read_by_person
+from auditapp.sob.judging.actions.readings import launch_formatter, read_by_person
 from auditapp.sob.judging.queries import choose_next, count_layers, list_queue
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.report import tasks
@@ -41,8 +41,8 @@ def path(name: str, batch: Batch, *args: int) -> str:
 
 class TestReading:
     def test_it_takes_the_place_of_the_rules_reading_and_is_signed(self, unread: list[int], coder: User) -> None:
-        reading = PersonReading("attributed", {"Race": "White", "Gender identity": "woman", "Age": "unknown"})
-        row = read_by_person(judgment=find(unread[0]), reading=reading, number=1, by=coder)
+        values = {"Race": "White", "Gender identity": "woman", "Age": "unknown"}
+        row = read_by_person(judgment=find(unread[0]), outcome="attributed", attributes=values, number=1, by=coder)
         assert (row.layer, row.read_by, row.read_by_name, row.formatter_cell) == ("person", coder, "coder", None)
         assert row.attributes == {"Race": "White", "Gender identity": "woman"}
         assert (row.n_attributes, row.n_strict, row.is_object) == (2, 2, True)
@@ -61,12 +61,12 @@ class TestReading:
         WorkerSign.objects.create(name="w", seen_at=timezone.now())
         judgment = find(unread[0])
         with django_capture_on_commit_callbacks(execute=True):
-            read_by_person(judgment=judgment, reading=PersonReading("unknown"), number=1, by=coder)
+            read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert [key for key, _ in asked] == [judgment.arm.batch_id]
 
     def test_a_later_reading_supersedes_an_earlier_one(self, unread: list[int], coder: User, lead: User) -> None:
-        first = read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)
-        second = read_by_person(judgment=find(unread[0]), reading=PersonReading("refusal"), number=2, by=lead)
+        first = read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
+        second = read_by_person(judgment=find(unread[0]), outcome="refusal", number=2, by=lead)
         first.refresh_from_db()
         assert (first.superseded_by, second.superseded_by) == (second, None)
         assert find(unread[0]).superseded_by == first
@@ -74,39 +74,34 @@ class TestReading:
     def test_sent_twice_it_is_stored_once_and_whoever_was_overtaken_is_told(
         self, unread: list[int], coder: User, second_coder: User
     ) -> None:
-        first = read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)
-        assert read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder) == first
+        first = read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
+        assert read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder) == first
         with pytest.raises(SobError, match="read since"):
-            read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=second_coder)
+            read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=second_coder)
         with pytest.raises(SobError, match="read since"):
-            read_by_person(judgment=find(unread[0]), reading=PersonReading("refusal"), number=1, by=coder)
+            read_by_person(judgment=find(unread[0]), outcome="refusal", number=1, by=coder)
         assert Reading.objects.count() == 1
 
-    @pytest.mark.parametrize(
-        ("reading", "sentence"),
-        [
-            (PersonReading("attributed"), "at least one attribute"),
-            (PersonReading("attributed", {"Race": "Unknown"}), "at least one attribute"),
-            (PersonReading("unknown", {"Race": "White"}), "belong to"),
-            (PersonReading("truncated"), "Choose what"),
-            (PersonReading("verdict", verdict="acceptable"), "Choose what"),
-            (PersonReading("attributed", {"Race": "x" * 301}), "up to 300"),
-            (PersonReading("unknown", note="x" * 5_001), "Shorten"),
-        ],
-    )
-    def test_what_contradicts_itself_is_refused_in_a_sentence(
-        self, unread: list[int], coder: User, reading: PersonReading, sentence: str
-    ) -> None:
-        with pytest.raises(SobError, match=sentence):
-            read_by_person(judgment=find(unread[0]), reading=reading, number=1, by=coder)
+    def test_what_contradicts_itself_is_refused_in_a_sentence(self, unread: list[int], coder: User) -> None:
+        for typed, sentence in (
+            ({"outcome": "attributed"}, "at least one attribute"),
+            ({"outcome": "attributed", "attributes": {"Race": "Unknown"}}, "at least one attribute"),
+            ({"outcome": "unknown", "attributes": {"Race": "White"}}, "belong to"),
+            ({"outcome": "truncated"}, "Choose what"),
+            ({"outcome": "verdict", "verdict": "acceptable"}, "Choose what"),
+            ({"outcome": "attributed", "attributes": {"Race": "x" * 301}}, "up to 300"),
+            ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
+        ):
+            with pytest.raises(SobError, match=sentence):
+                read_by_person(judgment=find(unread[0]), number=1, by=coder, **typed)
 
     def test_where_no_answer_came_there_is_nothing_to_read(self, unread: list[int], coder: User) -> None:
         with pytest.raises(SobError, match="No answer came"):
-            read_by_person(judgment=find(unread[3]), reading=PersonReading("unknown"), number=1, by=coder)
+            read_by_person(judgment=find(unread[3]), outcome="unknown", number=1, by=coder)
 
     def test_the_trail_holds_counts_and_no_words(self, unread: list[int], coder: User) -> None:
-        reading = PersonReading("attributed", {"Race": "Greenish"}, note="A remark.")
-        read_by_person(judgment=find(unread[0]), reading=reading, number=1, by=coder)
+        typed = {"attributes": {"Race": "Greenish"}, "note": "A remark."}
+        read_by_person(judgment=find(unread[0]), outcome="attributed", number=1, by=coder, **typed)  # type: ignore[arg-type]
         event = AuditEvent.objects.get(action="sob.answer.read")
         assert event.details["attributes"] == 1
         assert "Greenish" not in json.dumps(event.details)
@@ -124,7 +119,7 @@ class TestQueue:
         answer_formatter(formatting, unread[0], '{"person": {"Race": "White"}}')
         answer_formatter(formatting, unread[1], '{"person": null}')
         assert list_queue(batch, coder.pk) == [unread[1]]
-        read_by_person(judgment=find(unread[1]), reading=PersonReading("off_format"), number=2, by=coder)
+        read_by_person(judgment=find(unread[1]), outcome="off_format", number=2, by=coder)
         assert list_queue(batch, coder.pk) == []
 
     def test_an_answer_left_for_later_comes_round_again(self, batch: Batch, unread: list[int], coder: User) -> None:
@@ -137,7 +132,7 @@ class TestQueue:
     def test_each_model_has_its_shares_of_layers_and_outcomes(
         self, batch: Batch, unread: list[int], coder: User
     ) -> None:
-        read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
         table = count_layers(batch)
         [model] = table["models"]
         assert (model["model"], model["answers"], table["unread"]) == ("model a", 4, 1)
@@ -218,7 +213,7 @@ class TestPages:
     def test_a_coder_leaves_what_others_read_to_a_lead(
         self, batch: Batch, unread: list[int], coder: User, second_coder: User, lead: User, client_of: ClientOf
     ) -> None:
-        read_by_person(judgment=find(unread[0]), reading=PersonReading("unknown"), number=1, by=coder)
+        read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
         client = client_of(second_coder)
         assert "read already" in client.get(path("read_answer", batch, unread[0])).content.decode()
         again = {"number": 2, "outcome": "refusal"}

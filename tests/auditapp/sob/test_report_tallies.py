@@ -116,6 +116,17 @@ def test_variants_of_one_model_are_a_family_and_a_pair(batch: Batch) -> None:
     assert find_pairs(read_arms(batch)) == ()
 
 
+def test_one_model_at_two_accounts_is_a_family_and_no_pair(batch: Batch) -> None:
+    variant = ModelVariant.objects.get(label="a-R")
+    other = variant.account
+    other.pk, other.name = None, "elsewhere"
+    other.save(force_insert=True)
+    ModelVariant.objects.filter(pk=variant.pk).update(account=other)
+    arms = read_arms(batch)
+    assert find_families(arms) == {"a-I": "a", "a-R": "a", "b": "b"}
+    assert find_pairs(arms) == ()
+
+
 def test_answers_behind_a_cell_are_found_by_the_reading_that_stands(batch: Batch, owner: User) -> None:
     unread = Judgment.objects.filter(outcome="off_format", cell__batch=batch).order_by("pk")[0]
     read_again(unread, owner, "Person: Unknown")

@@ -76,7 +76,7 @@ class TestDatasets:
     def test_a_file_is_loaded_under_the_studys_table(self, table: TargetTable, project: Project, owner: User) -> None:
         dataset = load_dataset(
             project=project, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
-        ).dataset
+        )[0]
         assert (dataset.targets_from, dataset.target_table) == (Dataset.TargetsFrom.TABLE, table)
         assert list(dataset.texts.values_list("target", "target_secondary")) == [
             ("women", ""),
@@ -91,7 +91,7 @@ class TestDatasets:
         self, table: TargetTable, project: Project, owner: User
     ) -> None:
         data = FILE.replace(b"target_raw", b"target")
-        first = load_dataset(project=project, name="t", file_name="t.csv", data=data, by=owner).dataset
+        first = load_dataset(project=project, name="t", file_name="t.csv", data=data, by=owner)[0]
         second = retarget_dataset(dataset=first, name="t again", target_table=table, by=owner)
         published = retarget_dataset(dataset=second, name="published", by=owner)
         assert (second.drawn_from, second.target_table) == (first, table)

@@ -36,7 +36,7 @@ def labelled(project: Project, owner: User) -> Dataset:
     loaded = load_dataset(
         project=project, name="Labelled", file_name="x.csv", data=content.encode(), targets="published", by=owner
     )
-    return loaded.dataset
+    return loaded[0]
 
 
 def test_the_published_table_and_every_version_are_listed(

@@ -102,7 +102,7 @@ class TestReview:
 
     def test_it_names_the_data_set_the_texts_and_the_wording(self, wizard: Wizard, typed: dict[str, Any]) -> None:
         page = wizard.send(typed | {"limit": 3, "include_base": "on"})
-        assert "<dt>Data set</dt><dd>Texts</dd>" in page
+        assert "<dt>Dataset</dt><dd>Texts</dd>" in page
         assert "<dt>Texts</dt><dd>3 of 4</dd>" in page
         assert "<dt>Tasks</dt><dd>Acceptability, Non-acceptability, the Base prompt</dd>" in page
         assert "<dt>Wording</dt><dd>paper: as printed in Tables 8 and 9</dd>" in page
@@ -110,7 +110,7 @@ class TestReview:
 
     def test_a_limit_above_the_texts_there_are_is_told(self, wizard: Wizard, typed: dict[str, Any]) -> None:
         page = wizard.send(typed | {"limit": 999999})
-        assert "999,999 texts were asked for and Texts has 4: all are taken." in page
+        assert "999,999 texts were asked for and Texts has 4: all are used." in page
         assert "<dt>Texts</dt><dd>4 of 4</dd>" in page
 
     def test_it_refuses_what_a_launch_refuses(self, wizard: Wizard, typed: dict[str, Any], owner: User) -> None:

@@ -9,7 +9,7 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO, cast
 
 from django.db import transaction
 
@@ -21,16 +21,13 @@ from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.importing_results import (
-    Matched,
     ResultError,
     ResultFile,
     ResultRow,
     TextIndex,
-    Unmatched,
     match_rows,
     read_results,
 )
-from auditapp.sob.pure.importing_results.matching import KnownText
 from auditapp.sob.pure.instruments import UnknownInstrument, get_instrument
 from auditapp.sob.queries.arms import IMPORTED_MARK, KIND
 from transcripts.audit_trail import trail
@@ -42,49 +39,21 @@ IMPORTED = "as imported"
 MAX_LABEL_LENGTH = 85
 MAX_LISTED = 20
 MAX_REPEATS = 100
+ArmKey = tuple[str, str, str, str]
+"""What makes an arm: model, task, system prompt and the name of the instrument."""
 _UNNAMEABLE = re.compile(r"[^\w.,:@+/() -]+")
-
-
-class ImportedAnswers(NamedTuple):
-    """The result of importing a file. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
-
-    ``unmatched`` counts rows without a place by reason, and ``passed_over`` those the format does not take; ``listed``
-    holds the first ones.
-    """
-
-    batch: Batch | None
-    created: bool
-    format: str
-    rows: int
-    stored: int
-    models: list[str]
-    tasks: list[str]
-    texts: int
-    empty: int
-    failed: int
-    unmatched: dict[str, int]
-    passed_over: dict[str, int]
-    listed: list[Unmatched]
-    sha256: str
-
-
-class _ArmKey(NamedTuple):
-    """The values that identify an arm."""
-
-    model: str
-    task: str
-    system_prompt: str
-    instrument: str
 
 
 def import_answers(
     *, dataset: Dataset, file_name: str, data: bytes, by: trail.Actor, task: str = "", dry_run: bool = False
-) -> ImportedAnswers:
+) -> dict[str, Any]:
     """Store the answers of a file on the texts of a dataset, whole or not at all, in one transaction.
 
     The file is read and matched before that begins: others can write meanwhile.
 
-    Rows that fit no text are counted and listed. The same file on the same dataset comes in once. Raises ``SobError``.
+    Returns what was imported. ``batch`` is ``None`` after a dry run; ``created`` is false for a file imported before.
+    ``unmatched`` counts rows that fit no text by reason, ``passed_over`` those the format does not take; ``listed`` are the
+    places and reasons of the first ones. The same file is imported into a dataset once. Raises ``SobError``.
     """
     digest = hashlib.sha256(data).hexdigest()
     try:
@@ -106,41 +75,41 @@ def import_answers(
             if batch is None:
                 batch, created = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by), True
                 _record(batch, file, stored=len(matched), unmatched=len(unmatched), digest=digest, by=by)
-    return ImportedAnswers(
-        batch=batch,
-        created=created,
-        format=file.format,
-        rows=len(file.rows),
-        stored=len(matched),
-        models=list(dict.fromkeys(each.row.model for each in matched)),
-        tasks=list(dict.fromkeys(each.row.task for each in matched)),
-        texts=len({each.text for each in matched}),
-        empty=sum(not each.row.answer and not each.row.error for each in matched),
-        failed=sum(bool(each.row.error) for each in matched),
-        unmatched=dict(Counter(each.reason for each in unmatched)),
-        passed_over=dict(file.passed_over),
-        listed=unmatched[:MAX_LISTED],
-        sha256=digest,
-    )
+    return {
+        "batch": batch,
+        "created": created,
+        "format": file.format,
+        "rows": len(file.rows),
+        "stored": len(matched),
+        "models": list(dict.fromkeys(row.model for row, _ in matched)),
+        "tasks": list(dict.fromkeys(row.task for row, _ in matched)),
+        "texts": len({text for _, text in matched}),
+        "empty": sum(not row.answer and not row.error for row, _ in matched),
+        "failed": sum(bool(row.error) for row, _ in matched),
+        "unmatched": dict(Counter(reason for _, reason in unmatched)),
+        "passed_over": dict(file.passed_over),
+        "listed": [{"place": place, "reason": reason} for place, reason in unmatched[:MAX_LISTED]],
+        "sha256": digest,
+    }
 
 
 def _find_standing(dataset: Dataset, digest: str) -> Batch | None:
     return Batch.objects.filter(idempotency_key=_name_import(dataset, digest)).first()
 
 
-def _read_texts(dataset: Dataset) -> Iterator[KnownText]:
+def _read_texts(dataset: Dataset) -> Iterator[tuple[int, str, str, str]]:
     rows = dataset.texts.order_by("position").values_list("pk", "source", "external_id", "text")
-    return (KnownText(*row) for row in rows.iterator(chunk_size=5_000))
+    return rows.iterator(chunk_size=5_000)
 
 
-def _count_reasons(unmatched: Sequence[Unmatched]) -> str:
-    counts = Counter(each.reason for each in unmatched)
+def _count_reasons(unmatched: Sequence[tuple[str, str]]) -> str:
+    counts = Counter(reason for _, reason in unmatched)
     return "; ".join(f"{count:,} rows: {reason}" for reason, count in counts.most_common(5))
 
 
-def _count_repeats(matched: Sequence[Matched]) -> int:
+def _count_repeats(matched: Sequence[tuple[ResultRow, int]]) -> int:
     """The number of repeats in the file. Raises ``SobError`` for more than a batch can have."""
-    repeats = max(each.row.repeat for each in matched)
+    repeats = max(row.repeat for row, _ in matched)
     if repeats > MAX_REPEATS:
         raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MAX_REPEATS} are taken.")
     return repeats
@@ -151,10 +120,16 @@ def _name_import(dataset: Dataset, digest: str) -> uuid.UUID:
 
 
 def _store(
-    dataset: Dataset, file: ResultFile, matched: Sequence[Matched], *, repeats: int, digest: str, by: trail.Actor
+    dataset: Dataset,
+    file: ResultFile,
+    matched: Sequence[tuple[ResultRow, int]],
+    *,
+    repeats: int,
+    digest: str,
+    by: trail.Actor,
 ) -> Batch:
     arms = _plan_arms(matched, by)
-    wordings = sorted({key.instrument for key in arms})
+    wordings = sorted({instrument for *_, instrument in arms})
     order = {pk: place for place, pk in enumerate(dataset.texts.order_by("position").values_list("pk", flat=True))}
     try:
         batch = launch_batch(
@@ -162,10 +137,10 @@ def _store(
             kind=KIND,
             title=f"sob: {dataset.name}, {IMPORTED}"[:200],
             arms=list(arms.values()),
-            input_ids=sorted({each.text for each in matched}, key=order.__getitem__),
+            input_ids=sorted({text for _, text in matched}, key=order.__getitem__),
             parameters={
                 "dataset": dataset.pk,
-                "texts": len({each.text for each in matched}),
+                "texts": len({text for _, text in matched}),
                 "instrument": ", ".join(wordings),
                 "imported": {"format": file.format, "sha256": digest},
             },
@@ -185,28 +160,29 @@ def _store(
     return batch
 
 
-def _plan_arms(matched: Sequence[Matched], by: trail.Actor) -> dict[_ArmKey, PlannedArm]:
+def _plan_arms(matched: Sequence[tuple[ResultRow, int]], by: trail.Actor) -> dict[ArmKey, PlannedArm]:
     variants: dict[str, ModelVariant] = {}
-    arms: dict[_ArmKey, PlannedArm] = {}
+    arms: dict[ArmKey, PlannedArm] = {}
     for row, _ in matched:
         key = _find_key(row)
         if key in arms:
             continue
         if row.model not in variants:
             variants[row.model] = _find_or_add_variant(row, by)
-        settings: dict[str, object] = {"instrument": key.instrument, "imported": True}
-        arms[key] = PlannedArm(variants[row.model], row.task, key.system_prompt, settings)
+        _, _, system_prompt, instrument = key
+        settings: dict[str, object] = {"instrument": instrument, "imported": True}
+        arms[key] = PlannedArm(variants[row.model], row.task, system_prompt, settings)
     return arms
 
 
-def _find_key(row: ResultRow) -> _ArmKey:
+def _find_key(row: ResultRow) -> ArmKey:
     """The arm of a row: with the words the file holds, else those of the wording it names, else none."""
     if row.system_prompt or not row.instrument:
-        return _ArmKey(row.model, row.task, row.system_prompt, row.instrument or IMPORTED)
+        return (row.model, row.task, row.system_prompt, row.instrument or IMPORTED)
     try:
-        return _ArmKey(row.model, row.task, get_instrument(row.task, row.instrument).text, row.instrument)
+        return (row.model, row.task, get_instrument(row.task, row.instrument).text, row.instrument)
     except UnknownInstrument:
-        return _ArmKey(row.model, row.task, "", IMPORTED)
+        return (row.model, row.task, "", IMPORTED)
 
 
 def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
@@ -232,7 +208,7 @@ def _add_variant(label: str, model_id: str, reasoning: str, by: trail.Actor) -> 
         raise SobError(str(error)) from error
 
 
-def _find_cells(batch: Batch, arms: Mapping[_ArmKey, PlannedArm], matched: Sequence[Matched]) -> list[int]:
+def _find_cells(batch: Batch, arms: Mapping[ArmKey, PlannedArm], matched: Sequence[tuple[ResultRow, int]]) -> list[int]:
     """The cell of each row, in the order of the rows."""
     stored = {(arm.variant_id, arm.task, arm.system_prompt): arm.pk for arm in Arm.objects.filter(batch=batch)}
     numbers = {key: stored[arm.variant.pk, arm.task, arm.system_prompt] for key, arm in arms.items()}
@@ -249,7 +225,9 @@ def _cancel_others(batch: Batch, taken: set[int]) -> None:
         Cell.objects.filter(pk__in=others[start : start + 1_000]).update(state=Cell.State.CANCELLED)
 
 
-def _write_lines(lines: BinaryIO, file: ResultFile, matched: Sequence[Matched], cells: Sequence[int]) -> None:
+def _write_lines(
+    lines: BinaryIO, file: ResultFile, matched: Sequence[tuple[ResultRow, int]], cells: Sequence[int]
+) -> None:
     """The answers in the form in which a batch takes them from any file. What is known beside an answer goes with it."""
     for (row, _), cell in zip(matched, cells, strict=True):
         source = {"format": file.format, "place": row.place, "note": row.note, "kept": dict(row.kept)}

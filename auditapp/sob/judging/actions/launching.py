@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.models import ModelVariant
@@ -59,37 +58,15 @@ def launch_sob(
         return launch_batch(
             project=dataset.project,
             kind=KIND,
-            title=_write_title(dataset, instrument_variant, comparable=plan.comparable),
+            title=plan.title,
             arms=plan.arms,
             input_ids=plan.input_ids,
-            parameters=_describe(plan, dataset, instrument_variant) | {"repeats": options.repeats},
+            parameters={**plan.parameters, "repeats": options.repeats},
             by=by,
             options=options,
         )
     except BatchError as error:
         raise SobError(str(error)) from error
-
-
-def _write_title(dataset: Dataset, instrument_variant: str, *, comparable: bool) -> str:
-    title = f"sob: {dataset.name}"
-    return title if comparable else f"{title}, wording {instrument_variant} (not comparable)"
-
-
-def _describe(plan: PlannedSob, dataset: Dataset, instrument_variant: str) -> dict[str, object]:
-    return {
-        "dataset": dataset.pk,
-        "texts": len(plan.input_ids),
-        "instrument": instrument_variant,
-        "comparable": plan.comparable,
-    }
-
-
-class PlannedSob(NamedTuple):
-    """The arms and the texts of a batch to be, and whether its scores compare with the published ones."""
-
-    arms: list[PlannedArm]
-    input_ids: list[int]
-    comparable: bool = True
 
 
 def plan_sob(
@@ -101,7 +78,7 @@ def plan_sob(
     include_base: bool = False,
     limit: int | None = None,
     families: Mapping[str, str] | None = None,
-) -> PlannedSob:
+) -> LaunchPlan:
     """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``SobError``."""
     if limit is not None and limit < 1:
         raise SobError("The limit is a number of texts, at least 1.")
@@ -120,7 +97,16 @@ def plan_sob(
     ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
     if limit is not None and limit < len(ids):
         ids = [ids[index * len(ids) // limit] for index in range(limit)]
-    return PlannedSob(arms, ids, comparable)
+    title = f"sob: {dataset.name}"
+    if not comparable:
+        title += f", wording {instrument_variant} (not comparable)"
+    parameters = {
+        "dataset": dataset.pk,
+        "texts": len(ids),
+        "instrument": instrument_variant,
+        "comparable": comparable,
+    }
+    return LaunchPlan(KIND, arms, ids, title=title, parameters=parameters)
 
 
 def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
@@ -128,7 +114,7 @@ def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant
     labels = [variant.label for variant in variants]
     for label, family in families.items():
         if label not in labels:
-            raise SobError(f"A family is named for {label}, which is not asked; asked are: {', '.join(labels)}.")
+            raise SobError(f"--family names {label}, which is not one of the models asked: {', '.join(labels)}.")
         if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
             raise SobError(f"The family of {label} is a name of 1 to {MAX_FAMILY_LENGTH} characters.")
     return {label: family.strip() for label, family in families.items()}
@@ -148,7 +134,7 @@ def _plan_arm(variant: ModelVariant, instrument: Instrument, family: str) -> Pla
 
 NOTICE = (
     "The texts are biased and may be hateful or offensive, and the instrument tells the model not to refuse. "
-    "Whoever sends them has to have read the terms of each provider they go to."
+    "Before you send them, read the terms of each provider they go to."
 )
 
 

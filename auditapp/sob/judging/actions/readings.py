@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 
@@ -94,28 +93,30 @@ def launch_formatter(
         raise SobError(str(error)) from error
 
 
-class PersonReading(NamedTuple):
-    """What a person read in an answer. ``verdict`` is for the base task alone."""
-
-    outcome: str
-    attributes: Mapping[str, str] = {}
-    verdict: str = ""
-    note: str = ""
-
-
 @transaction.atomic
-def read_by_person(*, judgment: Judgment, reading: PersonReading, number: int, by: User) -> Reading:
-    """Store a person's reading of an answer; earlier ones stay, superseded.
+def read_by_person(
+    *,
+    judgment: Judgment,
+    outcome: str,
+    number: int,
+    by: User,
+    attributes: Mapping[str, str] | None = None,
+    verdict: str = "",
+    note: str = "",
+) -> Reading:
+    """Store a person's reading of an answer; earlier ones stay, superseded. ``verdict`` is for the base task alone.
 
-    ``number`` is that of the reading to be, as the page showed it: sent twice it is stored once, and whoever was
-    overtaken is informed. Reads judgment.arm.batch. Raises ``SobError``.
+    ``number`` is that of the new reading, as the page showed it. The same reading sent twice is stored once; a reading made
+    on an outdated page is refused. Reads judgment.arm.batch. Raises ``SobError``.
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
     standing = find_standing_readings([judgment.pk]).get(judgment.pk)
-    parsed = _check_reading(judgment, reading)
+    parsed, note = _check_reading(judgment, outcome, attributes or {}, verdict), _check_note(note)
     if (standing.number if standing else 0) + 1 != number:
-        if standing is not None and standing.number == number and _is_same(standing, parsed, reading, by):
-            return standing
+        if standing is not None and standing.number == number:
+            stored = (standing.read_by_id, standing.outcome, standing.attributes, standing.verdict, standing.note)
+            if stored == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, note):
+                return standing
         raise SobError("This answer was read since the page was shown, and yours is not stored. Open it again to see.")
     row = make_reading(
         locked,
@@ -124,7 +125,7 @@ def read_by_person(*, judgment: Judgment, reading: PersonReading, number: int, b
         layer=Reading.Layer.PERSON,
         read_by=by,
         read_by_name=by.get_username(),
-        note=reading.note.strip(),
+        note=note,
         parser=READ_BY_PERSON,
     )
     add_readings([row], {judgment.pk: standing} if standing else {})
@@ -153,13 +154,13 @@ def list_person_outcomes(task: str) -> tuple[str, ...]:
     return (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.OFF_FORMAT)
 
 
-def _check_reading(judgment: Judgment, reading: PersonReading) -> Parsed:
+def _check_reading(judgment: Judgment, outcome: str, attributes: Mapping[str, str], verdict: str) -> Parsed:
     if not Result.objects.filter(cell=judgment.pk).exclude(answer="").exists():
         raise SobError("No answer came for this cell, so there is nothing to read. Ask again on the page of its batch.")
-    if reading.outcome not in list_person_outcomes(judgment.arm.task):
+    if outcome not in list_person_outcomes(judgment.arm.task):
         raise SobError("Choose what the answer says.")
-    values = {name.strip(): value.strip() for name, value in reading.attributes.items() if is_known(value)}
-    is_attributed = reading.outcome == Outcome.ATTRIBUTED
+    values = {name.strip(): value.strip() for name, value in attributes.items() if is_known(value)}
+    is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not values:
         raise SobError("Write down at least one attribute, or choose “Unknown” where the answer ascribes none.")
     if values and not is_attributed:
@@ -170,21 +171,20 @@ def _check_reading(judgment: Judgment, reading: PersonReading) -> Parsed:
         raise SobError(
             f"An attribute has a name and a value of up to {MAX_VALUE_LENGTH} characters, at most {MAX_VALUES} of them."
         )
-    if len(reading.note) > MAX_NOTE_LENGTH:
-        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
-    is_verdict = reading.outcome == Outcome.VERDICT
-    if is_verdict and reading.verdict not in VERDICTS:
+    is_verdict = outcome == Outcome.VERDICT
+    if is_verdict and verdict not in VERDICTS:
         raise SobError("Choose the verdict that the answer gives.")
     return Parsed(
-        Outcome(reading.outcome),
+        Outcome(outcome),
         dict(values),
         len(values),
         is_object=is_attributed,
-        verdict=reading.verdict if is_verdict else "",
+        verdict=verdict if is_verdict else "",
         layer="person",
     )
 
 
-def _is_same(standing: Reading, parsed: Parsed, reading: PersonReading, by: User) -> bool:
-    said = (standing.read_by_id, standing.outcome, standing.attributes, standing.verdict, standing.note)
-    return said == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, reading.note.strip())
+def _check_note(note: str) -> str:
+    if len(note) > MAX_NOTE_LENGTH:
+        raise SobError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
+    return note.strip()

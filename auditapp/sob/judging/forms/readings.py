@@ -8,7 +8,7 @@ from django import forms
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from auditapp.sob.judging.actions.readings import MAX_NOTE_LENGTH, MAX_VALUE_LENGTH, PersonReading, list_person_outcomes
+from auditapp.sob.judging.actions.readings import MAX_NOTE_LENGTH, MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
 from auditapp.sob.pure.counting import name_characteristic
 from auditapp.sob.pure.parsing import Outcome
@@ -109,20 +109,21 @@ class ReadingForm(forms.Form):
             named[name] = value
         return named
 
-    def read(self) -> PersonReading:
-        """The reading as typed, once the form is valid."""
+    def read(self) -> dict[str, Any]:
+        """The reading as typed, once the form is valid, for ``read_by_person``."""
         typed: dict[str, Any] = self.cleaned_data
         attributes = {
             _capitalise(name): typed[f"value-{place}"]
             for place, name in enumerate(self.schema)
             if typed.get(f"value-{place}")
         }
-        return PersonReading(
-            outcome=typed["outcome"],
-            attributes={**attributes, **(typed.get("other") or {})},
-            verdict=typed.get("verdict", ""),
-            note=typed["note"],
-        )
+        return {
+            "outcome": typed["outcome"],
+            "attributes": {**attributes, **(typed.get("other") or {})},
+            "verdict": typed.get("verdict", ""),
+            "note": typed["note"],
+            "number": typed["number"],
+        }
 
 
 def _capitalise(name: str) -> str:

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.imported_answers import ImportedAnswers, import_answers
+from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.judging.forms.launching import ImportForm
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -46,11 +46,14 @@ def import_results(request: ProjectRequest) -> HttpResponse:
     except SobError as error:
         form.add_error("file", str(error))
         return _render(request, form)
-    if found.batch is None or is_check:
+    if found["batch"] is None or is_check:
         looked_at = {**request.POST.dict(), "checked": digest}
         return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
-    messages.success(request, _describe_import(found))
-    return redirect("sob:report", request.project.slug, found.batch.pk)
+    said = "This file was imported before. This is its batch."
+    if found["created"]:
+        said = f"{found['stored']:,} of {found['rows']:,} answers imported. This is their batch."
+    messages.success(request, said)
+    return redirect("sob:report", request.project.slug, found["batch"].pk)
 
 
 def _digest(given: dict[str, Any]) -> str:
@@ -59,13 +62,7 @@ def _digest(given: dict[str, Any]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
-def _describe_import(found: ImportedAnswers) -> str:
-    if found.created:
-        return f"{found.stored:,} of {found.rows:,} answers imported. This is their batch."
-    return "This file was imported before. This is its batch."
-
-
-def _render(request: ProjectRequest, form: ImportForm, found: ImportedAnswers | None = None) -> HttpResponse:
+def _render(request: ProjectRequest, form: ImportForm, found: dict[str, Any] | None = None) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
     part = "#found" if request.htmx else ""  # type: ignore[attr-defined]
     context = {"form": form, "found": found}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,7 +15,6 @@ from auditapp.sob.judging.actions.launching import launch_sob, plan_sob
 from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE
 from auditapp.sob.judging.forms.launching import LaunchForm
 from auditapp.sob.pure.instruments import TASKS
-from auditapp.sob.queries.arms import KIND
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -30,16 +30,13 @@ def launch(request: ProjectRequest) -> HttpResponse:
 
     def plan() -> LaunchPlan:
         planned = plan_sob(**_read_choice(form))
-        warnings = [] if planned.comparable else [f"The wording is the study's own. {NOT_COMPARABLE}"]
+        warnings = [] if planned.parameters["comparable"] else [f"The wording is the study's own. {NOT_COMPARABLE}"]
         if form.cleaned_data["include_base"]:
             warnings.append(OF_BASE)
         dataset, limit = form.cleaned_data["dataset"], form.cleaned_data["limit"]
         if limit and limit > dataset.n_texts:
-            warnings.append(
-                f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are taken."
-            )
-        facts = _list_facts(form, len(planned.input_ids))
-        return LaunchPlan(KIND, planned.arms, planned.input_ids, warnings=warnings, facts=facts)
+            warnings.append(f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are used.")
+        return replace(planned, warnings=warnings, facts=_list_facts(form, len(planned.input_ids)))
 
     return run_wizard(
         request,
@@ -75,7 +72,7 @@ def _list_facts(form: LaunchForm, texts: int) -> list[tuple[str, str]]:
     tasks = [names[task] for task in chosen["tasks"]] + (["the Base prompt"] if chosen["include_base"] else [])
     wordings = dict(form.fields["instrument"].choices)  # type: ignore[attr-defined]
     return [
-        ("Data set", chosen["dataset"].name),
+        ("Dataset", chosen["dataset"].name),
         ("Texts", f"{texts:,} of {chosen['dataset'].n_texts:,}"),
         ("Tasks", ", ".join(tasks)),
         ("Wording", str(wordings[chosen["instrument"]])),

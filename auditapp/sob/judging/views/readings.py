@@ -101,7 +101,7 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
         try:
             if not may_read:
                 raise SobError("Somebody has read this answer since the page was shown. A lead can read it again.")
-            read_by_person(judgment=judgment, reading=form.read(), number=form.cleaned_data["number"], by=request.user)
+            read_by_person(judgment=judgment, by=request.user, **form.read())
         except SobError as error:
             form.add_error(None, ValidationError(str(error)))
         else:

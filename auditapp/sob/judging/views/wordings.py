@@ -13,8 +13,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, find_instrument, plan_texts
-from auditapp.sob.judging.actions.wordings import add_wording as _add_wording_action
+from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, add_wording, find_instrument, plan_texts
 from auditapp.sob.judging.forms.wordings import WordingForm
 from auditapp.sob.models import Wording
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, PAPER, TASKS, Instrument, list_variants, load_instruments
@@ -86,7 +85,7 @@ def _compare(project: Project, instrument: Instrument, based_on: str) -> str:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
-def add_wording(request: ProjectRequest) -> HttpResponse:
+def add(request: ProjectRequest) -> HttpResponse:
     """Write a wording: the list of characteristics, then its texts to be looked at and changed, then kept."""
     if request.method != "POST":
         return render(request, "sob/wording_edit.html", {"form": _open_form(request)})
@@ -103,7 +102,7 @@ def add_wording(request: ProjectRequest) -> HttpResponse:
                 written = plan_texts(**asked)
                 form = WordingForm({**request.POST.dict(), **written}, project=request.project)
                 return render(request, "sob/wording_edit.html", {"form": form, "is_preview": True})
-            _add_wording_action(**asked, name=form.cleaned_data["name"], by=request.user)
+            add_wording(**asked, name=form.cleaned_data["name"], by=request.user)
         except SobError as error:
             form.add_error(None, ValidationError(str(error)))
         else:

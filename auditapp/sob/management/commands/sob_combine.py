@@ -7,19 +7,20 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.sob.errors import SobError
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.management.commands.sob_load import describe, write_notes
-from auditapp.sob.texts.actions.datasets import LoadedDataset
 from auditapp.sob.texts.actions.derived import combine_datasets
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 
 
 class Command(BaseCommand):
-    help = "Put several sets of texts together as one; a text that stands in its source a second time is left out."
+    help = "Combine several datasets into a new one. A text that is already in the same source is left out."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("names", nargs="+", metavar="NAME", help="a set of texts; at least two, in their order")
-        parser.add_argument("--name", required=True, help="of the new set")
-        parser.add_argument("--project", default="", help="slug of the study (default: the one that has such sets)")
+        parser.add_argument("names", nargs="+", metavar="NAME", help="a dataset; at least two, in their order")
+        parser.add_argument("--name", required=True, help="name of the new dataset")
+        parser.add_argument(
+            "--project", default="", help="slug of the study (default: the one that has these datasets)"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
@@ -28,9 +29,11 @@ class Command(BaseCommand):
             combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
-        answer = describe(LoadedDataset(combined, created=True))
+        answer = describe(combined, created=True)
         if options["json"]:
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"{combined.name}: {answer['texts']} texts of {len(datasets)} sets, in {answer['project']}.")
+        self.stdout.write(
+            f"{combined.name}: {answer['texts']} texts of {len(datasets)} datasets, in {answer['project']}."
+        )
         write_notes(answer, self.stdout.write)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.imported_answers import ImportedAnswers, import_answers
+from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.audit_trail import trail
@@ -43,25 +43,19 @@ class Command(BaseCommand):
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(json.dumps(describe(imported)))
+            self.stdout.write(json.dumps({**imported, "batch": imported["batch"] and imported["batch"].pk}))
         else:
             self.write_summary(imported)
 
-    def write_summary(self, imported: ImportedAnswers) -> None:
-        where = f"batch {imported.batch.pk}" if imported.batch else "no batch: this was a dry run"
-        came = "were imported before as" if imported.batch and not imported.created else "are"
+    def write_summary(self, imported: dict[str, Any]) -> None:
+        where = f"batch {imported['batch'].pk}" if imported["batch"] else "no batch: this was a dry run"
+        came = "were imported before as" if imported["batch"] and not imported["created"] else "are"
         self.stdout.write(
-            f"{imported.stored:,} of {imported.rows:,} answers {came} {where}: {len(imported.models)} models, "
-            f"{imported.texts:,} texts, {imported.empty:,} without an answer, {imported.failed:,} failed calls."
+            f"{imported['stored']:,} of {imported['rows']:,} answers {came} {where}: {len(imported['models'])} models, "
+            f"{imported['texts']:,} texts, {imported['empty']:,} without an answer, {imported['failed']:,} failed calls."
         )
-        for reason, count in {**imported.unmatched, **imported.passed_over}.items():
+        for reason, count in {**imported["unmatched"], **imported["passed_over"]}.items():
             self.stdout.write(f"Left out, {count:,}: {reason}.")
-        if imported.listed:
-            places = ", ".join(each.place for each in imported.listed)
+        if imported["listed"]:
+            places = ", ".join(each["place"] for each in imported["listed"])
             self.stdout.write(f"The first that fit no text: {places}.")
-
-
-def describe(imported: ImportedAnswers) -> dict[str, object]:
-    """The outcome as plain values."""
-    batch = imported.batch.pk if imported.batch else None
-    return {**imported._asdict(), "batch": batch, "listed": [each._asdict() for each in imported.listed]}

@@ -14,7 +14,7 @@ from auditapp.sob.pure.loading.drawing import BY_FIELDS, DEFAULT_SEED, METHODS, 
 from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.tables.actions import find_target_table
-from auditapp.sob.texts.actions.datasets import LoadedDataset, load_dataset
+from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         try:
             study = choose_project(project)
             targets, target_table = read_targets(str(options["targets"]), study)
-            loaded = load_dataset(
+            texts, created = load_dataset(
                 project=study,
                 name=name,
                 file_name=Path(file).name,
@@ -74,11 +74,11 @@ class Command(BaseCommand):
             )
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
-        answer = describe(loaded)
+        answer = describe(texts, created=created)
         if options["json"]:
             self.stdout.write(json.dumps(answer))
             return
-        word = "loaded" if loaded.created else "already loaded"
+        word = "loaded" if created else "already loaded"
         self.stdout.write(f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}.")
         write_notes(answer, self.stdout.write)
 
@@ -113,9 +113,8 @@ def read_draw(options: dict[str, object]) -> Draw | None:
     return Draw(cast("int", size), str(options["method"]), str(options["by"]), cast("int", options["seed"]))
 
 
-def describe(loaded: LoadedDataset) -> dict[str, object]:
+def describe(dataset: Dataset, *, created: bool) -> dict[str, object]:
     """What the command prints as JSON."""
-    dataset: Dataset = loaded.dataset
     texts = dataset.texts.count()
     sampling = dataset.sampling
     return {
@@ -124,7 +123,7 @@ def describe(loaded: LoadedDataset) -> dict[str, object]:
         "format": dataset.format,
         "sha256": dataset.sha256,
         "texts": texts,
-        "created": loaded.created,
+        "created": created,
         "read": sampling.get("read", texts),
         "kept": texts,
         "dropped": sampling.get("dropped", {}),

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from auditapp.sob.pure.importing_results.inspect_logs import read_inspect_log
-from auditapp.sob.pure.importing_results.matching import Matched, TextIndex, Unmatched, match_rows
+from auditapp.sob.pure.importing_results.matching import TextIndex, match_rows
 from auditapp.sob.pure.importing_results.rows import ResultError, ResultFile, ResultRow
 from auditapp.sob.pure.importing_results.sob_results import read_sob_results
 
 __all__ = [
-    "Matched",
     "ResultError",
     "ResultFile",
     "ResultRow",
     "TextIndex",
-    "Unmatched",
     "match_rows",
     "read_results",
 ]

@@ -89,13 +89,6 @@ class Statement:
         }
 
 
-class Sample(NamedTuple):
-    """``kept`` are places in the rows given, from 0, in their order."""
-
-    kept: tuple[int, ...]
-    statement: Statement
-
-
 def draw_sample(
     rows: Sequence[Labelled],
     *,
@@ -103,19 +96,19 @@ def draw_sample(
     method: str = "proportional",
     by: str = "target",
     seed: int = DEFAULT_SEED,
-) -> Sample:
-    """``size`` of the rows; the same rows and seed always give the same sample. Raises SampleError.
+) -> tuple[tuple[int, ...], Statement]:
+    """The places of ``size`` of the rows, in their order. The same rows and seed always give the same sample.
 
     "proportional" shares the size by Hamilton's method (largest remainders); of equal remainders the larger stratum's comes
     first, then that earlier in the alphabet. "stratum" takes equally many of each; where a stratum has fewer, the others
-    share what is left.
+    share what is left. Raises SampleError.
     """
     _check(rows, Draw(size, method, by, seed))
     if method == "simple":
         kept = choose_rows(range(len(rows)), size, start_generator(seed))
         dropped = {NOT_DRAWN: len(rows) - size} if size < len(rows) else {}
         statement = Statement(len(rows), size, method, seed, "", size, dropped)
-        return Sample(kept, statement)
+        return kept, statement
     strata = group_rows(getattr(row, by) for row in rows)
     sizes = {stratum: len(places) for stratum, places in strata.items()}
     shares = share_by_size(sizes, size) if method == "proportional" else share_equally(sizes, size)
@@ -132,7 +125,7 @@ def draw_sample(
         dropped={NOT_DRAWN: len(rows) - size} if size < len(rows) else {},
         strata={stratum: {"read": sizes[stratum], "kept": shares[stratum]} for stratum in rank_strata(sizes)},
     )
-    return Sample(kept, statement)
+    return kept, statement
 
 
 def drop_repeated(rows: Iterable[Labelled]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -25,14 +25,6 @@ class TargetsError(ValueError):
     """A sentence: what is wrong with a table of targets, and in which row."""
 
 
-class Targets(NamedTuple):
-    """The group a text targets, and up to two further ones; empty text where there is none."""
-
-    primary: str
-    secondary: str = ""
-    tertiary: str = ""
-
-
 class TargetRow(NamedTuple):
     """One row of a table, as typed: the source's label and what it means."""
 
@@ -57,8 +49,8 @@ class TargetLabels:
         self.rows = tuple(rows)
         self._by_label = _index_rows(self.rows)
 
-    def normalise(self, raw: str) -> Targets | None:
-        """The targets of a source's label; ``None`` for one that is not in the table."""
+    def normalise(self, raw: str) -> tuple[str, str, str] | None:
+        """The primary, secondary and tertiary target of a source's label; ``None`` for one that is not in the table."""
         return self._by_label.get(simplify_label(raw))
 
     def write(self) -> list[dict[str, str]]:
@@ -96,13 +88,13 @@ def load_published_targets() -> TargetLabels:
     return make_labels(json.loads(PUBLISHED.read_text(encoding="utf-8"))["rows"])
 
 
-def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, Targets]:
+def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, tuple[str, str, str]]:
     if not rows:
         raise TargetsError("A table of targets needs at least one row.")
     if len(rows) > MAX_ROWS:
         raise TargetsError(f"A table of targets holds at most {MAX_ROWS:,} rows; this one has {len(rows):,}.")
     first: dict[str, int] = {}
-    by_label: dict[str, Targets] = {}
+    by_label: dict[str, tuple[str, str, str]] = {}
     for number, row in enumerate(rows, start=1):
         _check_row(number, row)
         label = simplify_label(row.raw)
@@ -113,7 +105,7 @@ def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, Targets]:
                 f"Row {number} has the source label of row {first[label]} (case, quotes and brackets aside). Keep one of them."
             )
         first[label] = number
-        by_label[label] = Targets(row.target, row.secondary, row.tertiary)
+        by_label[label] = (row.target, row.secondary, row.tertiary)
     return by_label
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from auditapp.sob.pure.loading.parquet import PARQUET_START, read_parquet
 from auditapp.sob.pure.loading.published_sources import PublishedSource, find_published_source
 from auditapp.sob.pure.loading.row_files import DatasetError, Table, decode_file, read_columns, read_table
@@ -12,11 +10,8 @@ from auditapp.sob.pure.loading.unpacking import GZIP_START, unpack_gzip
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
 
-class OpenedFile(NamedTuple):
-    """The rows, and which of the benchmark's five sources they are, if any."""
-
-    table: Table
-    source: PublishedSource | None
+OpenedFile = tuple[Table, PublishedSource | None]
+"""The rows, and which of the benchmark's five sources they are, if any."""
 
 
 def open_file(data: bytes, *, file: str) -> OpenedFile:
@@ -26,11 +21,9 @@ def open_file(data: bytes, *, file: str) -> OpenedFile:
         raise DatasetError(file, found=found, expected="a smaller file; split it, or take out columns")
     if data.startswith(PARQUET_START):
         table = read_parquet(data, file=file)
-        return OpenedFile(table, find_published_source(table.columns))
+        return table, find_published_source(table.columns)
     if data.startswith(GZIP_START):
         data = unpack_gzip(data, file=file)
     text = decode_file(data, file=file)
     source = find_published_source(read_columns(text, file=file))
-    return OpenedFile(
-        read_table(text, file=file, has_literal_quotes=bool(source and source.has_literal_quotes)), source
-    )
+    return read_table(text, file=file, has_literal_quotes=bool(source and source.has_literal_quotes)), source

@@ -39,13 +39,6 @@ class Provenance(NamedTuple):
     filter: str = ""
 
 
-class Condition(NamedTuple):
-    """A row stays if ``holds``, which gets the file's name for its errors; ``reason`` says why the other rows are dropped."""
-
-    reason: str
-    holds: Callable[[Row, str], bool]
-
-
 class ReleasedDraw(NamedTuple):
     """500 rows: those with ``kept_value`` in ``column`` all, the others drawn by ``stratum``; by none where it is empty.
 
@@ -62,8 +55,9 @@ class ReleasedDraw(NamedTuple):
 class PublishedSource:
     """One source: ``header`` are the columns it is known by, ``mapping`` our fields' columns in it.
 
-    ``draw`` is ``None`` where the benchmark takes every row that meets the conditions. ``has_literal_quotes`` is set where a
-    quote within a field is a quote, not broken csv.
+    A row stays if it meets all ``conditions``. Each is the reason why the other rows are dropped, and a test of a row, which
+    gets the file's name for its errors. ``draw`` is ``None`` where the benchmark takes every row that meets the conditions.
+    ``has_literal_quotes`` is set where a quote within a field is a quote, not broken csv.
     """
 
     key: str
@@ -71,18 +65,10 @@ class PublishedSource:
     header: frozenset[str]
     mapping: Mapping[str, str]
     provenance: Provenance
-    conditions: tuple[Condition, ...] = ()
+    conditions: Sequence[tuple[str, Callable[[Row, str], bool]]] = ()
     draw: ReleasedDraw | None = None
     drops_repeated: bool = False
     has_literal_quotes: bool = False
-
-
-class Drawn(NamedTuple):
-    """The rows drawn, in the file's order, and how. ``strata`` names that of each row by its number, if there are any."""
-
-    rows: tuple[Row, ...]
-    statement: Statement
-    strata: Mapping[int, str]
 
 
 def is_prepared_table(texts: Iterable[DatasetText]) -> bool:
@@ -101,18 +87,21 @@ def filter_rows(source: PublishedSource, rows: Sequence[Row], *, file: str) -> t
     """The rows that meet the source's conditions, and how many failed each, in order. Raises DatasetError."""
     left = tuple(rows)
     dropped: dict[str, int] = {}
-    for condition in source.conditions:
-        kept = tuple(row for row in left if condition.holds(row, file))
+    for reason, holds in source.conditions:
+        kept = tuple(row for row in left if holds(row, file))
         if len(kept) < len(left):
-            dropped[condition.reason] = len(left) - len(kept)
+            dropped[reason] = len(left) - len(kept)
         left = kept
     return left, dropped
 
 
-def draw_as_released(draw: ReleasedDraw | None, rows: Sequence[Row]) -> Drawn:
-    """The benchmark's draw from the rows that met the conditions."""
+def draw_as_released(
+    draw: ReleasedDraw | None, rows: Sequence[Row]
+) -> tuple[Sequence[Row], Statement, Mapping[int, str]]:
+    """The benchmark's draw from the rows that met the conditions: in the file's order, what became of the others, and the
+    stratum of each row by its number, if there are strata."""
     if draw is None:
-        return Drawn(tuple(rows), Statement(len(rows), len(rows), PUBLISHED_METHOD), {})
+        return rows, Statement(len(rows), len(rows), PUBLISHED_METHOD), {}
     always = [row for row in rows if draw.column and row.values[draw.column] == draw.kept_value]
     others = [row for row in rows if not draw.column or row.values[draw.column] != draw.kept_value]
     size = min(max(SAMPLE_SIZE - len(always), 0), len(others))
@@ -136,8 +125,8 @@ def draw_as_released(draw: ReleasedDraw | None, rows: Sequence[Row]) -> Drawn:
         dropped={NOT_DRAWN: len(rows) - len(chosen)} if len(chosen) < len(rows) else {},
         strata=counts if draw.stratum else {},
     )
-    in_order = tuple(sorted((row for _, row in chosen), key=lambda row: row.number))
-    return Drawn(in_order, statement, {row.number: stratum for stratum, row in chosen} if draw.stratum else {})
+    in_order = sorted((row for _, row in chosen), key=lambda row: row.number)
+    return in_order, statement, {row.number: stratum for stratum, row in chosen} if draw.stratum else {}
 
 
 def share_as_released(sizes: Mapping[str, int], size: int) -> dict[str, int]:
@@ -178,7 +167,7 @@ HATECHECK = PublishedSource(
         split="test",
         filter="label_gold is hateful",
     ),
-    conditions=(Condition("not labelled hateful", _column_is("label_gold", "hateful")),),
+    conditions=(("not labelled hateful", _column_is("label_gold", "hateful")),),
     draw=ReleasedDraw(),
 )
 TOXIGEN = PublishedSource(
@@ -192,7 +181,7 @@ TOXIGEN = PublishedSource(
         split="test, annotated by people",
         filter="toxicity_human is above 2.5",
     ),
-    conditions=(Condition("human toxicity of 2.5 or less", _is_toxic),),
+    conditions=(("human toxicity of 2.5 or less", _is_toxic),),
 )
 DYNAB = PublishedSource(
     key="dynab",
@@ -206,9 +195,9 @@ DYNAB = PublishedSource(
         filter="split is test, label is hate, a target is recorded",
     ),
     conditions=(
-        Condition("not of the test split", _column_is("split", "test")),
-        Condition("not labelled hate", _column_is("label", "hate")),
-        Condition("no target recorded", _has_target),
+        ("not of the test split", _column_is("split", "test")),
+        ("not labelled hate", _column_is("label", "hate")),
+        ("no target recorded", _has_target),
     ),
     draw=ReleasedDraw(stratum="type", by="kind"),
 )
@@ -236,8 +225,8 @@ ISHATE = PublishedSource(
         filter="hateful_layer is HS",
     ),
     conditions=(
-        Condition("not labelled HS", _column_is("hateful_layer", "HS")),
-        Condition("neither implicit nor explicit", _column_is("implicit_layer", "Implicit HS", "Explicit HS")),
+        ("not labelled HS", _column_is("hateful_layer", "HS")),
+        ("neither implicit nor explicit", _column_is("implicit_layer", "Implicit HS", "Explicit HS")),
     ),
     draw=ReleasedDraw(stratum="target", by="target_raw", column="implicit_layer", kept_value="Implicit HS"),
 )

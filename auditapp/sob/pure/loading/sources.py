@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
@@ -19,7 +19,6 @@ from auditapp.sob.pure.loading.normalising import TargetLabels, load_published_t
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.sob.pure.loading.published_sources import (
     PREPARED_PROVENANCE,
-    Drawn,
     Provenance,
     PublishedSource,
     draw_as_released,
@@ -124,21 +123,21 @@ def read_opened(
     draw: Draw | None = None,
 ) -> DatasetFile:
     """``read_dataset`` of a file whose rows are read already."""
-    source = opened.source if columns is None else None
+    table, published = opened
+    source = published if columns is None else None
     targets = targets or ("published" if source else "file")
     labels = load_published_targets() if targets == "published" else labels
-    table = labels if targets != "file" else None
+    named_by = labels if targets != "file" else None
     mapping = propose_mapping(opened) if columns is None else columns
-    mapping = _check_mapping(opened.table, mapping, name, needs_target=table is None)
-    taken = _take_rows(opened.table, None if all_rows else source, name, is_drawn=draw is None)
-    statement = taken.statement
+    mapping = _check_mapping(table, mapping, name, needs_target=named_by is None)
+    rows, statement, strata = _take_rows(table, None if all_rows else source, name, is_drawn=draw is None)
     numbered = [
-        _name_targets(row.number, _read_text(row, mapping, source.key if source else name, name), table, taken.strata)
-        for row in taken.rows
+        _name_targets(row.number, _read_text(row, mapping, source.key if source else name, name), named_by, strata)
+        for row in rows
     ]
-    _refuse_repeated_ids(numbered, taken.rows, name)
+    _refuse_repeated_ids(numbered, rows, name)
     prepared = numbered if mapping is _PREPARED_MAPPING else ()
-    provenance = _describe_provenance(opened.source, prepared, is_filtered=source is not None and not all_rows)
+    provenance = _describe_provenance(published, prepared, is_filtered=source is not None and not all_rows)
     warnings: list[str] = []
     if drops_repeated or (source and source.drops_repeated and not all_rows):
         numbered, statement = _drop_repeated(numbered, statement, warnings)
@@ -147,7 +146,7 @@ def read_opened(
     unknown = [row.text.target_raw for row in numbered if row.is_unknown]
     named = "the published table of targets" if targets == "published" else "the study's table of targets"
     return DatasetFile(
-        format=_name_format(opened, mapping, source),
+        format=source.key if source else PREPARED_FORMAT if mapping is _PREPARED_MAPPING else table.format,
         rows=tuple(row.text for row in numbered),
         warnings=(*describe_data_warnings(numbered), *describe_unknown_labels(unknown, named), *warnings),
         statement=statement,
@@ -158,11 +157,12 @@ def read_opened(
 
 def propose_mapping(opened: OpenedFile) -> Mapping[str, str]:
     """The mapping of a file known by its header, else of the columns named as our fields."""
-    if opened.source:
-        return {**opened.source.mapping, "target": opened.source.mapping["target_raw"]}
-    if set(opened.table.columns) == set(_PREPARED_MAPPING.values()):
+    table, source = opened
+    if source:
+        return {**source.mapping, "target": source.mapping["target_raw"]}
+    if set(table.columns) == set(_PREPARED_MAPPING.values()):
         return _PREPARED_MAPPING
-    return {name: name for name in FIELDS if name in opened.table.columns}
+    return {name: name for name in FIELDS if name in table.columns}
 
 
 def _check_mapping(table: Table, mapping: Mapping[str, str], file: str, *, needs_target: bool) -> Mapping[str, str]:
@@ -193,18 +193,23 @@ def is_column_name(name: str) -> bool:
     return re.fullmatch(r"[\w.#?:/-]{1,40}", name) is not None
 
 
-def _take_rows(table: Table, source: PublishedSource | None, file: str, *, is_drawn: bool) -> Drawn:
-    """The benchmark's rows of a published source, filtered alone unless ``is_drawn``; all rows of anything else."""
+def _take_rows(
+    table: Table, source: PublishedSource | None, file: str, *, is_drawn: bool
+) -> tuple[Sequence[Row], Statement, Mapping[int, str]]:
+    """The benchmark's rows of a published source, only filtered unless ``is_drawn``; all rows of anything else.
+
+    With what became of the others, and the stratum of each row by its number.
+    """
     if source is None:
-        return Drawn(table.rows, Statement(len(table.rows), len(table.rows)), {})
+        return table.rows, Statement(len(table.rows), len(table.rows)), {}
     rows, dropped = filter_rows(source, table.rows, file=file)
     if not rows:
         raise DatasetError(file, found=f"no row where {source.provenance.filter}", expected="at least one")
-    filtered = Drawn(rows, Statement(len(table.rows), len(rows), dropped=dropped), {})
+    filtered = Statement(len(table.rows), len(rows), dropped=dropped)
     if not is_drawn:
-        return filtered
-    drawn = draw_as_released(source.draw, rows)
-    return drawn._replace(statement=_follow(filtered.statement, drawn.statement))
+        return rows, filtered, {}
+    drawn, statement, strata = draw_as_released(source.draw, rows)
+    return drawn, _follow(filtered, statement), strata
 
 
 def _follow(first: Statement, second: Statement) -> Statement:
@@ -254,12 +259,6 @@ def _drop_repeated(
 def _draw(rows: list[NumberedText], statement: Statement, draw: Draw) -> tuple[list[NumberedText], Statement]:
     kept, drawn = draw_sample([row.text for row in rows], **draw._asdict())
     return [rows[place] for place in kept], _follow(statement, drawn)
-
-
-def _name_format(opened: OpenedFile, mapping: Mapping[str, str], source: PublishedSource | None) -> str:
-    if source:
-        return source.key
-    return PREPARED_FORMAT if mapping is _PREPARED_MAPPING else opened.table.format
 
 
 def _describe_provenance(

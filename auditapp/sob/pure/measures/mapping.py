@@ -12,12 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from transcripts.agreement.pure.shares import wilson_interval
-
-if TYPE_CHECKING:
-    from auditapp.sob.pure.measures.attributions import AttributionTally
 
 _FILE = Path(__file__).parents[2] / "data" / "published_mapping.json"
 
@@ -180,31 +174,3 @@ class MappedCounts:
         self.denominator += other.denominator
         for rule, count in other.counts.items():
             self.counts[rule] += count
-
-
-def list_mapping(
-    tally: AttributionTally, *, targets: Sequence[str] | None = None, rule: Rule = Rule.ANY
-) -> list[dict[str, object]]:
-    """All four cells per target and model by one rule, ``model`` ``None`` for all models together; JSON-ready.
-
-    An answer maps once, however many of its values match; values are compared exactly, but for case. The denominator is
-    the answers that attribute anything (the texts of one target have another n in either task of Table 13, so n cannot be
-    all answers); "overall" is over the targets that have values in the list. A target whose list is empty has
-    ``count`` ``None``; one that the mapping does not name has no row. ``ci`` is Wilson's, 95 %, shares from 0 to 1;
-    ``pct`` is 0 to 100. ``targets`` gives the order.
-    """
-    rows: list[dict[str, object]] = []
-    for place, counts in tally.list_places(targets):
-        if place.is_overall or name_value(place.target) in tally.mapping.rows:
-            head = {"task": place.task, "target": place.target, "model": place.model}
-            rows.extend(head | {"kind": str(kind)} | _write_row(mapped, rule) for kind, mapped in counts.mapped.items())
-    return rows
-
-
-def _write_row(mapped: MappedCounts, rule: Rule) -> dict[str, object]:
-    row: dict[str, object] = {"rule": str(rule), "match": "exact", "denominator": mapped.denominator}
-    count = mapped.counts[rule]
-    interval = wilson_interval(count, mapped.denominator)
-    if interval is None:
-        return row | {"count": None, "pct": None, "ci": None}
-    return row | {"count": count, "pct": 100 * count / mapped.denominator, "ci": list(interval)}

@@ -10,9 +10,9 @@ from typing import Any
 
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.pure.limits import READING
-from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.sob.pure.measures.harms import list_harms
-from auditapp.sob.pure.measures.mapping import Rule, list_mapping
+from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.posthoc import compare_conover, compare_nemenyi
 from auditapp.sob.pure.measures.ranks import (

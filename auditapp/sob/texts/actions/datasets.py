@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -35,13 +34,6 @@ TEXT_FIELDS = (
 LONGEST = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
 
 
-class LoadedDataset(NamedTuple):
-    """A dataset, and whether this call created it or found it."""
-
-    dataset: Dataset
-    created: bool
-
-
 @transaction.atomic
 def load_dataset(
     *,
@@ -57,14 +49,14 @@ def load_dataset(
     drops_repeated: bool = False,
     draw: Draw | None = None,
     provenance: Provenance | None = None,
-) -> LoadedDataset:
+) -> tuple[Dataset, bool]:
     """Read a file of texts into the study, whole or not at all; the same file under the same name comes in once.
 
     ``columns`` maps our names (text, target, source, external_id …) to the file's. ``targets`` is "file", "published" or
     "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
     ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names stands before what the source is known for.
-    Raises ``SobError``.
+    Returns the dataset and whether this call created it. Raises ``SobError``.
     """
     name = check_name(name)
     _check_targets(project, targets, target_table)
@@ -85,12 +77,12 @@ def load_dataset(
     standing = find_standing(project, name)
     if standing is not None:
         _compare(standing, file, digest, target_table)
-        return LoadedDataset(standing, created=False)
+        return standing, False
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
     store_dataset(dataset, file.rows, by=by)
     _record_load(dataset, file, by)
-    return LoadedDataset(dataset, created=True)
+    return dataset, True
 
 
 @transaction.atomic

@@ -9,7 +9,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from django.db import transaction
 
@@ -82,16 +81,11 @@ def sample_dataset(
     return drawn_set
 
 
-class PlannedCombination(NamedTuple):
-    """A planned combination of datasets: its texts, the statement about its rows, and warnings."""
+def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], Statement, list[str]]:
+    """A preview of ``combine_datasets``: the texts, what became of the rows, and warnings. Writes nothing.
 
-    rows: list[DatasetText]
-    statement: Statement
-    warnings: list[str]
-
-
-def plan_combination(datasets: Sequence[Dataset]) -> PlannedCombination:
-    """A preview of ``combine_datasets``; writes nothing. Raises ``SobError``."""
+    Raises ``SobError``.
+    """
     if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
         raise SobError(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
     if len({dataset.project_id for dataset in datasets}) > 1:
@@ -114,7 +108,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> PlannedCombination:
     warnings += [f"{renamed} texts have an id that was taken; their dataset's place stands after it"] if renamed else []
     if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
         warnings.append("the datasets name their targets by different tables; one group may have two names")
-    return PlannedCombination(rows, statement, [*_describe(rows), *warnings])
+    return rows, statement, [*_describe(rows), *warnings]
 
 
 @transaction.atomic
@@ -124,9 +118,12 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
     A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
     Raises ``SobError``. Reads the first one's project.
     """
-    planned = plan_combination(datasets)
+    rows, statement, warnings = plan_combination(datasets)
     project = datasets[0].project
-    combined = _store_combined(datasets, _check_new_name(project, name), planned, by=by)
+    combined = _plan_combined(datasets, _check_new_name(project, name))
+    combined.warnings = warnings
+    combined.sampling = {**statement.write(), "datasets": [dataset.pk for dataset in datasets]}
+    store_dataset(combined, rows, by=by)
     trail.record(
         "sob.dataset.combined",
         target=combined,
@@ -134,8 +131,8 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
         stream=trail.project_stream(project.pk),
         details={
             "datasets": [dataset.pk for dataset in datasets],
-            "read": planned.statement.read,
-            "texts": planned.statement.kept,
+            "read": statement.read,
+            "texts": statement.kept,
         },
     )
     return combined
@@ -255,28 +252,23 @@ def _store_copy(
     )
 
 
-def _store_combined(datasets: Sequence[Dataset], name: str, planned: PlannedCombination, *, by: trail.Actor) -> Dataset:
+def _plan_combined(datasets: Sequence[Dataset], name: str) -> Dataset:
+    """The dataset to be, without its texts."""
     is_one_naming = len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) == 1
     first = datasets[0]
     shared = {
         field: ("; ".join(dict.fromkeys(filter(None, (getattr(one, field) for one in datasets)))))
         for field in Provenance._fields
     }
-    return store_dataset(
-        Dataset(
-            project=first.project,
-            name=name,
-            file_name=", ".join(dataset.file_name for dataset in datasets)[:255],
-            sha256=hashlib.sha256("".join(dataset.sha256 for dataset in datasets).encode()).hexdigest(),
-            format=COMBINED,
-            warnings=planned.warnings,
-            sampling={**planned.statement.write(), "datasets": [dataset.pk for dataset in datasets]},
-            targets_from=first.targets_from if is_one_naming else Dataset.TargetsFrom.FILE,
-            target_table=first.target_table if is_one_naming else None,
-            **{field: _shorten(value, field) for field, value in shared.items()},
-        ),
-        planned.rows,
-        by=by,
+    return Dataset(
+        project=first.project,
+        name=name,
+        file_name=", ".join(dataset.file_name for dataset in datasets)[:255],
+        sha256=hashlib.sha256("".join(dataset.sha256 for dataset in datasets).encode()).hexdigest(),
+        format=COMBINED,
+        targets_from=first.targets_from if is_one_naming else Dataset.TargetsFrom.FILE,
+        target_table=first.target_table if is_one_naming else None,
+        **{field: _shorten(value, field) for field, value in shared.items()},
     )
 
 

@@ -17,8 +17,7 @@ from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts import queries as dataset_queries
 from auditapp.sob.texts.actions.datasets import describe_dataset
-from auditapp.sob.texts.actions.derived import combine_datasets as _combine_datasets_action
-from auditapp.sob.texts.actions.derived import plan_combination, retarget_dataset, sample_dataset
+from auditapp.sob.texts.actions.derived import combine_datasets, plan_combination, retarget_dataset, sample_dataset
 from auditapp.sob.texts.forms import CombineForm, RecordFields, RetargetForm, SampleForm
 from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
@@ -151,7 +150,7 @@ def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
-def combine_datasets(request: ProjectRequest) -> HttpResponse:
+def combine(request: ProjectRequest) -> HttpResponse:
     """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
     if request.method != "POST":
         ticked = _find_ticked(request)
@@ -165,7 +164,7 @@ def combine_datasets(request: ProjectRequest) -> HttpResponse:
     if is_look:
         return _show(request, form, chosen)
     try:
-        made = _combine_datasets_action(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
+        made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
     except SobError as error:
         form.add_error(None, ValidationError(str(error)))
         return _show(request, form, chosen, status=422)
@@ -182,14 +181,13 @@ def _find_ticked(request: ProjectRequest) -> list[Dataset]:
 
 
 def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset], status: int = 200) -> HttpResponse:
-    planned, refusal = None, ""
+    context: dict[str, object] = {"form": form}
     if chosen:
         try:
-            planned = plan_combination(chosen)
+            rows, statement, warnings = plan_combination(chosen)
         except SobError as error:
-            refusal = str(error)
-    context: dict[str, object] = {"form": form, "planned": planned, "refusal": "" if form.errors else refusal}
-    if planned is not None:
-        context["sampling"] = planned.statement.write()
-        context["counts"] = tabulate_texts(Counter((row.target, row.source) for row in planned.rows))
+            context["refusal"] = "" if form.errors else str(error)
+        else:
+            counts = tabulate_texts(Counter((row.target, row.source) for row in rows))
+            context |= {"is_planned": True, "warnings": warnings, "sampling": statement.write(), "counts": counts}
     return render(request, "sob/combine.html", context, status=status)

@@ -24,7 +24,7 @@ from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
 from auditapp.sob.pure.loading.previewing import Preview, preview_file
 from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, read_dataset
 from auditapp.sob.tables.actions import find_target_table, read_labels
-from auditapp.sob.texts.actions.datasets import load_dataset as _load_dataset_action
+from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
 from auditapp.sob.texts.queries import tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
@@ -46,7 +46,7 @@ class Chosen(NamedTuple):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
-def load_dataset(request: ProjectRequest) -> HttpResponse:
+def load(request: ProjectRequest) -> HttpResponse:
     """Preview a file (``step=check`` in the form) or load it. htmx requests get only the part below the file field."""
     if request.method != "POST":
         return _render(request, FileForm())
@@ -127,7 +127,7 @@ def _show_plan(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: T
 
 def _load(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: TargetTable | None) -> HttpResponse:
     try:
-        loaded = _load_dataset_action(
+        dataset, is_new = load_dataset(
             project=request.project,
             name=form.cleaned_data["name"],
             file_name=chosen.name,
@@ -138,9 +138,8 @@ def _load(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: Target
     except SobError as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
-    dataset = loaded.dataset
     texts = dataset.texts.count()
-    words = "is loaded" if loaded.created else "was already loaded from this file"
+    words = "is loaded" if is_new else "was already loaded from this file"
     messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
     return redirect("sob:dataset", request.project.slug, dataset.pk)
 

@@ -30,7 +30,7 @@ def write_rows(*rows: tuple[str, str], source: str = "s") -> bytes:
 
 
 def load(project: Project, by: User, data: bytes, name: str = "first", **wishes: object) -> Dataset:
-    return load_dataset(project=project, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes).dataset  # type: ignore[arg-type]
+    return load_dataset(project=project, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes)[0]  # type: ignore[arg-type]
 
 
 TEN = write_rows(*((f"Invented text {number}.", "women" if number < 6 else "old") for number in range(10)))

@@ -9,7 +9,6 @@ import pytest
 from auditapp.sob.pure.loading.normalising import (
     TargetLabels,
     TargetRow,
-    Targets,
     TargetsError,
     load_published_targets,
     make_labels,
@@ -23,7 +22,7 @@ from tests.shared import shared
 )
 def test_case_quotes_brackets_and_blanks_make_no_difference(raw: str) -> None:
     labels = TargetLabels([TargetRow("bla, wom", "black", "women")])
-    assert labels.normalise(raw) == Targets("black", "women", "")
+    assert labels.normalise(raw) == ("black", "women", "")
 
 
 def test_order_of_the_parts_makes_a_difference() -> None:

@@ -152,18 +152,18 @@ class TestReleasedDraw:
     def test_simple_draw_takes_the_rows_pandas_samples(self) -> None:
         rows = make_rows(["a"] * 900)
         expected = pd.DataFrame({"n": range(1, 901)}).sample(n=500, random_state=42)["n"]
-        assert [row.number for row in draw_as_released(HATECHECK.draw, rows).rows] == sorted(expected)
+        assert [row.number for row in draw_as_released(HATECHECK.draw, rows)[0]] == sorted(expected)
 
     def test_strata_are_drawn_as_pandas_samples_each_of_them(self) -> None:
         labels = ["a"] * 700 + ["b"] * 401 + ["c"] * 33
         frame = pd.DataFrame({"n": range(1, len(labels) + 1), "label": labels})
-        drawn = draw_as_released(ReleasedDraw("label", "kind"), make_rows(labels))
+        drawn, statement, _ = draw_as_released(ReleasedDraw("label", "kind"), make_rows(labels))
         expected: list[int] = []
-        for label, counts in drawn.statement.strata.items():
+        for label, counts in statement.strata.items():
             part = frame[frame["label"] == label]
             expected.extend(part.sample(n=counts["kept"], random_state=42)["n"])
-        assert [row.number for row in drawn.rows] == sorted(expected)
-        assert drawn.statement.kept == 500
+        assert [row.number for row in drawn] == sorted(expected)
+        assert statement.kept == 500
 
     @pytest.mark.parametrize(
         ("sizes", "size", "shares"),
@@ -183,15 +183,15 @@ class TestReleasedDraw:
             Row(n, n, {"implicit_layer": "Implicit HS" if n % 4 == 0 else "Explicit HS", "target": "x"})
             for n in range(1, 801)
         ]
-        drawn = draw_as_released(ISHATE.draw, rows)
-        assert drawn.statement.strata == {
+        _, statement, _ = draw_as_released(ISHATE.draw, rows)
+        assert statement.strata == {
             "Implicit HS": {"read": 200, "kept": 200},
             "x": {"read": 600, "kept": 300},
         }
 
     def test_fewer_rows_than_the_sample_are_all_kept(self) -> None:
-        drawn = draw_as_released(DYNAB.draw, make_rows(["a", "b"], "type"))
-        assert (drawn.statement.kept, drawn.statement.dropped) == (2, {})
+        _, statement, _ = draw_as_released(DYNAB.draw, make_rows(["a", "b"], "type"))
+        assert (statement.kept, statement.dropped) == (2, {})
 
 
 class TestDownloadedFiles:

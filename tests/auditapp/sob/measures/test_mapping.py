@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from auditapp.sob.pure.counting import OVERALL
-from auditapp.sob.pure.measures.attributions import AttributionTally
+from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
 from auditapp.sob.pure.measures.mapping import (
     Kind,
     MappingError,
@@ -16,7 +16,6 @@ from auditapp.sob.pure.measures.mapping import (
     check_rows,
     compare_rows,
     list_empty,
-    list_mapping,
     list_new_targets,
     order_rows,
     published_mapping,

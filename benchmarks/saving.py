@@ -138,7 +138,7 @@ def make_floor_saves(port: int, person: int) -> Callable[[], bytes]:
         # As many bytes as the desk sends; the view reads three of the fields.
         number = uuid4()
         fields = {
-            "client_id": number.hex,
+            "idempotency_key": number.hex,
             "sentence": number.fields[1],
             "code": number.fields[2] % 50,
             "person": person,

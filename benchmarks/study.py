@@ -118,7 +118,7 @@ class Person:
             for interview in interviews:
                 path = f"{self.desk_path(interview)}add/"
                 for sentence in self.study.answers[interview]:
-                    given = {"client_id": uuid4().hex, "sentence": sentence, "code": code}
+                    given = {"idempotency_key": uuid4().hex, "sentence": sentence, "code": code}
                     yield self.post(path, {**given, "level": "semantic", "enactment": "", "note": ""})
 
     def _sign_in(self, path: str) -> None:

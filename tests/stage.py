@@ -99,14 +99,20 @@ def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
 def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Coding:
     """A coding of ``coder``'s own."""
     return Coding.objects.create(
-        sentence=sentence, code=version.codes.all()[0], coder=coder, client_id=uuid.uuid4(), created_at=timezone.now()
+        sentence=sentence,
+        code=version.codes.all()[0],
+        coder=coder,
+        idempotency_key=uuid.uuid4(),
+        created_at=timezone.now(),
     )
 
 
 def add_memo(project: Project, author: User) -> Memo:
     """A memo of ``author``'s own on the study."""
     place = Place(Memo.Subject.PROJECT)
-    return write_memo(project=project, place=place, text="A note.", kind="reading", by=author, client_id=uuid.uuid4())
+    return write_memo(
+        project=project, place=place, text="A note.", kind="reading", by=author, idempotency_key=uuid.uuid4()
+    )
 
 
 def add_theme(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
@@ -123,7 +129,11 @@ def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, in
     code = draft.codes.all()[0]
     example = pin_example(version=draft, code=code, sentence=sentence, kind="include", by=owner)
     proposal = propose_code(
-        project=project, name="Missing", family_identifier=code.family.identifier, client_id=uuid.uuid4(), by=owner
+        project=project,
+        name="Missing",
+        family_identifier=code.family.identifier,
+        idempotency_key=uuid.uuid4(),
+        by=owner,
     )
     return {
         "number": draft.number,
@@ -225,7 +235,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "draft_id": draft.pk,
         "own_coding": coding,
         "coding_id": coding.pk,
-        "client_id": coding.client_id.hex,
+        "idempotency_key": coding.idempotency_key.hex,
         "what": "codebook",
         "format": "csv",
         "codebook": add_draft(project, sentence, owner),

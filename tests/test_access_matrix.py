@@ -451,7 +451,7 @@ def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
     memo = add_memo(project, user).pk if user and who != "owner" else stage.things["memo_id"]
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
-        path = stage.path(name, coding_id=own.pk, client_id=own.client_id.hex, memo_id=memo)
+        path = stage.path(name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex, memo_id=memo)
         for method in row:
             with undone(), writes_seen() as written:
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
@@ -511,7 +511,7 @@ def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> Non
     for name, row in OF_A_STUDY.items():
         for method in row:
             with undone():
-                path = stage.path(name, coding_id=own.pk, client_id=own.client_id.hex)
+                path = stage.path(name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex)
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
             if problem := what_is_wrong("owner", name, method, answer, []):
                 wrong[f"{method} {name}"] = problem

@@ -52,7 +52,7 @@ MOST_PAGES = 1_000
 OUTSIDE = ("/accounts/logout", "/static/")
 # Made anew for every answer, whoever works.
 CHANGING = re.compile(
-    rb'[A-Za-z0-9]{64}|name="client_id" value="[0-9a-f-]+"|name="seed" value="\d+"|data-client-id="[0-9a-f-]+"'
+    rb'[A-Za-z0-9]{64}|name="(?:client_id|idempotency_key)" value="[0-9a-f-]+"|name="seed" value="\d+"|data-client-id="[0-9a-f-]+"'
 )
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)?")
 # When a page was computed, to the minute.
@@ -177,15 +177,17 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
         sentence=None,
         text="A memo of theirs.",
         by=who,
-        client_id=uuid.uuid4(),
+        idempotency_key=uuid.uuid4(),
     )
     place = Place(Memo.Subject.PROJECT)
-    write_free_memo(project=project, place=place, text="Of theirs.", kind="reading", by=who, client_id=uuid.uuid4())
+    write_free_memo(
+        project=project, place=place, text="Of theirs.", kind="reading", by=who, idempotency_key=uuid.uuid4()
+    )
     propose_code(
         project=project,
         name="Theirs",
         family_identifier="themes",
-        client_id=uuid.uuid4(),
+        idempotency_key=uuid.uuid4(),
         by=who,
         sentence=sentences[0],
     )
@@ -207,14 +209,14 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
     round_ = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both read all")
     own = put(stage.sentence, find_code(project, "theme.balance"), coder)
     decide(stage.sentence, coder)
-    stage.things.update(coding_id=own.pk, client_id=own.client_id.hex)
+    stage.things.update(coding_id=own.pk, idempotency_key=own.idempotency_key.hex)
     stage.things["memo_id"] = write_free_memo(
         project=project,
         place=Place(Memo.Subject.PROJECT),
         text="Mine.",
         kind="reading",
         by=coder,
-        client_id=uuid.uuid4(),
+        idempotency_key=uuid.uuid4(),
     ).pk
     Visitor(second_coder)
     visitor = Visitor(coder)

@@ -58,7 +58,10 @@ class CodingOutput(serializers.Serializer[Any]):
     )
     attributes = serializers.DictField(child=serializers.CharField(), help_text=MEANINGS["attributes"])
     reason = serializers.CharField(help_text="Why, if others' labels had been seen; else empty.")
-    client_id = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
+    idempotency_key = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
+    client_id = serializers.UUIDField(
+        source="idempotency_key", help_text="Deprecated: the old name of idempotency_key."
+    )
     created_at = serializers.DateTimeField(help_text="When it was applied.")
     withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
     withdrawal_reason = serializers.CharField(
@@ -166,9 +169,10 @@ class AddCoding(CodingView):
             default="",
             help_text="Why, in one line; required once suggestions or colleagues' codings were seen here.",
         )
-        client_id = Uuid(
-            help_text="The idempotency key, a UUID that you generate. Sent again, it stores nothing twice."
+        idempotency_key = Uuid(
+            required=False, help_text="A UUID that you generate; required. Sent again, it stores nothing twice."
         )
+        client_id = Uuid(required=False, help_text="Deprecated: the old name of idempotency_key.")
 
         class Meta:
             ref_name = "NewCoding"
@@ -185,6 +189,13 @@ class AddCoding(CodingView):
             }
             return {**super().get_fields(), **chosen}
 
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            old = attrs.pop("client_id", None)
+            if attrs.setdefault("idempotency_key", old) is None:
+                required = self.fields["idempotency_key"].error_messages["required"]
+                raise serializers.ValidationError({"idempotency_key": required}, code="required")
+            return attrs
+
     permission = Permission.CODE
     success = {201: "Stored.", 200: "It was stored before."}
     refusals = (409,)
@@ -192,19 +203,19 @@ class AddCoding(CodingView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         sentence, code = _find_sentence(self.project, given["sentence"]), _find_code(self.project, given["code"])
-        client_id = given["client_id"]
-        stored_before = find_stored(Coding, self.person.pk, client_id) is not None
+        key = given["idempotency_key"]
+        stored_before = find_stored(Coding, self.person.pk, key) is not None
         coding = add_coding(
             project=self.project,
             sentence=sentence,
             code=code,
             by=self.person,
-            client_id=client_id,
+            idempotency_key=key,
             values=_read_values(given),
             range_id=given.get("range"),
             reason=given["reason"],
         )
-        is_new = coding.client_id == client_id and not stored_before
+        is_new = coding.idempotency_key == key and not stored_before
         return self.answer_coding(coding, status=201 if is_new else 200)
 
 

@@ -87,11 +87,11 @@ def _write_codings(project: Project, coder: User) -> None:
                 sentence=sentence,
                 code=codes[item["code"]],
                 by=coder,
-                client_id=uuid.uuid5(NAMESPACE, f"coding {number} {place}"),
+                idempotency_key=uuid.uuid5(NAMESPACE, f"coding {number} {place}"),
                 values=CodingValues(**{name: value for name, value in item.items() if value and name != "code"}),
             )
         decide_sentence(
-            project=project, sentence=sentence, by=coder, client_id=uuid.uuid5(NAMESPACE, f"decision {number}")
+            project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid5(NAMESPACE, f"decision {number}")
         )
         if entry.get("memo"):
             write_memo(
@@ -100,7 +100,7 @@ def _write_codings(project: Project, coder: User) -> None:
                 sentence=sentence,
                 text=entry["memo"],
                 by=coder,
-                client_id=uuid.uuid5(NAMESPACE, f"memo {number}"),
+                idempotency_key=uuid.uuid5(NAMESPACE, f"memo {number}"),
             )
 
 

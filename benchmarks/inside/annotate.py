@@ -101,7 +101,7 @@ def code_blind(coder: User, has: dict[int, list[Code]]) -> None:
     """Every one of these sentences decided, its codes put: plain rows without audit events."""
     now = timezone.now()
     decisions = (
-        Decision(sentence_id=pk, coder=coder, none_applies=not codes, client_id=uuid.uuid4(), created_at=now)
+        Decision(sentence_id=pk, coder=coder, none_applies=not codes, idempotency_key=uuid.uuid4(), created_at=now)
         for pk, codes in has.items()
     )
     Decision.objects.bulk_create(decisions, batch_size=ROWS_AT_A_TIME)
@@ -112,7 +112,7 @@ def _make_codings(coder: User, has: dict[int, list[Code]]) -> Iterator[Coding]:
     now = timezone.now()
     for pk, codes in has.items():
         for code in codes:
-            yield Coding(sentence_id=pk, coder=coder, code=code, client_id=uuid.uuid4(), created_at=now)
+            yield Coding(sentence_id=pk, coder=coder, code=code, idempotency_key=uuid.uuid4(), created_at=now)
 
 
 def measure_planning(project: Project) -> dict[str, object]:

@@ -54,7 +54,7 @@ def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:
             coder=user,
             level=Level.LATENT if is_latent else Level.SEMANTIC,
             note="Read from the sentence before, as an invented note." if is_latent else "",
-            client_id=uuid.UUID(int=chance.getrandbits(128), version=4),
+            idempotency_key=uuid.UUID(int=chance.getrandbits(128), version=4),
             created_at=now,
         )
 

@@ -61,7 +61,7 @@ class Overtaken(AgreementError):
 
 
 class UsedForAnother(AgreementError):
-    """A client id came back with different content."""
+    """An idempotency key came back with different content."""
 
 
 @transaction.atomic
@@ -76,7 +76,7 @@ def adjudicate(
     codes: Collection[str] = (),
     shown: str,
     revision: int,
-    client_id: UUID,
+    idempotency_key: UUID,
     by: User,
 ) -> Adjudication:
     """Store what holds where blind readings differ; an earlier decision stays, superseded.
@@ -96,7 +96,7 @@ def adjudicate(
         codes=list(codes),
         reason=reason.replace("\r\n", "\n").strip(),
         adjudicator=by,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=timezone.now(),
         revision=revision + 1,
     )
@@ -153,7 +153,7 @@ def record_download(*, project: Project, family: CodeFamily, sha256: str, rows: 
 
 def _find_stored(row: Adjudication) -> Adjudication | None:
     """The decision that an earlier sending of this request stored. Raises ``UsedForAnother`` when it said otherwise."""
-    stored = Adjudication.objects.filter(adjudicator=row.adjudicator, client_id=row.client_id).first()
+    stored = Adjudication.objects.filter(adjudicator=row.adjudicator, idempotency_key=row.idempotency_key).first()
     if stored is None:
         return None
     fields = ("sentence_id", "family_identifier", "outcome", "reason", "chosen_coder_id")
@@ -243,7 +243,10 @@ def _store(row: Adjudication, active: Adjudication | None, *, is_own: bool) -> A
         winner = Adjudication.objects.filter(
             sentence=row.sentence, family_identifier=row.family_identifier, withdrawn_at__isnull=True
         ).first()
-        if winner is not None and (winner.adjudicator_id, winner.client_id) == (row.adjudicator_id, row.client_id):
+        if winner is not None and (winner.adjudicator_id, winner.idempotency_key) == (
+            row.adjudicator_id,
+            row.idempotency_key,
+        ):
             return winner
         raise _overtaken(winner) from None
     if active is not None:

@@ -109,10 +109,10 @@ class VerdictForm(forms.Form):
     reason = forms.CharField(label="Why", widget=forms.Textarea({"rows": 3}))
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
     revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
-    client_id = forms.UUIDField(widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, readings: list[Reading], family: CodeFamily, **kwargs: Any) -> None:
-        kwargs["initial"] = {**kwargs.get("initial", {}), "client_id": uuid4()}
+        kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}
         super().__init__(*args, **kwargs)
         self._readings = readings
         letters = [(str(reading.coder), f"Reading {name_letter(place)}") for place, reading in enumerate(readings)]
@@ -130,7 +130,11 @@ class VerdictForm(forms.Form):
         data = self.cleaned_data
         outcome, codes = data["outcome"], data["codes"] if data["outcome"] == Outcome.NEITHER else ()
         chosen = {"outcome": Outcome.ONE, "chosen_coder": int(outcome)} if outcome.isdecimal() else {"outcome": outcome}
-        return {**chosen, "codes": codes, **{name: data[name] for name in ("reason", "shown", "revision", "client_id")}}
+        return {
+            **chosen,
+            "codes": codes,
+            **{name: data[name] for name in ("reason", "shown", "revision", "idempotency_key")},
+        }
 
 
 def _list_coders(project: Project) -> list[User]:

@@ -37,7 +37,7 @@ class Adjudication(models.Model):
     codes = models.JSONField(default=list)
     reason = models.TextField()
     adjudicator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="adjudications")
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     revision = models.PositiveIntegerField(default=1)
@@ -60,7 +60,9 @@ class Adjudication(models.Model):
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier", "revision"], name="%(app_label)s_%(class)s_revision_once"
             ),
-            models.UniqueConstraint(fields=["adjudicator", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(
+                fields=["adjudicator", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"
+            ),
             models.CheckConstraint(condition=~Q(reason=""), name="%(app_label)s_%(class)s_has_a_reason"),
             models.CheckConstraint(
                 condition=Q(outcome="one") ^ Q(chosen_coder__isnull=True),

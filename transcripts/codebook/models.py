@@ -212,7 +212,7 @@ class CodeProposal(models.Model):
     is_in_vivo = models.BooleanField(default=False)
     proposed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="code_proposals")
     proposed_at = models.DateTimeField()
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
     code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="proposals")
     answer = models.TextField(blank=True)
@@ -224,7 +224,9 @@ class CodeProposal(models.Model):
     class Meta:
         ordering: ClassVar = ["project", "pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["proposed_by", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(
+                fields=["proposed_by", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"
+            ),
             models.CheckConstraint(
                 condition=models.Q(state="open") ^ models.Q(answered_at__isnull=False),
                 name="%(app_label)s_%(class)s_answered_has_date",

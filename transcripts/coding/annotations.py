@@ -15,7 +15,7 @@ from transcripts.coding.values import read_json
 # Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts tell of what the
 # viewer herself has seen of others' work, never of anybody else.
 MARKS = """
-SELECT 'coding', m.sentence_id, m.id, m.client_id, m.coder_id, u.username, k.identifier, k.name, k.key,
+SELECT 'coding', m.sentence_id, m.id, m.idempotency_key, m.coder_id, u.username, k.identifier, k.name, k.key,
        f.identifier, f.name, f.unit, m.level, m.enactment, m.layer, v.number, m.note, m.grounding, m.prompting,
        CAST(m.attributes AS text), m.range_id, m.reason, m.quote_start - s.start,
        SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start)
@@ -28,13 +28,13 @@ LEFT JOIN corpus_sentence s ON s.id = m.sentence_id AND m.quote_start IS NOT NUL
 LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
-SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.client_id, m.coder_id,
+SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.idempotency_key, m.coder_id,
        u.username, '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, '', NULL, NULL
 FROM coding_decision m
 JOIN accounts_user u ON u.id = m.coder_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
-SELECT 'memo', m.sentence_id, m.id, m.client_id, m.author_id, u.username, '', '', '', '', '', '', m.kind, '', '', 0,
+SELECT 'memo', m.sentence_id, m.id, m.idempotency_key, m.author_id, u.username, '', '', '', '', '', '', m.kind, '', '', 0,
        m.text, '', '', '', NULL, '', NULL, NULL
 FROM coding_memo m
 JOIN accounts_user u ON u.id = m.author_id
@@ -78,7 +78,7 @@ class CodingView:
     else since, or is no more.
     """
 
-    client_id: str
+    idempotency_key: str
     coder: str
     identifier: str
     name: str
@@ -136,7 +136,7 @@ class CodingView:
 class DecisionView:
     """ "Read; nothing more here", by the viewer or, when ``coder`` is not empty, by somebody else."""
 
-    client_id: str
+    idempotency_key: str
     coder: str
     none_applies: bool
 
@@ -218,11 +218,11 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
         cursor.execute(sql, [user_id, sees_all, place_id] * 3 + own * 2)
         rows: list[tuple[Any, ...]] = sorted(cursor.fetchall(), key=lambda row: row[2])
     found: dict[int | None, SentenceAnnotations] = {}
-    for what, sentence_id, _, client_id, person_id, username, *rest in rows:
+    for what, sentence_id, _, idempotency_key, person_id, username, *rest in rows:
         marks = found.setdefault(sentence_id, SentenceAnnotations())
         person = "" if person_id == user_id else username
         if what == "coding":
-            marks.chips.append(_build_coding_view(_write_uuid(client_id), person, *rest))
+            marks.chips.append(_build_coding_view(_write_uuid(idempotency_key), person, *rest))
         elif what == "memo":
             marks.memos.append(MemoView(person, rest[6], rest[10]))
         elif what == "revealed":
@@ -230,14 +230,14 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
         elif what == "opened":
             marks.is_opened = True
         else:
-            marks.decisions.append(DecisionView(_write_uuid(client_id), person, what == "none applies"))
+            marks.decisions.append(DecisionView(_write_uuid(idempotency_key), person, what == "none applies"))
     return found
 
 
-def _build_coding_view(client_id: str, coder: str, *rest: Any) -> CodingView:
+def _build_coding_view(idempotency_key: str, coder: str, *rest: Any) -> CodingView:
     *plain, attributes, range_id, reason, quote_at, quote = rest
     made_readable = (read_json(attributes), _write_uuid(range_id), reason, quote_at, quote or "")
-    return CodingView(client_id, coder, *plain, *made_readable)  # type: ignore[call-arg]
+    return CodingView(idempotency_key, coder, *plain, *made_readable)  # type: ignore[call-arg]
 
 
 def _write_uuid(value: UUID | str | None) -> str:

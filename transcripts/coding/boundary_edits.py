@@ -32,19 +32,19 @@ BETWEEN_NOTES = " / "
 Step = tuple[Sequence[Work], Work]
 
 
-def split_sentence(*, project: Project, sentence: Sentence, at: int, by: User, client_id: UUID) -> BoundaryEdit:
+def split_sentence(*, project: Project, sentence: Sentence, at: int, by: User, idempotency_key: UUID) -> BoundaryEdit:
     """Split a sentence before the code point ``at`` of its turn's text, with everybody's work on it.
 
     A coding with a quote goes to the pieces that hold its words; one without goes to both, as do decisions and reveals;
     a memo and codes of the turn or interview go to the first. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     return corpus_actions.split_sentence(
-        project=project, sentence=sentence, at=at, by=by, client_id=client_id, migrate=_migrate_to_pieces
+        project=project, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key, migrate=_migrate_to_pieces
     )
 
 
 def merge_sentences(
-    *, project: Project, first: Sentence, by: User, client_id: UUID, second_id: int | None = None
+    *, project: Project, first: Sentence, by: User, idempotency_key: UUID, second_id: int | None = None
 ) -> BoundaryEdit:
     """Merge a sentence with the next of its turn, with everybody's work on them.
 
@@ -52,7 +52,12 @@ def merge_sentences(
     one. A decision is kept where both were decided. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     return corpus_actions.merge_sentences(
-        project=project, first=first, by=by, client_id=client_id, second_id=second_id, migrate=_migrate_to_whole
+        project=project,
+        first=first,
+        by=by,
+        idempotency_key=idempotency_key,
+        second_id=second_id,
+        migrate=_migrate_to_whole,
     )
 
 
@@ -247,7 +252,7 @@ def _copy(row: Row, sentence: Sentence, **changes: object) -> Row:
     for name, value in {**changes, "sentence": sentence}.items():
         setattr(copied, name, value)
     if not isinstance(copied, Reveal):
-        copied.client_id = uuid5(copied.client_id, str(sentence.pk))
+        copied.idempotency_key = uuid5(copied.idempotency_key, str(sentence.pk))
     return copied
 
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.accounts.models import User
 from transcripts.coding import boundary_edits, queries
-from transcripts.coding.forms import WrongField, read_client_id, read_count, read_id
+from transcripts.coding.forms import WrongField, read_count, read_id, read_idempotency_key
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import WrongSpan, find_points, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk
@@ -71,7 +71,7 @@ def split(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
         sentence=sentence,
         at=sentence.start + at,
         by=request.user,
-        client_id=read_client_id(request.POST),
+        idempotency_key=read_idempotency_key(request.POST),
     )
 
 
@@ -82,7 +82,7 @@ def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
         project=request.project,
         first=sentence,
         by=request.user,
-        client_id=read_client_id(request.POST),
+        idempotency_key=read_idempotency_key(request.POST),
         second_id=read_id(request.POST, "below") if request.POST.get("below") else None,
     )
 
@@ -136,8 +136,8 @@ def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[
     found = []
     for model in (Coding, Decision):
         own = model.objects.filter(coder=user)
-        numbers = set(own.filter(sentence__in=made).values_list("client_id", flat=True))
-        for old in own.filter(sentence__in=retired).values_list("client_id", flat=True):
+        numbers = set(own.filter(sentence__in=made).values_list("idempotency_key", flat=True))
+        for old in own.filter(sentence__in=retired).values_list("idempotency_key", flat=True):
             new = next((each for sentence in made if (each := uuid5(old, str(sentence.pk))) in numbers), None)
             if new is not None:
                 found.append((old, new))

@@ -39,9 +39,11 @@ def read_quote(data: QueryDict) -> tuple[int, int] | str | None:
     return data.get("quote", "").strip() or None
 
 
-def read_client_id(data: QueryDict) -> UUID:
+def read_idempotency_key(data: QueryDict) -> UUID:
     """The idempotency key that the page's script sends with a change; for a plain form, a new one."""
-    return read_uuid(data, "client_id") if data.get("client_id") else uuid4()
+    # Pages that were open during an upgrade send it under its old name.
+    name = "client_id" if data.get("client_id") else "idempotency_key"
+    return read_uuid(data, name) if data.get(name) else uuid4()
 
 
 def read_id(data: QueryDict, name: str) -> int:

@@ -135,7 +135,7 @@ class MemoQuerySet(models.QuerySet["Memo"]):
 class Coding(models.Model):
     """One code one person put on one sentence. Never edited: a change withdraws this row and adds another.
 
-    A code of a turn or interview family stands on its first sentence. ``client_id`` is made by the page, so that a
+    A code of a turn or interview family stands on its first sentence. ``idempotency_key`` is made by the page, so that a
     replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
     points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
     code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
@@ -160,7 +160,7 @@ class Coding(models.Model):
     carried_from = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="carried_to", db_index=False
     )
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawal_reason = models.TextField(blank=True, default="")
@@ -177,7 +177,7 @@ class Coding(models.Model):
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             ),
-            models.UniqueConstraint(fields=["coder", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(
                 condition=Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("created_at")),
                 name="%(app_label)s_%(class)s_withdrawn_after_created",
@@ -220,7 +220,7 @@ class Decision(models.Model):
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
     none_applies = models.BooleanField()
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawal_reason = models.TextField(blank=True, default="", db_default="")
@@ -234,7 +234,7 @@ class Decision(models.Model):
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             ),
-            models.UniqueConstraint(fields=["coder", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
         ]
 
     def __str__(self) -> str:
@@ -318,7 +318,7 @@ class Memo(models.Model):
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="memos")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="memos")
     text = models.TextField(blank=True)
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     superseded_by = models.OneToOneField(
@@ -344,7 +344,7 @@ class Memo(models.Model):
                 condition=Q(withdrawn_at__isnull=True, thread__isnull=False),
                 name="%(app_label)s_%(class)s_stands_once_per_thread",
             ),
-            models.UniqueConstraint(fields=["author", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["author", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(
                 condition=(
                     Q(subject="sentence", interview__isnull=False, sentence__isnull=False)

@@ -100,9 +100,9 @@ WHERE i.id = %s AND i.project_id = %s
 """  # noqa: S608 (both parts are ours)
 PLACE_FIELDS = ["id", "turn_id", "position", "start", "end"]
 STORED: dict[type[Coding | Decision | Memo], str] = {
-    Coding: "SELECT id FROM coding_coding WHERE coder_id = %s AND client_id = %s",
-    Decision: "SELECT id FROM coding_decision WHERE coder_id = %s AND client_id = %s",
-    Memo: "SELECT id FROM coding_memo WHERE author_id = %s AND client_id = %s",
+    Coding: "SELECT id FROM coding_coding WHERE coder_id = %s AND idempotency_key = %s",
+    Decision: "SELECT id FROM coding_decision WHERE coder_id = %s AND idempotency_key = %s",
+    Memo: "SELECT id FROM coding_memo WHERE author_id = %s AND idempotency_key = %s",
 }
 
 HOLD = "SELECT ({stored}), s.retired_by_id IS NULL FROM corpus_sentence s WHERE s.id = %s"
@@ -217,9 +217,9 @@ def read_text(sentence_id: int) -> str:
     return str(row[0])
 
 
-def find_stored(model: type[Coding | Decision | Memo], person_id: int, client_id: UUID) -> int | None:
+def find_stored(model: type[Coding | Decision | Memo], person_id: int, idempotency_key: UUID) -> int | None:
     """The row that an earlier sending of the same request stored, if any."""
-    value = model._meta.get_field("client_id").get_db_prep_value(client_id, connection)
+    value = model._meta.get_field("idempotency_key").get_db_prep_value(idempotency_key, connection)
     with connection.cursor() as cursor:
         cursor.execute(STORED[model], [person_id, value])
         row = cursor.fetchone()
@@ -227,10 +227,10 @@ def find_stored(model: type[Coding | Decision | Memo], person_id: int, client_id
 
 
 def lock_sentence(
-    model: type[Coding | Decision | Memo], person_id: int, client_id: UUID, *, sentence_id: int
+    model: type[Coding | Decision | Memo], person_id: int, idempotency_key: UUID, *, sentence_id: int
 ) -> tuple[int | None, bool]:
     """``find_stored``, and whether the sentence is current. Locks the sentence, so that nobody splits or merges it."""
-    value = model._meta.get_field("client_id").get_db_prep_value(client_id, connection)
+    value = model._meta.get_field("idempotency_key").get_db_prep_value(idempotency_key, connection)
     # SQLite lets one writer in at a time and needs no lock.
     lock = " FOR KEY SHARE OF s" if connection.features.has_select_for_update else ""
     with connection.cursor() as cursor:

@@ -21,8 +21,8 @@ from transcripts.coding import actions, queries
 from transcripts.coding.forms import (
     WrongField,
     is_uuid,
-    read_client_id,
     read_id,
+    read_idempotency_key,
     read_quote,
     read_uuid,
     read_values,
@@ -42,7 +42,7 @@ FIELD_HEADER = "X-Desk-Field"
 
 
 class Done(NamedTuple):
-    """An act that was stored: where it shows, under which client id it stands, and where to go on.
+    """An act that was stored: where it shows, under which idempotency key it stands, and where to go on.
 
     ``sentence`` is ``None`` for a memo on the interview; ``unit`` is what the code that was touched is put on.
     """
@@ -77,11 +77,11 @@ def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> 
 @require_safe
 @never_cache
 @project_view(Permission.CODE)
-def show_details(request: ProjectRequest, interview_id: int, client_id: str) -> HttpResponse:
+def show_details(request: ProjectRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
     """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
-    if not is_uuid(client_id):
+    if not is_uuid(idempotency_key):
         raise Http404("No coding has such a number.")
-    coding = _get_own_coding(request, interview_id, UUID(client_id))
+    coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
     if coding.withdrawn_at is not None:
         raise Http404("This coding was taken off.")
     return render_details(request, coding)
@@ -123,7 +123,7 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
     sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
     values, quote = read_values(request.POST), read_quote(request.POST)
     range_id = read_uuid(request.POST, "range") if request.POST.get("range") else None
-    client_id = read_client_id(request.POST)
+    idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
     code = queries.find_code(request.project, code_id)
     if code is None:
@@ -133,12 +133,12 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
         sentence=sentence,
         code=code,
         by=request.user,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         values=values._replace(quote=_find_quote(sentence, quote)),
         range_id=range_id,
         reason=request.POST.get("reason", ""),
     )
-    return Done(sentence, coding.client_id, unit=code.family.unit)
+    return Done(sentence, coding.idempotency_key, unit=code.family.unit)
 
 
 def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Span | None:
@@ -155,7 +155,7 @@ def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Span
 
 def _add_again(request: ProjectRequest, interview_id: int) -> Done:
     sentence_id, again = read_id(request.POST, "sentence"), read_uuid(request.POST, "again")
-    client_id = read_client_id(request.POST)
+    idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
     earlier = _get_own_coding(request, interview_id, again)
     coding = actions.add_coding(
@@ -163,12 +163,12 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
         sentence=sentence,
         code=earlier.code,
         by=request.user,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         values=CodingValues.from_coding(earlier),
         range_id=earlier.range_id,
         reason=request.POST.get("reason", ""),
     )
-    return Done(sentence, coding.client_id, unit=earlier.code.family.unit)
+    return Done(sentence, coding.idempotency_key, unit=earlier.code.family.unit)
 
 
 @_act
@@ -178,16 +178,18 @@ def withdraw(request: ProjectRequest, interview_id: int) -> Done:
     actions.withdraw_coding(
         project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
     )
-    return Done(coding.sentence, coding.client_id, unit=coding.code.family.unit)
+    return Done(coding.sentence, coding.idempotency_key, unit=coding.code.family.unit)
 
 
 @_act
 def decide(request: ProjectRequest, interview_id: int) -> Done:
     """ "Read; nothing more here": a browser goes on to the next sentence."""
-    sentence_id, client_id = read_id(request.POST, "sentence"), read_client_id(request.POST)
+    sentence_id, idempotency_key = read_id(request.POST, "sentence"), read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
-    decision = actions.decide_sentence(project=request.project, sentence=sentence, by=request.user, client_id=client_id)
-    return Done(sentence, decision.client_id, go_on=True)
+    decision = actions.decide_sentence(
+        project=request.project, sentence=sentence, by=request.user, idempotency_key=idempotency_key
+    )
+    return Done(sentence, decision.idempotency_key, go_on=True)
 
 
 @_act
@@ -196,20 +198,20 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
     decision = get_object_or_404(
         Decision.objects.select_related("sentence__turn__interview"),
         coder=request.user,
-        client_id=read_uuid(request.POST, "decision"),
+        idempotency_key=read_uuid(request.POST, "decision"),
         sentence__turn__interview=interview_id,
     )
     actions.reopen_sentence(
         project=request.project, decision=decision, by=request.user, reason=request.POST.get("reason", "")
     )
-    return Done(decision.sentence, decision.client_id)
+    return Done(decision.sentence, decision.idempotency_key)
 
 
 @_act
 def memo(request: ProjectRequest, interview_id: int) -> Done:
     """Write the memo on a sentence, or on the interview when none is named."""
     sentence_id = read_id(request.POST, "sentence") if request.POST.get("sentence") else None
-    client_id = read_client_id(request.POST)
+    idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id) if sentence_id else None
     interview = sentence.turn.interview if sentence else get_object_or_404(request.project.interviews, pk=interview_id)
     written = actions.write_memo(
@@ -218,10 +220,10 @@ def memo(request: ProjectRequest, interview_id: int) -> Done:
         sentence=sentence,
         text=request.POST.get("text", ""),
         by=request.user,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         kind=request.POST.get("kind", ""),
     )
-    return Done(sentence, written.client_id)
+    return Done(sentence, written.idempotency_key)
 
 
 def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) -> Sentence:
@@ -231,12 +233,12 @@ def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) 
     return sentence
 
 
-def _get_own_coding(request: ProjectRequest, interview_id: int, client_id: UUID) -> Coding:
+def _get_own_coding(request: ProjectRequest, interview_id: int, idempotency_key: UUID) -> Coding:
     """A coding of the person herself, standing or not."""
     return get_object_or_404(
         Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview"),
         coder=request.user,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         sentence__turn__interview=interview_id,
     )
 

@@ -290,18 +290,18 @@ def _count_sentences(turns: Iterable[Sequence[PreparedSentence]]) -> int:
 
 @transaction.atomic
 def split_sentence(
-    *, project: Project, sentence: Sentence, at: int, by: User, client_id: UUID, migrate: Migrate | None = None
+    *, project: Project, sentence: Sentence, at: int, by: User, idempotency_key: UUID, migrate: Migrate | None = None
 ) -> BoundaryEdit:
     """Split a sentence before the code point ``at`` of its turn's text; the sentence is retired.
 
     ``migrate`` migrates the work on it, in the same transaction. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     turn = boundary_edits.lock_turn(project, sentence)
-    if (stored := boundary_edits.find_boundary_edit(client_id, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
+    if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
         return stored
     old = boundary_edits.lock_current(sentence.pk)
     first, second = split_extent(turn.text, boundary_edits.extent_of(old), at)
-    edit = boundary_edits.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, client_id=client_id)
+    edit = boundary_edits.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, idempotency_key=idempotency_key)
     pieces = boundary_edits.find_merged(old, second.start)
     if not pieces:
         suffixes = name_pieces(old.suffix, taken=boundary_edits.read_suffixes(turn.pk, old.position))
@@ -320,7 +320,7 @@ def merge_sentences(
     project: Project,
     first: Sentence,
     by: User,
-    client_id: UUID,
+    idempotency_key: UUID,
     second_id: int | None = None,
     migrate: Migrate | None = None,
 ) -> BoundaryEdit:
@@ -330,7 +330,7 @@ def merge_sentences(
     ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     turn = boundary_edits.lock_turn(project, first)
-    if (stored := boundary_edits.find_boundary_edit(client_id, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
+    if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
         return stored
     above = boundary_edits.lock_current(first.pk)
     next_id = queries.find_next_in_turn(above)
@@ -342,7 +342,9 @@ def merge_sentences(
         raise SentenceRetired("The sentence below has changed since. Reload the page.")
     below = boundary_edits.lock_current(next_id)
     extent = Extent(above.start, below.end)
-    edit = boundary_edits.retire([above, below], turn=turn, kind=BoundaryEdit.Kind.MERGE, by=by, client_id=client_id)
+    edit = boundary_edits.retire(
+        [above, below], turn=turn, kind=BoundaryEdit.Kind.MERGE, by=by, idempotency_key=idempotency_key
+    )
     like_above = Sentence(
         start=extent.start, end=extent.end, position=above.position, suffix=above.suffix, kind=above.kind
     )

@@ -37,9 +37,9 @@ def lock_turn(project: Project, sentence: Sentence) -> Turn:
     return turn
 
 
-def find_boundary_edit(client_id: UUID, turn: Turn, kind: str, by: User) -> BoundaryEdit | None:
+def find_boundary_edit(idempotency_key: UUID, turn: Turn, kind: str, by: User) -> BoundaryEdit | None:
     """The boundary edit that an earlier copy of the same request made, if any."""
-    stored = BoundaryEdit.objects.filter(client_id=client_id).first()
+    stored = BoundaryEdit.objects.filter(idempotency_key=idempotency_key).first()
     if stored is not None and (stored.turn_id, stored.kind, stored.edited_by_id) != (turn.pk, kind, by.pk):
         raise BoundaryEditRefused("This request carries the number of an earlier one. Reload the page and try again.")
     return stored
@@ -90,10 +90,10 @@ def _copy_if_free(turn_id: int, earlier: Sequence[Sentence]) -> list[Sentence]:
     ]
 
 
-def retire(sentences: Sequence[Sentence], *, turn: Turn, kind: str, by: User, client_id: UUID) -> BoundaryEdit:
+def retire(sentences: Sequence[Sentence], *, turn: Turn, kind: str, by: User, idempotency_key: UUID) -> BoundaryEdit:
     """Start a boundary edit, which retires these sentences."""
     edit = BoundaryEdit.objects.create(
-        turn=turn, kind=kind, client_id=client_id, edited_at=timezone.now(), edited_by=by
+        turn=turn, kind=kind, idempotency_key=idempotency_key, edited_at=timezone.now(), edited_by=by
     )
     Sentence.objects.filter(pk__in=[sentence.pk for sentence in sentences]).update(retired_by=edit)
     return edit

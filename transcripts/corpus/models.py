@@ -132,7 +132,7 @@ class BoundaryEdit(models.Model):
 
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="boundary_edits")
     kind = models.CharField(max_length=10, choices=Kind.choices)
-    client_id = models.UUIDField(unique=True)
+    idempotency_key = models.UUIDField(unique=True)
     edited_at = models.DateTimeField()
     edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="boundary_edits")
 

@@ -31,15 +31,15 @@ class MemoChanged(desk.CodingError):
 
 
 @transaction.atomic
-def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User, client_id: UUID) -> Memo:
-    """A new memo on ``place``. Sent twice under one ``client_id`` it is stored once.
+def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
+    """A new memo on ``place``. Sent twice under one ``idempotency_key`` it is stored once.
 
     On a sentence or an interview people keep one memo each, so ``MemoChanged`` when there is one already, or when what
-    was sent before under this ``client_id`` said something else. Raises ``WrongInput``, ``WrongPlace`` or
+    was sent before under this ``idempotency_key`` said something else. Raises ``WrongInput``, ``WrongPlace`` or
     ``UsedForAnother`` too.
     """
     text = _check(text, kind)
-    stored = Memo.objects.filter(author=by, client_id=client_id).first()
+    stored = Memo.objects.filter(author=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         return _check_same(stored, place, text=text, kind=kind)
     if place.interview is None:
@@ -51,17 +51,17 @@ def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User
             kind=kind,
             author=by,
             text=text,
-            client_id=client_id,
+            idempotency_key=idempotency_key,
             created_at=timezone.now(),
         )
         return _store(memo, before=None)
     if (standing := find_own(place, by)) is not None:
         raise MemoChanged(standing)
-    return _write_at_desk(project, place, text=text, kind=kind, by=by, client_id=client_id)
+    return _write_at_desk(project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
-def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) -> Memo:
+def revise_memo(*, memo: Memo, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
     """Write one's own memo anew; ``memo`` is the version the new text is based on.
 
     Raises ``MemoChanged`` when that version no longer stands, ``NotYours``, ``WrongInput``, ``WrongPlace`` or
@@ -72,7 +72,7 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) 
     related = Memo.objects.select_related("interview", "sentence__turn", "project")
     # Held first, so that one sent twice at once finds what its twin stored.
     standing = related.select_for_update(of=("self",)).get(pk=memo.pk)
-    stored = Memo.objects.filter(author=by, client_id=client_id).first()
+    stored = Memo.objects.filter(author=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         return _check_same(stored, Place.of(memo), text=text, kind=kind)
     if standing.withdrawn_at is not None:
@@ -81,7 +81,7 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) 
         return standing
     if standing.subject in OF_THE_DESK:
         place = Place.of(standing)
-        return _write_at_desk(standing.project, place, text=text, kind=kind, by=by, client_id=client_id)
+        return _write_at_desk(standing.project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
     changed = Memo(
         project_id=standing.project_id,
         subject=standing.subject,
@@ -91,7 +91,7 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, client_id: UUID) 
         author=by,
         text=text,
         revision=standing.revision + 1,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=timezone.now(),
     )
     return _store(changed, before=standing)
@@ -136,7 +136,7 @@ def find_own(place: Place, author: User) -> Memo | None:
     return memos.filter(interview=place.interview, sentence=place.sentence).first()
 
 
-def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: User, client_id: UUID) -> Memo:
+def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
     """Through the desk's own action, so that there is one way to write a memo on a sentence."""
     if place.interview is None:
         raise desk.WrongPlace("Only a memo on a sentence or an interview is written at the desk.")
@@ -147,7 +147,7 @@ def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: 
         text=text,
         kind=kind,
         by=by,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
     )
 
 
@@ -183,7 +183,7 @@ def _store(memo: Memo, *, before: Memo | None) -> Memo:
         with transaction.atomic():
             memo.save(force_insert=True)
     except IntegrityError:
-        stored = Memo.objects.filter(author=memo.author, client_id=memo.client_id).first()
+        stored = Memo.objects.filter(author=memo.author, idempotency_key=memo.idempotency_key).first()
         if stored is None:
             raise
         return _check_same(stored, Place.of(memo), text=memo.text, kind=memo.kind)

@@ -19,11 +19,11 @@ FIRST_YEAR, LAST_YEAR = 1900, 9998
 
 
 class MemoForm(forms.Form):
-    """A memo. ``client_id`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
+    """A memo. ``idempotency_key`` is the idempotency key: it is made with the form, so a form sent twice is stored once."""
 
     kind = forms.ChoiceField(label="Kind", choices=Memo.Kind.choices, initial=Memo.Kind.READING)
     text = forms.CharField(label="Memo", max_length=MAX_MEMO_LENGTH, widget=forms.Textarea({"rows": 10, "dir": "auto"}))
-    client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 
 
 class MemoSearchForm(forms.Form):

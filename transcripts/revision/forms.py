@@ -16,15 +16,15 @@ class ReReviewForm(forms.Form):
     KEEP, MOVE, DROP = "keep", "move", "drop"
     outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Take off")], required=False)
     codes = forms.MultipleChoiceField(required=False)
-    client_id = forms.UUIDField(required=False)
+    idempotency_key = forms.UUIDField(required=False)
 
     def __init__(self, *args: object, targets: list[Code], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.targets = {code.identifier: code for code in targets}
         self.fields["codes"].choices = [(code.identifier, code.name) for code in targets]  # type: ignore[attr-defined]
 
-    def clean_client_id(self) -> uuid.UUID:
-        return self.cleaned_data["client_id"] or uuid.uuid4()
+    def clean_idempotency_key(self) -> uuid.UUID:
+        return self.cleaned_data["idempotency_key"] or uuid.uuid4()
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
@@ -58,14 +58,14 @@ class AnchorReadingForm(forms.Form):
 
     codes = forms.MultipleChoiceField(required=False, label="Codes")
     none_applies = forms.BooleanField(required=False)
-    client_id = forms.UUIDField(required=False)
+    idempotency_key = forms.UUIDField(required=False)
 
     def __init__(self, *args: object, codes: list[Code], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["codes"].choices = [(code.identifier, code.name) for code in codes]  # type: ignore[attr-defined]
 
-    def clean_client_id(self) -> uuid.UUID:
-        return self.cleaned_data["client_id"] or uuid.uuid4()
+    def clean_idempotency_key(self) -> uuid.UUID:
+        return self.cleaned_data["idempotency_key"] or uuid.uuid4()
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}

@@ -46,7 +46,7 @@ class AnchorReading(models.Model):
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchor_readings")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="anchor_readings")
     codes = models.JSONField(default=list)
-    client_id = models.UUIDField()
+    idempotency_key = models.UUIDField()
     read_at = models.DateTimeField()
 
     class Meta:
@@ -55,7 +55,7 @@ class AnchorReading(models.Model):
             models.UniqueConstraint(
                 fields=["version", "sentence", "coder"], name="%(app_label)s_%(class)s_once_per_version"
             ),
-            models.UniqueConstraint(fields=["coder", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
         ]
 
     def __str__(self) -> str:

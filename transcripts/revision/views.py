@@ -120,7 +120,7 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
             "version": version,
             "look": look,
             "form": form,
-            "client_id": uuid.uuid4(),
+            "idempotency_key": uuid.uuid4(),
             "left": len(of_code),
             "left_in_all": len(waiting),
         },
@@ -150,15 +150,24 @@ def _redirect_with_query(request: ProjectRequest, path: str) -> HttpResponse:
 
 def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, form: ReReviewForm) -> None:
     """What the form says. Raises ``RevisionError`` and ``CodingError``."""
-    project, by, client_id = request.project, request.user, form.cleaned_data["client_id"]
+    project, by, idempotency_key = request.project, request.user, form.cleaned_data["idempotency_key"]
     if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
-        actions.keep_coding(project=project, coding=look.coding, version=version, by=by, client_id=client_id)
+        actions.keep_coding(
+            project=project, coding=look.coding, version=version, by=by, idempotency_key=idempotency_key
+        )
     elif form.cleaned_data["outcome"] == ReReviewForm.MOVE:
         actions.move_coding(
-            project=project, coding=look.coding, codes=form.chosen, version=version, by=by, client_id=client_id
+            project=project,
+            coding=look.coding,
+            codes=form.chosen,
+            version=version,
+            by=by,
+            idempotency_key=idempotency_key,
         )
     else:
-        actions.drop_coding(project=project, coding=look.coding, version=version, by=by, client_id=client_id)
+        actions.drop_coding(
+            project=project, coding=look.coding, version=version, by=by, idempotency_key=idempotency_key
+        )
 
 
 def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
@@ -247,7 +256,7 @@ def read(request: ProjectRequest) -> HttpResponse:
                 version=version,
                 identifiers=form.cleaned_data["codes"],
                 by=request.user,
-                client_id=form.cleaned_data["client_id"],
+                idempotency_key=form.cleaned_data["idempotency_key"],
             )
         except actions.RevisionError as error:
             form.add_error(None, str(error))
@@ -263,7 +272,7 @@ def read(request: ProjectRequest) -> HttpResponse:
             "codes": codes,
             "chosen": form.data.getlist("codes") if form.is_bound else [],  # type: ignore[attr-defined]
             "form": form,
-            "client_id": uuid.uuid4(),
+            "idempotency_key": uuid.uuid4(),
             "left": len(unread),
         },
         status=422 if form.errors else 200,

@@ -118,13 +118,13 @@ def _check_words(project: Project, fields: PlanFields) -> None:
 
 
 @transaction.atomic
-def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_id: UUID, by: User) -> Round:
+def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempotency_key: UUID, by: User) -> Round:
     """Store a round with the assignments of the plan that was shown as ``plan_name``.
 
     A plan that was confirmed before, by whomever, is the round it became. Raises ``WrongPlan`` or ``PlanChanged``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    if (stored := project.rounds.filter(client_id=client_id).first()) is not None:
+    if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
         return _check_same_plan(stored, fields)
     plan = plan_round(project=project, fields=fields)
     if plan.name != plan_name:
@@ -138,7 +138,7 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, client_i
         overlap_percent=fields.overlap_percent,
         overlap_readers=fields.overlap_readers,
         seed=fields.seed,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         opened_at=timezone.now(),
         opened_by_name=by.get_username(),
     )

@@ -48,11 +48,11 @@ class RoundForm(forms.Form):
     seed = forms.IntegerField(
         label="Seed", help_text="The same seed deals the same interviews to the same people.", min_value=0
     )
-    client_id = forms.UUIDField(widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "client_id": uuid4()}
+        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "idempotency_key": uuid4()}
         super().__init__(*args, **kwargs)
         coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders

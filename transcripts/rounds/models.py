@@ -16,7 +16,7 @@ class Round(models.Model):
     """A stretch of the work with its own assignments. A locked round is not coded any more until it is unlocked.
 
     ``overlap_percent`` is the share of interviews that were dealt to ``overlap_readers`` coders instead of one; ``seed``
-    makes the dealing repeatable. ``client_id`` is made with the plan, so that a plan confirmed twice is stored once.
+    makes the dealing repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")
@@ -26,7 +26,7 @@ class Round(models.Model):
     overlap_percent = models.PositiveIntegerField(default=0)
     overlap_readers = models.PositiveIntegerField(default=2)
     seed = models.PositiveIntegerField(default=0)
-    client_id = models.UUIDField(null=True, blank=True)
+    idempotency_key = models.UUIDField(null=True, blank=True)
     opened_at = models.DateTimeField()
     opened_by_name = models.CharField(max_length=200)
     locked_at = models.DateTimeField(null=True, blank=True)
@@ -38,7 +38,7 @@ class Round(models.Model):
         ordering: ClassVar = ["project", "number"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
-            models.UniqueConstraint(fields=["project", "client_id"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["project", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(
                 condition=Q(overlap_percent__lte=100), name="%(app_label)s_%(class)s_overlap_is_a_share"
             ),

@@ -77,7 +77,7 @@ def make_round(request: ProjectRequest) -> HttpResponse:
                     project=request.project,
                     fields=fields,
                     plan_name=name,
-                    client_id=form.cleaned_data["client_id"],
+                    idempotency_key=form.cleaned_data["idempotency_key"],
                     by=request.user,
                 )
                 messages.success(request, f"{round_.name} is open: coders find it under “Your work”.")

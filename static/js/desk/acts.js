@@ -1,6 +1,6 @@
 // What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
 
-import { announce, findCodeById, makeClientId, showProblem, site } from "./page.js";
+import { announce, findCodeById, makeIdempotencyKey, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
 import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
 import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, valuesAt, replaceMarks, showAct } from "./marks.js";
@@ -118,7 +118,7 @@ export async function toggleCode(code, level, given = {}) {
     await takeOff(code, rows);
     return;
   }
-  const range = rows.length > 1 ? makeClientId() : "";
+  const range = rows.length > 1 ? makeIdempotencyKey() : "";
   await putCode(code, rows.map((row) => [row, adapt(valuesAt(row, code), { level, quote, range, ...given })]));
 }
 
@@ -148,7 +148,7 @@ export async function repeatCode() {
     announce(`${code.name} stands already.`);
     return;
   }
-  const range = rows.length > 1 ? makeClientId() : "";
+  const range = rows.length > 1 ? makeIdempotencyKey() : "";
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
   await putCode(code, rows.map((row) => [row, { ...PLAIN, level, enactment, range, quote }]));
 }
@@ -195,7 +195,7 @@ function send(code, spots, reason) {
   for (const [row, values] of spots) {
     const sentence = sentenceOf(row);
     const replaced = findChip(row, code);
-    const id = makeClientId();
+    const id = makeIdempotencyKey();
     const hint = hintOf(code, values);
     const decision = decisionEndedBy(code, row, { isPut: true });
     const entry = { kind: "put", sentence, number: numberOf(row), current: id, hint, decision };
@@ -232,7 +232,7 @@ async function takeOff(code, rows) {
       const hint = hintOf(code, readValues(chip, row));
       const decision = decisionEndedBy(code, row, { isPut: false });
       entries.push({ kind: "off", sentence, number: numberOf(row), current: coding, hint, decision });
-      acts.push({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding, ...(reason && { reason }) } });
+      acts.push({ id: makeIdempotencyKey(), kind: "withdraw", sentence, fields: { coding, ...(reason && { reason }) } });
     }
   }
   if (acts.length) {
@@ -257,7 +257,7 @@ export async function takeOffChip(chip) {
   const sentence = sentenceOf(row);
   const reason = await askReason([row], null, "Off");
   if (reason !== null) {
-    perform({ id: makeClientId(), kind: "withdraw", sentence, fields: { coding: chip.dataset.coding, ...(reason && { reason }) } });
+    perform({ id: makeIdempotencyKey(), kind: "withdraw", sentence, fields: { coding: chip.dataset.coding, ...(reason && { reason }) } });
   }
 }
 
@@ -279,7 +279,7 @@ export function decide({ stay = false } = {}) {
   const open = site.closed ? [] : rows.filter((row) => !decisionOn(row));
   const acts = open.map((row) => {
     const sentence = sentenceOf(row);
-    return { id: makeClientId(), kind: "decide", sentence, fields: { sentence } };
+    return { id: makeIdempotencyKey(), kind: "decide", sentence, fields: { sentence } };
   });
   if (acts.length) {
     remember(...acts.map(({ id, sentence }, at) => ({ kind: "decide", sentence, number: numberOf(open[at]), current: id, hint: {} })));
@@ -300,7 +300,7 @@ export async function reopen(row) {
   const reason = isClosed() ? null : await askReason([row], null, "Take back: nothing more here");
   if (reason !== null) {
     remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
-    perform({ id: makeClientId(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });
+    perform({ id: makeIdempotencyKey(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });
   }
 }
 

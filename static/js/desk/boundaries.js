@@ -1,7 +1,7 @@
 // Boundary edits: a split at a place that is chosen word by word, and a merge with the sentence below. Everybody shares
 // the sentences, so an edit goes to the server at once and alone, and the page is loaded again.
 
-import { announce, make, makeClientId, showProblem, site } from "./page.js";
+import { announce, make, makeIdempotencyKey, showProblem, site } from "./page.js";
 import { textOf } from "./values.js";
 import { hasDrafts } from "./memo.js";
 import { pendingActs, readCookie } from "./queue.js";
@@ -212,7 +212,7 @@ async function send(kind, fields, note) {
 async function post(kind, fields) {
   const response = await fetch(site[kind], {
     method: "POST",
-    body: new URLSearchParams({ client_id: makeClientId(), ...fields }),
+    body: new URLSearchParams({ idempotency_key: makeIdempotencyKey(), ...fields }),
     headers: { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) },
     redirect: "manual",
     signal: AbortSignal.timeout(PATIENCE),

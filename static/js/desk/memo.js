@@ -1,6 +1,6 @@
 // Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
 
-import { announce, makeClientId } from "./page.js";
+import { announce, makeIdempotencyKey } from "./page.js";
 import { onActRefused, perform } from "./acts.js";
 import { memoKindOn, memoOn } from "./marks.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
@@ -93,7 +93,7 @@ function save(box, { sentence, saved }) {
   drafts.delete(place);
   if (text !== before.text || (text && kind !== before.kind)) {
     const fields = { ...(place && { sentence: place }), text, kind };
-    perform({ id: makeClientId(), kind: "memo", sentence: place, fields });
+    perform({ id: makeIdempotencyKey(), kind: "memo", sentence: place, fields });
     saved({ text, kind });
     announce(text ? "Memo sent." : "Memo taken away.");
   }

@@ -24,7 +24,7 @@ export const findCodeById = (id) => byId.get(String(id));
 export const storageName = (what) => `desk:${what}:${site.user}:${site.interview}`;
 
 /** 32 hexadecimal digits of a random UUID (crypto.randomUUID is missing where a server is reached without TLS). */
-export function makeClientId() {
+export function makeIdempotencyKey() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;

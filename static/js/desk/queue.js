@@ -112,7 +112,7 @@ async function send(act) {
 }
 
 function post(act) {
-  const body = new URLSearchParams({ client_id: act.id, ...act.fields });
+  const body = new URLSearchParams({ idempotency_key: act.id, ...act.fields });
   return fetch(site[act.kind], {
     method: "POST",
     body,

@@ -1,14 +1,14 @@
 // What was done in this study, to be undone and done again: one list for all its interviews and for every tab of this
 // browser. Ids and states only.
 
-import { announce, findCodeById, make, makeClientId, site } from "./page.js";
+import { announce, findCodeById, make, makeIdempotencyKey, site } from "./page.js";
 import { Stored } from "./stored.js";
 
 const LONGEST = 200;
 const SHOWN = 12;
 const stored = new Stored(window.localStorage, `desk:undo:${site.user}:${site.project}`, { done: [], undone: [] });
 
-const makeAct = (kind, sentence, fields, more) => ({ id: makeClientId(), kind, sentence, fields, ...more });
+const makeAct = (kind, sentence, fields, more) => ({ id: makeIdempotencyKey(), kind, sentence, fields, ...more });
 
 const takeOff = ({ sentence, current }) => makeAct("withdraw", sentence, { coding: current });
 const reopen = ({ sentence, current }) => makeAct("reopen", sentence, { decision: current });

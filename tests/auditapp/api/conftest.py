@@ -89,7 +89,7 @@ def put_code(project: Project, sentence: Sentence, code: Code) -> Callable[[User
     """Puts the code on the sentence as the given person."""
 
     def put(user: User) -> Coding:
-        return add_coding(project=project, sentence=sentence, code=code, by=user, client_id=uuid4())
+        return add_coding(project=project, sentence=sentence, code=code, by=user, idempotency_key=uuid4())
 
     return put
 

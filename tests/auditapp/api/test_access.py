@@ -88,7 +88,13 @@ def ask(program: Program, method: str, path: str, body: object) -> Answer:
 
 
 def new_coding(sentence: Sentence, code: Code) -> dict[str, object]:
-    return {"sentence": sentence.pk, "code": code.identifier, "level": "latent", "note": "n", "client_id": str(uuid4())}
+    return {
+        "sentence": sentence.pk,
+        "code": code.identifier,
+        "level": "latent",
+        "note": "n",
+        "idempotency_key": str(uuid4()),
+    }
 
 
 def test_every_address_has_a_row_in_the_policy(paths: dict[str, str]) -> None:

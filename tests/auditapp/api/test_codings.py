@@ -31,7 +31,7 @@ def program(coder: User, program_of: ProgramOf) -> Program:
 @pytest.fixture
 def body(sentence: Sentence, code: Code) -> dict[str, Any]:
     """A coding as it is sent."""
-    return {"sentence": sentence.pk, "code": code.identifier, "client_id": str(uuid4())}
+    return {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
 
 
 def withdraw(program: Program, pk: int) -> Answer:
@@ -75,11 +75,19 @@ def test_an_added_coding_is_stored_and_told(
         "prompting": "",
         "attributes": {},
         "reason": "",
-        "client_id": body["client_id"],
+        "idempotency_key": body["idempotency_key"],
+        "client_id": body["idempotency_key"],
         "withdrawn_at": None,
         "withdrawal_reason": "",
         "superseded_by": None,
     }
+
+
+def test_the_deprecated_name_of_the_idempotency_key_is_accepted(program: Program, body: dict[str, Any]) -> None:
+    key = body.pop("idempotency_key")
+    first, again = (program.post(PATH, {**body, "client_id": key}) for _ in range(2))
+    assert (first.status, again.status) == (201, 200)
+    assert first.body["idempotency_key"] == again.body["client_id"] == key
 
 
 def test_adding_writes_the_same_event_as_the_desk(
@@ -95,7 +103,7 @@ def test_adding_writes_the_same_event_as_the_desk(
     assert withdraw(program, coding.pk).status == 200
     desk = client_of(coder)
     place = ["culture", sentence.turn.interview_id]
-    fields = {"sentence": sentence.pk, "code": code.pk, "client_id": str(uuid4())}
+    fields = {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(uuid4())}
     assert desk.post(reverse("coding:add", args=place), fields).status_code == 303
     assert describe(last_event()) == by_api
 
@@ -110,7 +118,7 @@ def test_withdrawing_writes_the_same_event_as_the_desk(
 ) -> None:
     assert withdraw(program, put_code(coder).pk).status == 200
     by_api = describe(last_event())
-    fields = {"coding": str(put_code(coder).client_id), "sentence": sentence.pk}
+    fields = {"coding": str(put_code(coder).idempotency_key), "sentence": sentence.pk}
     place = ["culture", sentence.turn.interview_id]
     assert client_of(coder).post(reverse("coding:withdraw", args=place), fields).status_code == 303
     assert describe(last_event()) == by_api
@@ -128,14 +136,14 @@ def test_the_same_request_again_stores_nothing_more(program: Program, body: dict
 
 def test_a_code_that_stands_is_not_stored_again(program: Program, body: dict[str, Any]) -> None:
     first = program.post(PATH, body)
-    again = program.post(PATH, {**body, "client_id": str(uuid4())})
+    again = program.post(PATH, {**body, "idempotency_key": str(uuid4())})
     assert (again.status, again.body["id"]) == (200, first.body["id"])
     assert Coding.objects.count() == 1
 
 
 def test_another_level_takes_the_place_of_the_old_coding(program: Program, body: dict[str, Any]) -> None:
     first = program.post(PATH, body)
-    changed = program.post(PATH, {**body, "level": "latent", "note": "A hedge.", "client_id": str(uuid4())})
+    changed = program.post(PATH, {**body, "level": "latent", "note": "A hedge.", "idempotency_key": str(uuid4())})
     assert changed.status == 201
     former = program.get(PATH, withdrawn="true").body["results"]
     assert [(row["id"], row["superseded_by"]) for row in former] == [(first.body["id"], changed.body["id"])]
@@ -195,12 +203,12 @@ def test_what_does_not_fit_is_refused_at_its_field(
 def test_a_code_takes_back_that_none_applies(
     program: Program, body: dict[str, Any], coder: User, project: Project, sentence: Sentence
 ) -> None:
-    decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid4())
+    decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid4())
     assert program.post(PATH, body).status == 201
     assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
 
 
-def test_a_client_id_used_for_another_sentence_is_refused(
+def test_a_idempotency_key_used_for_another_sentence_is_refused(
     program: Program, body: dict[str, Any], sentence: Sentence
 ) -> None:
     program.post(PATH, body)
@@ -302,7 +310,7 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
 ) -> None:
     first, second = put_code(coder), put_code(second_coder)
     other_code = Code.objects.filter(version=code.version, family=code.family).exclude(pk=code.pk)[0]
-    third = add_coding(project=project, sentence=sentence, code=other_code, by=coder, client_id=UUID(int=1))
+    third = add_coding(project=project, sentence=sentence, code=other_code, by=coder, idempotency_key=UUID(int=1))
     program = program_of(lead)
     assert withdraw(program_of(second_coder), second.pk).status == 200
 

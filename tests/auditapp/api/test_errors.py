@@ -37,7 +37,7 @@ def program(project: Project, coder: User, program_of: ProgramOf) -> Program:
 
 @pytest.fixture
 def body(sentence: Sentence, code: Code) -> dict[str, Any]:
-    return {"sentence": sentence.pk, "code": code.identifier, "client_id": str(uuid4())}
+    return {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
 
 
 MALFORMED = {
@@ -126,10 +126,10 @@ WRONG = [
     ("note", "a\x00b"),
     ("note", "\udfff"),
     ("note", "x" * 1_001),
-    ("client_id", "not a uuid"),
-    ("client_id", 5),
-    ("client_id", None),
-    ("client_id", "\ud800"),
+    ("idempotency_key", "not a uuid"),
+    ("idempotency_key", 5),
+    ("idempotency_key", None),
+    ("idempotency_key", "\ud800"),
 ]
 
 

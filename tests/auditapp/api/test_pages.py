@@ -66,7 +66,7 @@ def test_a_page_behind_the_last_is_empty(program: Program, interview: Interview)
 
 def test_links_keep_the_filters(program: Program, project: Project, sentence: Sentence, owner: User) -> None:
     for code in Code.objects.filter(version__project=project, family__identifier="themes")[:2]:
-        add_coding(project=project, sentence=sentence, code=code, by=owner, client_id=uuid4())
+        add_coding(project=project, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
     page = program.get("projects/culture/codings/", coder="owner", withdrawn="any", limit="1").body
     assert page["count"] == 2
     assert "coder=owner" in page["next"]
@@ -98,7 +98,7 @@ def add_interviews(project: Project, owner: User, count: int) -> None:
 def add_codings(project: Project, owner: User, count: int) -> None:
     sentence = Sentence.objects.filter(turn__interview__project=project, turn__role="model")[0]
     for code in Code.objects.filter(version__project=project, family__identifier="themes")[:count]:
-        add_coding(project=project, sentence=sentence, code=code, by=owner, client_id=uuid4())
+        add_coding(project=project, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
 
 
 def add_studies(project: Project, owner: User, count: int) -> None:

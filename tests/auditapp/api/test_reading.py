@@ -136,6 +136,6 @@ def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: P
     assert answer.status == 404
     assert "no published codebook" in answer.error["message"]
     refused = program_of(owner).post(
-        "projects/empty/codings/", {"sentence": 1, "code": "theme.balance", "client_id": "0" * 32}
+        "projects/empty/codings/", {"sentence": 1, "code": "theme.balance", "idempotency_key": "0" * 32}
     )
     assert refused.status == 422

@@ -142,13 +142,13 @@ def decide_all(
             coder=coder,
             layer=layer,
             none_applies=sentence.pk not in labels,
-            client_id=uuid4(),
+            idempotency_key=uuid4(),
             created_at=now,
         )
         for sentence in sentences
     )
     Coding.objects.bulk_create(
-        Coding(sentence_id=pk, code=known[code], coder=coder, layer=layer, client_id=uuid4(), created_at=now)
+        Coding(sentence_id=pk, code=known[code], coder=coder, layer=layer, idempotency_key=uuid4(), created_at=now)
         for pk, codes in labels.items()
         for code in codes
     )

@@ -155,7 +155,9 @@ def read_offline(annotator: Annotator, sentence: Sentence, codes: Collection[str
 
 
 def decide(sentence: Sentence, by: User) -> Decision:
-    return decide_sentence(project=sentence.turn.interview.project, sentence=sentence, by=by, client_id=uuid.uuid4())
+    return decide_sentence(
+        project=sentence.turn.interview.project, sentence=sentence, by=by, idempotency_key=uuid.uuid4()
+    )
 
 
 def look(sentence: Sentence, by: User) -> dict[str, Any]:

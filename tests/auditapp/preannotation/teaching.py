@@ -52,9 +52,9 @@ def code_blind(project: Project, coder: User, interviews: Collection[Interview],
     for sentence in list_sentences(interviews):
         has = ("balance" in sentence.turn.text) != turned
         common = {"sentence": sentence, "coder": coder, "created_at": now}
-        decisions.append(Decision(**common, none_applies=not has, client_id=uuid.uuid4()))
+        decisions.append(Decision(**common, none_applies=not has, idempotency_key=uuid.uuid4()))
         if has:
-            codings.append(Coding(**common, code=code, client_id=uuid.uuid4()))
+            codings.append(Coding(**common, code=code, idempotency_key=uuid.uuid4()))
     Coding.objects.bulk_create(codings)
     Decision.objects.bulk_create(decisions)
 

@@ -61,14 +61,14 @@ def split(sentence: Sentence, by: User) -> list[Sentence]:
     """The two pieces of the sentence."""
     project = sentence.turn.interview.project
     at = sentence.start + AT
-    cut = split_sentence(project=project, sentence=sentence, at=at, by=by, client_id=uuid.uuid4())
+    cut = split_sentence(project=project, sentence=sentence, at=at, by=by, idempotency_key=uuid.uuid4())
     return list(cut.made.select_related("turn__interview").order_by("start"))
 
 
 def join(sentence: Sentence, by: User) -> Sentence:
     """The sentence and the next one."""
     project = sentence.turn.interview.project
-    cut = merge_sentences(project=project, first=sentence, by=by, client_id=uuid.uuid4())
+    cut = merge_sentences(project=project, first=sentence, by=by, idempotency_key=uuid.uuid4())
     return cut.made.select_related("turn__interview").get()
 
 
@@ -131,7 +131,7 @@ class TestLabels:
         assert tell(annotator)[whole.pk] == {BALANCE: True, COMPASSION: False}
         assert below.pk not in tell(annotator)
         split_again = split_sentence(
-            project=annotator.project, sentence=whole, at=below.start, by=owner, client_id=uuid.uuid4()
+            project=annotator.project, sentence=whole, at=below.start, by=owner, idempotency_key=uuid.uuid4()
         )
         above, below = split_again.made.order_by("start")
         assert tell(annotator)[above.pk] == {BALANCE: True, COMPASSION: False}

@@ -128,7 +128,7 @@ class TestComparing:
             kind=Annotator.Kind.LEARNT, variant=None, recipe={"set": taught, "codes": {BALANCE: {"threshold": 0.5}}}
         )
         at = said[0].start + 4
-        cut = split_sentence(project=project, sentence=said[0], at=at, by=owner, client_id=uuid.uuid4())
+        cut = split_sentence(project=project, sentence=said[0], at=at, by=owner, idempotency_key=uuid.uuid4())
         learnt = Annotator.objects.get(pk=annotator.pk)
         pieces = list(cut.made.order_by("start"))
         read_offline(learnt, [*pieces, said[1]], {})

@@ -91,8 +91,8 @@ class Study:
         self.foreign = Sentence.objects.filter(turn__interview=self.bystander).order_by("-pk")[0]
         code = Code.objects.get(version__project=project, identifier="theme.balance")
         self.foreign.refresh_from_db()
-        add_coding(project=project, sentence=self.foreign, code=code, by=coder, client_id=uuid.uuid4())
-        decide_sentence(project=project, sentence=self.foreign, by=coder, client_id=uuid.uuid4())
+        add_coding(project=project, sentence=self.foreign, code=code, by=coder, idempotency_key=uuid.uuid4())
+        decide_sentence(project=project, sentence=self.foreign, by=coder, idempotency_key=uuid.uuid4())
         lines = [self._write(number, payload) for number, payload in enumerate(load_payloads())]
         import_file(project=project, name="payloads.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
         turns = Turn.objects.filter(role="model", interview__external_id__startswith="payload")

@@ -94,7 +94,7 @@ def test_retired_sentences_are_left_out_unless_asked_for(
 
 def _edit(sentence: Sentence, by: User) -> int:
     return BoundaryEdit.objects.create(
-        turn=sentence.turn, kind="split", client_id=uuid4(), edited_at=timezone.now(), edited_by=by
+        turn=sentence.turn, kind="split", idempotency_key=uuid4(), edited_at=timezone.now(), edited_by=by
     ).pk
 
 

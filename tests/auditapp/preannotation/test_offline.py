@@ -220,7 +220,7 @@ class TestLearning:
                     sentence=sentence,
                     code=code.code,
                     coder=code.coder,
-                    client_id=uuid.uuid4(),
+                    idempotency_key=uuid.uuid4(),
                     created_at=read_now(),
                 )
         run = finish(launch(project, lead))

@@ -256,7 +256,7 @@ class TestWhenSentenceBreaksAreCorrectedMeanwhile:
     ) -> None:
         before = standing(sentence.turn)
         answer = say(before, of_1=[coding("settles")])
-        merge_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
+        merge_sentences(first=before[0], project=arm.batch.project, by=owner, idempotency_key=uuid.uuid4())
         assert store(arm, sentence, answer) == "valid"
         assert Reading.objects.get().asked == [each.pk for each in before]
         assert Suggestion.objects.get().sentence == before[1]
@@ -265,7 +265,9 @@ class TestWhenSentenceBreaksAreCorrectedMeanwhile:
         self, arm: Arm, sentence: Sentence, owner: User
     ) -> None:
         first = standing(sentence.turn)[1]
-        split_sentence(sentence=first, at=first.start + 10, project=arm.batch.project, by=owner, client_id=uuid.uuid4())
+        split_sentence(
+            sentence=first, at=first.start + 10, project=arm.batch.project, by=owner, idempotency_key=uuid.uuid4()
+        )
         after = standing(sentence.turn)
         assert store(arm, sentence, say(after)) == "valid"
         assert Reading.objects.get().asked == sorted(each.pk for each in after)
@@ -274,7 +276,7 @@ class TestWhenSentenceBreaksAreCorrectedMeanwhile:
         self, arm: Arm, sentence: Sentence, owner: User
     ) -> None:
         before = standing(sentence.turn)
-        merge_sentences(first=before[0], project=arm.batch.project, by=owner, client_id=uuid.uuid4())
+        merge_sentences(first=before[0], project=arm.batch.project, by=owner, idempotency_key=uuid.uuid4())
         assert store(arm, sentence, "no JSON") == "invalid"
         assert Reading.objects.get().missing == sorted(each.pk for each in standing(sentence.turn))
 

@@ -59,7 +59,7 @@ def settle(
     codes: tuple[str, ...] = (),
     reason: str = "It bears both.",
     revision: int = 0,
-    client_id: UUID | None = None,
+    idempotency_key: UUID | None = None,
     shown: str | None = None,
 ) -> Adjudication:
     """Adjudicate a sentence for the themes."""
@@ -74,6 +74,6 @@ def settle(
         codes=codes,
         shown=fingerprint(readings) if shown is None else shown,
         revision=revision,
-        client_id=client_id or uuid4(),
+        idempotency_key=idempotency_key or uuid4(),
         by=by,
     )

@@ -118,19 +118,19 @@ class TestRaces:
         assert Adjudication.objects.count() == 1
 
     def test_replay_is_stored_once_and_a_number_used_twice_is_refused(self, dispute: Dispute, lead: User) -> None:
-        client_id = uuid4()
-        first = settle(dispute, dispute.differing[0], lead, client_id=client_id)
+        idempotency_key = uuid4()
+        first = settle(dispute, dispute.differing[0], lead, idempotency_key=idempotency_key)
         events = count_events(dispute.project)
-        assert settle(dispute, dispute.differing[0], lead, client_id=client_id) == first
+        assert settle(dispute, dispute.differing[0], lead, idempotency_key=idempotency_key) == first
         assert count_events(dispute.project) == events
         with pytest.raises(actions.UsedForAnother):
-            settle(dispute, dispute.differing[1], lead, client_id=client_id)
+            settle(dispute, dispute.differing[1], lead, idempotency_key=idempotency_key)
 
     def test_page_sent_again_with_another_decision_is_refused_and_not_passed_over(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User
     ) -> None:
-        client_id, sentence = uuid4(), dispute.differing[0]
-        first = settle(dispute, sentence, lead, "one", chosen=coder, client_id=client_id)
+        idempotency_key, sentence = uuid4(), dispute.differing[0]
+        first = settle(dispute, sentence, lead, "one", chosen=coder, idempotency_key=idempotency_key)
         again: list[tuple[str, dict[str, Any]]] = [
             ("both", {}),
             ("one", {"chosen": second_coder}),
@@ -139,8 +139,8 @@ class TestRaces:
         ]
         for outcome, others in again:
             with pytest.raises(actions.UsedForAnother):
-                settle(dispute, sentence, lead, outcome, client_id=client_id, **others)
-        assert settle(dispute, sentence, lead, "one", chosen=coder, client_id=client_id) == first
+                settle(dispute, sentence, lead, outcome, idempotency_key=idempotency_key, **others)
+        assert settle(dispute, sentence, lead, "one", chosen=coder, idempotency_key=idempotency_key) == first
         assert Adjudication.objects.count() == 1
 
     def test_decision_about_readings_that_have_changed_is_refused(
@@ -153,7 +153,7 @@ class TestRaces:
 
     def test_database_lets_one_decision_stand(self, dispute: Dispute, lead: User) -> None:
         row = settle(dispute, dispute.differing[0], lead)
-        row.pk, row.client_id, row.revision = None, uuid4(), 2
+        row.pk, row.idempotency_key, row.revision = None, uuid4(), 2
         with pytest.raises(IntegrityError), transaction.atomic():
             row.save(force_insert=True)
         row.withdrawn_at, row.superseded_by_id, row.reason = None, None, ""

@@ -261,7 +261,7 @@ class TestDisagreements:
             sentence=dispute.differing[0],
             text="For my eyes.",
             by=coder,
-            client_id=uuid4(),
+            idempotency_key=uuid4(),
         )
         assert Memo.objects.exists()
         assert "For my eyes." not in text_of(client_of(reader), DISAGREEMENTS, **THEMES)

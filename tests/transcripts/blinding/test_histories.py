@@ -95,10 +95,14 @@ class History:
     def split(self) -> None:
         sentence = self.sentence()
         at = self.random.randrange(sentence.start + 1, sentence.end)
-        boundary_edits.split_sentence(project=self.project, sentence=sentence, at=at, by=self.owner, client_id=uuid4())
+        boundary_edits.split_sentence(
+            project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()
+        )
 
     def join(self) -> None:
-        boundary_edits.merge_sentences(project=self.project, first=self.sentence(), by=self.owner, client_id=uuid4())
+        boundary_edits.merge_sentences(
+            project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid4()
+        )
 
     def migrate(self) -> None:
         """Publish a version that merges two codes, or migrate what was coded with the merged one since."""

@@ -62,7 +62,7 @@ class TestBeginning:
             family_identifier="themes",
             proposed_by=coder,
             proposed_at=draft.created_at,
-            client_id="00000000-0000-0000-0000-000000000001",
+            idempotency_key="00000000-0000-0000-0000-000000000001",
         )
         actions.accept_proposal(proposal=proposal, by=lead)
         actions.discard_draft(version=draft, by=lead)

@@ -26,7 +26,7 @@ def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> Co
 def cut(sentence: Sentence, by: User) -> list[Sentence]:
     """The two pieces of a sentence whose break is corrected."""
     project = sentence.turn.interview.project
-    edit = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, client_id=uuid4())
+    edit = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, idempotency_key=uuid4())
     return list(edit.made.order_by("start"))
 
 

@@ -68,7 +68,7 @@ class TestMerging:
         self, project: Project, draft: CodebookVersion, lead: User, coder: User
     ) -> None:
         proposal = actions.propose_code(
-            project=project, name="Mine", family_identifier="themes", client_id=uuid4(), by=coder
+            project=project, name="Mine", family_identifier="themes", idempotency_key=uuid4(), by=coder
         )
         actions.accept_proposal(proposal=proposal, by=lead)
         merge(draft, lead, "theme.balance", "theme.mine")

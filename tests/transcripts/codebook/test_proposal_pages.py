@@ -26,7 +26,7 @@ def where(project: Project) -> str:
 
 
 def fill_in(**changes: Any) -> dict[str, Any]:
-    return {"name": "Missing", "family": "themes", "definition": "", "client_id": str(uuid4()), **changes}
+    return {"name": "Missing", "family": "themes", "definition": "", "idempotency_key": str(uuid4()), **changes}
 
 
 def test_marked_words_become_the_name(where: str, coder: User, client_of: SignIn, sentence: Sentence) -> None:
@@ -65,7 +65,7 @@ def test_like_names_are_asked_about_once(where: str, coder: User, client_of: Sig
     assert client.post(where, form | {"sure": "on"}).status_code == 302
 
 
-@pytest.mark.parametrize("changes", [{"name": ""}, {"family": "none"}, {"name": "x" * 201}, {"client_id": "x"}])
+@pytest.mark.parametrize("changes", [{"name": ""}, {"family": "none"}, {"name": "x" * 201}, {"idempotency_key": "x"}])
 def test_wrong_form_is_shown_again(where: str, coder: User, client_of: SignIn, changes: dict[str, str]) -> None:
     page = client_of(coder).post(where, fill_in(**changes))
     assert page.status_code == 422

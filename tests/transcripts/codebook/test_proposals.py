@@ -16,19 +16,19 @@ from transcripts.projects.models import Project
 
 
 def propose(project: Project, by: User, name: str = "Missing", **more: object) -> CodeProposal:
-    given = {"family_identifier": "themes", "client_id": uuid4(), **more}
+    given = {"family_identifier": "themes", "idempotency_key": uuid4(), **more}
     return actions.propose_code(project=project, name=name, by=by, **given)  # type: ignore[arg-type]
 
 
 def test_proposal_that_is_sent_twice_is_stored_once(project: Project, coder: User, second_coder: User) -> None:
-    client_id = UUID(int=7)
-    first = propose(project, coder, client_id=client_id)
+    idempotency_key = UUID(int=7)
+    first = propose(project, coder, idempotency_key=idempotency_key)
     events = list_events(project)
-    assert propose(project, coder, " Missing ", client_id=client_id) == first
+    assert propose(project, coder, " Missing ", idempotency_key=idempotency_key) == first
     assert list_events(project) == events
     with pytest.raises(actions.CodebookError, match="sent before with something else"):
-        propose(project, coder, "Another", client_id=client_id)
-    propose(project, second_coder, "Another", client_id=client_id)
+        propose(project, coder, "Another", idempotency_key=idempotency_key)
+    propose(project, second_coder, "Another", idempotency_key=idempotency_key)
     assert CodeProposal.objects.count() == 2
 
 
@@ -122,7 +122,7 @@ def test_declining_needs_a_reason(project: Project, coder: User, lead: User) -> 
 
 
 def test_lead_uses_her_own_code_at_once_and_only_once(project: Project, lead: User) -> None:
-    given = {"project": project, "name": "Mine", "family_identifier": "themes", "client_id": uuid4(), "by": lead}
+    given = {"project": project, "name": "Mine", "family_identifier": "themes", "idempotency_key": uuid4(), "by": lead}
     first = actions.use_at_once(**given)  # type: ignore[arg-type]
     second = actions.use_at_once(**given)  # type: ignore[arg-type]
     assert first == second

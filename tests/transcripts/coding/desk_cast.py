@@ -26,7 +26,7 @@ def put(
     code: Code,
     by: User,
     *,
-    client_id: UUID | None = None,
+    idempotency_key: UUID | None = None,
     **how: Any,
 ) -> Coding:
     """Put a code on, in the sentence's own study; ``how``: values of the coding, and what else the action takes."""
@@ -36,7 +36,7 @@ def put(
         sentence=sentence,
         code=code,
         by=by,
-        client_id=client_id or uuid4(),
+        idempotency_key=idempotency_key or uuid4(),
         values=values,
         **how,
     )
@@ -47,9 +47,11 @@ def take_off(coding: Coding, by: User, *, reason: str = "") -> None:
     actions.withdraw_coding(project=project, coding=coding, by=by, reason=reason)
 
 
-def decide(sentence: Sentence, by: User, client_id: UUID | None = None) -> Decision:
+def decide(sentence: Sentence, by: User, idempotency_key: UUID | None = None) -> Decision:
     project = sentence.turn.interview.project
-    return actions.decide_sentence(project=project, sentence=sentence, by=by, client_id=client_id or uuid4())
+    return actions.decide_sentence(
+        project=project, sentence=sentence, by=by, idempotency_key=idempotency_key or uuid4()
+    )
 
 
 def standing_codes(sentence: Sentence, coder: User) -> list[str]:

@@ -30,7 +30,7 @@ def post(client: Client, name: str, interview: Interview, **fields: object) -> R
 
 def act(client: Client, name: str, interview: Interview, by: User, **fields: object) -> Response:
     """The same fields as the page's script sends them."""
-    return client.post(address(name, interview), {"client_id": uuid4(), **fields}, headers={"X-Desk": str(by.pk)})
+    return client.post(address(name, interview), {"idempotency_key": uuid4(), **fields}, headers={"X-Desk": str(by.pk)})
 
 
 def read(response: Response) -> str:

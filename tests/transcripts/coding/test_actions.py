@@ -59,35 +59,35 @@ class TestPutting:
     def test_same_act_sent_twice_is_stored_once(
         self, project: Project, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        client_id = uuid4()
-        first = put(sentence, code, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        first = put(sentence, code, coder, idempotency_key=idempotency_key)
         events = count_events(project)
-        assert put(sentence, code, coder, client_id=client_id) == first
+        assert put(sentence, code, coder, idempotency_key=idempotency_key) == first
         assert count_events(project) == events
 
     def test_replay_after_withdrawal_does_not_put_the_code_back(
         self, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        client_id = uuid4()
-        coding = put(sentence, code, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        coding = put(sentence, code, coder, idempotency_key=idempotency_key)
         take_off(coding, coder)
-        assert put(sentence, code, coder, client_id=client_id) == coding
+        assert put(sentence, code, coder, idempotency_key=idempotency_key) == coding
         assert standing_codes(sentence, coder) == []
 
-    def test_client_id_of_another_act_is_refused(
+    def test_idempotency_key_of_another_act_is_refused(
         self, project: Project, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        client_id = uuid4()
-        put(sentence, code, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        put(sentence, code, coder, idempotency_key=idempotency_key)
         with pytest.raises(actions.UsedForAnother):
-            put(sentence, find_code(project, "theme.compassion"), coder, client_id=client_id)
+            put(sentence, find_code(project, "theme.compassion"), coder, idempotency_key=idempotency_key)
 
-    def test_two_people_may_use_the_same_client_id(
+    def test_two_people_may_use_the_same_idempotency_key(
         self, sentence: Sentence, code: Code, coder: User, second_coder: User
     ) -> None:
-        client_id = uuid4()
-        first = put(sentence, code, coder, client_id=client_id)
-        assert put(sentence, code, second_coder, client_id=client_id) != first
+        idempotency_key = uuid4()
+        first = put(sentence, code, coder, idempotency_key=idempotency_key)
+        assert put(sentence, code, second_coder, idempotency_key=idempotency_key) != first
 
     def test_code_that_stands_is_left_as_it_is(self, sentence: Sentence, code: Code, coder: User) -> None:
         first = put(sentence, code, coder)
@@ -178,7 +178,7 @@ class TestRefusals:
                 sentence=sentence,
                 code=find_code(other, "theme.balance"),
                 by=owner,
-                client_id=uuid4(),
+                idempotency_key=uuid4(),
             )
 
     def test_code_of_another_study(self, sentence: Sentence, owner: User) -> None:
@@ -273,10 +273,10 @@ class TestDeciding:
         assert last_event(project).details["reopened"] == decision.pk
 
     def test_twice_is_once(self, project: Project, sentence: Sentence, coder: User) -> None:
-        client_id = uuid4()
-        first = decide(sentence, coder, client_id)
+        idempotency_key = uuid4()
+        first = decide(sentence, coder, idempotency_key)
         events = count_events(project)
-        assert decide(sentence, coder, client_id) == first
+        assert decide(sentence, coder, idempotency_key) == first
         assert decide(sentence, coder) == first
         assert count_events(project) == events
 
@@ -297,13 +297,13 @@ class TestRaces:
         assert Coding.objects.count() == 1
 
     def test_loser_of_a_race_with_itself_gets_its_own_row(self, sentence: Sentence, code: Code, coder: User) -> None:
-        client_id = uuid4()
-        winner = put(sentence, code, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        winner = put(sentence, code, coder, idempotency_key=idempotency_key)
         with (
             patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()),
             patch.object(queries, "lock_sentence", return_value=(None, True)),
         ):
-            assert put(sentence, code, coder, client_id=client_id) == winner
+            assert put(sentence, code, coder, idempotency_key=idempotency_key) == winner
 
     def test_loser_of_a_race_to_decide_gets_the_standing_row(self, sentence: Sentence, coder: User) -> None:
         winner = decide(sentence, coder)

@@ -25,13 +25,21 @@ class TestScript:
     def test_put_code_is_answered_with_what_stands(
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
-        client_id = uuid4()
-        answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, code=code.pk, client_id=client_id)
+        idempotency_key = uuid4()
+        answer = act(
+            client_of(coder),
+            "add",
+            interview,
+            coder,
+            sentence=sentence.pk,
+            code=code.pk,
+            idempotency_key=idempotency_key,
+        )
         assert answer.status_code == 200
-        assert answer.headers["X-Desk-Stored"] == client_id.hex
+        assert answer.headers["X-Desk-Stored"] == idempotency_key.hex
         html = answer.content.decode()
         assert f'id="m{sentence.pk}"' in html
-        assert f'data-coding="{client_id.hex}"' in html
+        assert f'data-coding="{idempotency_key.hex}"' in html
 
     def test_code_of_the_turn_is_answered_with_the_turns_marks(
         self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
@@ -46,9 +54,9 @@ class TestScript:
     def test_repeated_post_is_stored_once(
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
-        client, client_id = client_of(coder), uuid4()
+        client, idempotency_key = client_of(coder), uuid4()
         for _ in range(3):
-            act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk, client_id=client_id)
+            act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk, idempotency_key=idempotency_key)
         assert Coding.objects.count() == 1
 
     def test_stored_header_names_the_row_that_stood_already(
@@ -56,7 +64,7 @@ class TestScript:
     ) -> None:
         stood = put(sentence, code, coder)
         answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, code=code.pk)
-        assert answer.headers["X-Desk-Stored"] == stood.client_id.hex
+        assert answer.headers["X-Desk-Stored"] == stood.idempotency_key.hex
 
     def test_refusal_is_one_plain_sentence(
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
@@ -69,14 +77,17 @@ class TestScript:
     def test_conflict_is_409(
         self, project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
-        client, client_id = client_of(coder), uuid4()
-        act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk, client_id=client_id)
+        client, idempotency_key = client_of(coder), uuid4()
+        act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk, idempotency_key=idempotency_key)
         other = find_code(project, "theme.compassion")
-        answer = act(client, "add", interview, coder, sentence=sentence.pk, code=other.pk, client_id=client_id)
+        answer = act(
+            client, "add", interview, coder, sentence=sentence.pk, code=other.pk, idempotency_key=idempotency_key
+        )
         assert answer.status_code == 409
 
     @pytest.mark.parametrize(
-        "fields", [{}, {"sentence": "x", "code": 1}, {"sentence": 1}, {"sentence": 1, "code": 1, "client_id": "x"}]
+        "fields",
+        [{}, {"sentence": "x", "code": 1}, {"sentence": 1}, {"sentence": 1, "code": 1, "idempotency_key": "x"}],
     )
     def test_half_an_act_is_422(
         self, interview: Interview, coder: User, client_of: ClientOf, fields: dict[str, object]
@@ -96,11 +107,11 @@ class TestScript:
         assert answer.status_code == 401
         assert not Coding.objects.exists()
 
-    def test_withdraw_by_client_id(
+    def test_withdraw_by_idempotency_key(
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
         coding = put(sentence, code, coder)
-        answer = act(client_of(coder), "withdraw", interview, coder, coding=coding.client_id)
+        answer = act(client_of(coder), "withdraw", interview, coder, coding=coding.idempotency_key)
         assert answer.status_code == 200
         assert "Balance" not in answer.content.decode()
         assert standing_codes(sentence, coder) == []
@@ -109,7 +120,7 @@ class TestScript:
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User, client_of: ClientOf
     ) -> None:
         coding = put(sentence, code, coder)
-        assert act(client_of(lead), "withdraw", interview, lead, coding=coding.client_id).status_code == 404
+        assert act(client_of(lead), "withdraw", interview, lead, coding=coding.idempotency_key).status_code == 404
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     def test_again_puts_back_what_was_taken_off_with_its_line(
@@ -117,7 +128,7 @@ class TestScript:
     ) -> None:
         coding = put(sentence, code, coder, level="latent", note="Reads a picture")
         take_off(coding, coder)
-        answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, again=coding.client_id)
+        answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, again=coding.idempotency_key)
         assert answer.status_code == 200
         back = Coding.objects.get(withdrawn_at__isnull=True)
         assert (back.code, back.level, back.note) == (code, "latent", "Reads a picture")
@@ -130,7 +141,7 @@ class TestScript:
         answer = act(client, "decide", interview, coder, sentence=sentence.pk)
         assert "none applies" in answer.content.decode()
         decision = Decision.objects.get()
-        answer = act(client, "reopen", interview, coder, decision=decision.client_id)
+        answer = act(client, "reopen", interview, coder, decision=decision.idempotency_key)
         assert "none applies" not in answer.content.decode()
         assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
 
@@ -182,9 +193,9 @@ class TestPlainForms:
         button = re.search(r'<button class="code" data-code="theme.balance"[^>]*>', html)
         assert button is not None
         assert 'aria-pressed="true"' in button[0]
-        assert f'value="{coding.client_id.hex}"' in button[0]
+        assert f'value="{coding.idempotency_key.hex}"' in button[0]
         assert f'formaction="{address("withdraw", interview)}"' in button[0]
-        answer = post(client, "withdraw", interview, sentence=sentence.pk, coding=coding.client_id.hex)
+        answer = post(client, "withdraw", interview, sentence=sentence.pk, coding=coding.idempotency_key.hex)
         assert answer.status_code == 303
         assert standing_codes(sentence, coder) == []
 
@@ -214,7 +225,7 @@ class TestPlainForms:
         answer = post(client_of(coder), "memo", interview, sentence=sentence.pk, text="x" * 20_001)
         assert answer.status_code == 422
         assert "x" * 20_001 in read(answer)
-        assert "at most 20,000 fit" in read(answer)
+        assert "the limit is 20,000" in read(answer)
 
     def test_memo_is_shown_in_its_box(
         self, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf

@@ -13,7 +13,7 @@ from transcripts.coding.templatetags.desk_rows import write_chips
 NASTY = "\"'><script>alert(1)</script><b hx-get=/x onclick=y>&amp;"
 # Set by the program from lists of its own or made by it; never typed.
 PLAIN = {
-    "client_id": "0" * 32,
+    "idempotency_key": "0" * 32,
     "unit": "sentence",
     "level": "latent",
     "enactment": "enacted",

@@ -105,7 +105,7 @@ class TestSentences:
         first = answers(talks[0])[0]
         put(first, find_code(project, BALANCE), coder)
         edit = BoundaryEdit.objects.create(
-            turn=first.turn, kind="split", client_id=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
+            turn=first.turn, kind="split", idempotency_key=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
         )
         Sentence.objects.filter(pk=first.pk).update(retired_by=edit)
         assert first.pk not in set(themes_of(project).unit_ids)
@@ -161,7 +161,9 @@ class TestOtherUnits:
         )
         code = Code.objects.create(version=version, family=family, identifier="whole.short", name="Short", position=900)
         first = Sentence.objects.filter(turn__interview=talks[0]).order_by("position")[0]
-        Coding.objects.create(sentence=first, code=code, coder=coder, client_id=uuid.uuid4(), created_at=timezone.now())
+        Coding.objects.create(
+            sentence=first, code=code, coder=coder, idempotency_key=uuid.uuid4(), created_at=timezone.now()
+        )
         for sentence in answers(talks[0]):
             decide(sentence, second_coder)
         table = read_blind(project).arrange("whole", "interview", ["whole.short"])
@@ -233,7 +235,7 @@ class TestVersions:
         now = timezone.now()
         Coding.objects.filter(pk=old.pk).update(withdrawn_at=now)
         new = Coding.objects.create(
-            sentence=first, code=later, coder=lead, carried_from=old, client_id=uuid.uuid4(), created_at=now
+            sentence=first, code=later, coder=lead, carried_from=old, idempotency_key=uuid.uuid4(), created_at=now
         )
         assert reading(themes_of(project), first.pk) == {}
         Coding.objects.filter(pk=old.pk).update(superseded_by=new)

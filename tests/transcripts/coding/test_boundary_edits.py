@@ -49,12 +49,14 @@ def find(interview: Interview, label: str) -> Sentence:
 def split(interview: Interview, label: str = "2", before: str = " and three", *, by: User) -> BoundaryEdit:
     sentence = find(interview, label)
     at = ANSWER.index(before, sentence.start)
-    return boundary_edits.split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=uuid4())
+    return boundary_edits.split_sentence(
+        project=interview.project, sentence=sentence, at=at, by=by, idempotency_key=uuid4()
+    )
 
 
 def join(interview: Interview, label: str, *, by: User) -> BoundaryEdit:
     return boundary_edits.merge_sentences(
-        project=interview.project, first=find(interview, label), by=by, client_id=uuid4()
+        project=interview.project, first=find(interview, label), by=by, idempotency_key=uuid4()
     )
 
 
@@ -65,7 +67,7 @@ def quote(interview: Interview, label: str, words: str, code: str, by: User) -> 
         sentence=find(interview, label),
         code=find_code(interview.project, code),
         by=by,
-        client_id=uuid4(),
+        idempotency_key=uuid4(),
         values=CodingValues(quote=Span(*(start, start + len(words)))),
     )
 
@@ -77,7 +79,7 @@ def remember(interview: Interview, label: str, text: str, by: User) -> Memo:
         sentence=find(interview, label),
         text=text,
         by=by,
-        client_id=uuid4(),
+        idempotency_key=uuid4(),
     )
 
 
@@ -354,7 +356,7 @@ class TestRefusals:
             actions.reopen_sentence(project=run_on.project, decision=decision, by=coder)
         with pytest.raises(actions.WrongPlace, match=words):
             actions.write_memo(
-                project=run_on.project, interview=run_on, sentence=old, text="x", by=coder, client_id=uuid4()
+                project=run_on.project, interview=run_on, sentence=old, text="x", by=coder, idempotency_key=uuid4()
             )
         assert standing_codes(old, coder) == []
 
@@ -363,9 +365,9 @@ class TestRefusals:
     ) -> None:
         old, number, other = find(run_on, "2"), uuid4(), uuid4()
         code = find_code(run_on.project, "theme.balance")
-        stored, decided = put(old, code, coder, client_id=number), decide(old, coder, other)
+        stored, decided = put(old, code, coder, idempotency_key=number), decide(old, coder, other)
         split(run_on, by=lead)
-        assert put(old, code, coder, client_id=number) == stored
+        assert put(old, code, coder, idempotency_key=number) == stored
         assert decide(old, coder, other) == decided
 
     @pytest.mark.parametrize("state", ["signed", "locked"])
@@ -404,5 +406,5 @@ class TestRefusals:
         split(run_on, by=lead)
         with pytest.raises(SentenceRetired):
             boundary_edits.split_sentence(
-                project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4()
+                project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4()
             )

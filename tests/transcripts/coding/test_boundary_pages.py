@@ -49,10 +49,10 @@ class TestScript:
         mine, hers = put(second, code, lead), put(second, code, coder)
         response = act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
         rows = response.json()["rows"]
-        assert list(rows) == [mine.client_id.hex]
+        assert list(rows) == [mine.idempotency_key.hex]
         first = Coding.objects.filter(carried_from=mine).order_by("sentence__start")[0]
-        assert rows[mine.client_id.hex] == first.client_id.hex
-        assert hers.client_id.hex not in response.content.decode()
+        assert rows[mine.idempotency_key.hex] == first.idempotency_key.hex
+        assert hers.idempotency_key.hex not in response.content.decode()
 
     def test_join_tells_where_it_would_be_cut_again(
         self, interview: Interview, second: Sentence, lead: User, client_of: ClientOf
@@ -65,7 +65,7 @@ class TestScript:
     def test_same_request_twice_cuts_once(
         self, interview: Interview, second: Sentence, lead: User, client_of: ClientOf
     ) -> None:
-        fields = {"sentence": second.pk, "at": 15, "client_id": uuid4()}
+        fields = {"sentence": second.pk, "at": 15, "idempotency_key": uuid4()}
         first = act(client_of(lead), "split", interview, lead, **fields)
         again = act(client_of(lead), "split", interview, lead, **fields)
         assert first.json() == again.json()
@@ -77,7 +77,7 @@ class TestScript:
             ({"at": 0}, 409, "edge of the sentence"),
             ({"at": 9999}, 422, "Copy them exactly"),
             ({"at": "x"}, 422, "whole number"),
-            ({"at": 15, "client_id": "x"}, 422, "32 hexadecimal digits"),
+            ({"at": 15, "idempotency_key": "x"}, 422, "32 hexadecimal digits"),
         ],
     )
     def test_refusals_are_one_plain_sentence(

@@ -51,10 +51,10 @@ for sentence in sentences:
         for turn in range(PATIENCE):
             time.sleep(0.01)
             actions.add_coding(
-                project=project, sentence=sentence, code=codes[turn % len(codes)], by=by, client_id=uuid4(),
+                project=project, sentence=sentence, code=codes[turn % len(codes)], by=by, idempotency_key=uuid4(),
                 values=CodingValues(level="latent", note=f"reading {turn}"),
             )
-            actions.decide_sentence(project=project, sentence=sentence, by=by, client_id=uuid4())
+            actions.decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid4())
         else:
             raise AssertionError("The sentence was never cut.")
     except actions.WrongPlace as error:
@@ -65,7 +65,7 @@ by = User.objects.get(username="lead")
 for sentence in sentences:
     time.sleep(0.02)
     at = sentence.turn.text.index("has", sentence.start)
-    boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=by, client_id=uuid4())
+    boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=by, idempotency_key=uuid4())
 """
 
 

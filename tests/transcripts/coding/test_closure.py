@@ -88,7 +88,12 @@ def test_closed_work_stays_as_it_is(
     assert standing_codes(sentence, coder) == ["theme.balance"]
     assert Coding.objects.count() == 1
     memo = actions.write_memo(
-        project=project, interview=interview, sentence=sentence, text="Still thinking", by=coder, client_id=uuid4()
+        project=project,
+        interview=interview,
+        sentence=sentence,
+        text="Still thinking",
+        by=coder,
+        idempotency_key=uuid4(),
     )
     assert memo.text == "Still thinking"
 
@@ -96,10 +101,10 @@ def test_closed_work_stays_as_it_is(
 def test_replay_of_what_was_stored_before_the_lock_is_answered(
     assign: Assign, sentence: Sentence, code: Code, coder: User
 ) -> None:
-    client_id = uuid4()
-    coding = put(sentence, code, coder, client_id=client_id)
+    idempotency_key = uuid4()
+    coding = put(sentence, code, coder, idempotency_key=idempotency_key)
     assign(coder, is_locked=True)
-    assert put(sentence, code, coder, client_id=client_id) == coding
+    assert put(sentence, code, coder, idempotency_key=idempotency_key) == coding
 
 
 def test_a_new_open_round_opens_the_interview_again(

@@ -46,7 +46,7 @@ def coded(interview: Interview, coder: User) -> Interview:
         sentence=said(interview, 4),
         text="Hedges",
         by=coder,
-        client_id=uuid4(),
+        idempotency_key=uuid4(),
     )
     return interview
 

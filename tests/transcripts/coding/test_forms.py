@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.http import QueryDict
 
-from transcripts.coding.forms import WrongField, read_client_id, read_id, read_quote, read_uuid, read_values
+from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_quote, read_uuid, read_values
 from transcripts.coding.values import CodingValues
 
 CLIENT_ID = "0123456789abcdef0123456789abcdef"
@@ -16,13 +16,13 @@ CLIENT_ID = "0123456789abcdef0123456789abcdef"
 def test_all_values_are_read() -> None:
     data = QueryDict(
         f"sentence=3&code=7&level=latent&enactment=&note=Reads+it&grounding=grounded&prompting=unclear&attribute:why=x"
-        f"&quote_from=2&quote_to=5&client_id={CLIENT_ID}"
+        f"&quote_from=2&quote_to=5&idempotency_key={CLIENT_ID}"
     )
     assert read_values(data) == CodingValues(
         level="latent", note="Reads it", grounding="grounded", prompting="unclear", attributes={"why": "x"}
     )
     assert read_quote(data) == (2, 5)
-    assert read_client_id(data) == UUID(CLIENT_ID)
+    assert read_idempotency_key(data) == UUID(CLIENT_ID)
 
 
 @pytest.mark.parametrize(("fields", "quote"), [("quote=+two+words+", "two words"), ("quote=+", None), ("", None)])
@@ -38,10 +38,10 @@ def test_half_a_quote_is_refused(fields: str) -> None:
         read_quote(QueryDict(fields))
 
 
-def test_plain_form_gets_a_new_client_id_and_is_semantic() -> None:
+def test_plain_form_gets_a_new_idempotency_key_and_is_semantic() -> None:
     data = QueryDict("sentence=3&code=7")
     assert read_values(data).level == "semantic"
-    assert read_client_id(data) != read_client_id(data)
+    assert read_idempotency_key(data) != read_idempotency_key(data)
 
 
 @pytest.mark.parametrize("value", ["", "-1", "1.0", "x", "١", "9" * 19, "9" * 400])
@@ -53,7 +53,7 @@ def test_what_is_no_row_number_is_refused(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x", CLIENT_ID[:-1], "z" * 32])
-def test_what_is_no_client_id_is_refused(value: str) -> None:
+def test_what_is_no_idempotency_key_is_refused(value: str) -> None:
     data = QueryDict(mutable=True)
     data["coding"] = value
     with pytest.raises(WrongField, match="32 hexadecimal digits"):

@@ -97,7 +97,7 @@ class TestAnswers:
         [
             ({"who": "me"}, "does not ask for 'who'. It asks for how and why."),
             ({"how": "oddly"}, "How it asks: there is no answer 'oddly', choose external, internal or tool."),
-            ({"why": "x" * 1_001}, "at most 1,000 fit"),
+            ({"why": "x" * 1_001}, "the limit is 1,000"),
         ],
     )
     def test_other_answers_are_refused(

@@ -17,7 +17,7 @@ from transcripts.projects.models import Project
 class TestMemos:
     def write(self, interview: Interview, sentence: Sentence | None, text: str, by: User) -> Memo:
         return actions.write_memo(
-            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, client_id=uuid4()
+            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
         )
 
     def standing(self, author: User) -> list[str]:
@@ -56,7 +56,7 @@ class TestMemos:
         assert count_events(project) == events
 
     def test_replay_finds_the_row(self, interview: Interview, sentence: Sentence, coder: User) -> None:
-        client_id = uuid4()
+        idempotency_key = uuid4()
         written = [
             actions.write_memo(
                 project=interview.project,
@@ -64,7 +64,7 @@ class TestMemos:
                 sentence=sentence,
                 text=text,
                 by=coder,
-                client_id=client_id,
+                idempotency_key=idempotency_key,
             )
             for text in ("Hedges here.", "Hedges here.")
         ]

@@ -132,7 +132,7 @@ def test_memo_comes_last_and_only_ones_own(
     decide_all(coder, interview)
     for person, sentence in ((coder, said(interview)[4]), (second_coder, said(interview)[2])):
         actions.write_memo(
-            project=project, interview=interview, sentence=sentence, text="x", by=person, client_id=uuid4()
+            project=project, interview=interview, sentence=sentence, text="x", by=person, idempotency_key=uuid4()
         )
     assert ask(client_of, coder, project) == ("memo", said(interview)[4].pk)
 
@@ -178,7 +178,9 @@ class TestOwnActs:
         decision = decide(first, coder)
         actions.reopen_sentence(project=project, decision=decision, by=coder)
         take_off(put(first, find_code(project, "theme.compassion"), coder), coder)
-        actions.write_memo(project=project, interview=interview, sentence=None, text="x", by=coder, client_id=uuid4())
+        actions.write_memo(
+            project=project, interview=interview, sentence=None, text="x", by=coder, idempotency_key=uuid4()
+        )
         acts = list_history(project, coder)[0]
         assert [(act["what"], act["code"], act["label"]) for act in acts] == [
             ("memo", "", ""),
@@ -198,12 +200,14 @@ class TestOwnActs:
         put(first, find_code(project, "theme.balance"), lead)
         put(first, find_code(project, "theme.balance"), coder)
         decide(first, coder)
-        boundary_edits.split_sentence(project=project, sentence=first, at=first.start + 16, by=lead, client_id=uuid4())
+        boundary_edits.split_sentence(
+            project=project, sentence=first, at=first.start + 16, by=lead, idempotency_key=uuid4()
+        )
         assert [act["what"] for act in list_history(project, lead)[0]] == ["split", "applied"]
         hers = list_history(project, coder)[0]
         assert [(act["what"], act["is_current"]) for act in hers] == [("decided", False), ("applied", False)]
         [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
-        boundary_edits.merge_sentences(project=project, first=piece, by=lead, client_id=uuid4())
+        boundary_edits.merge_sentences(project=project, first=piece, by=lead, idempotency_key=uuid4())
         assert [act["what"] for act in list_history(project, lead)[0]] == ["merge", "split", "applied"]
         assert [act["what"] for act in list_history(project, coder)[0]] == ["decided", "applied"]
 

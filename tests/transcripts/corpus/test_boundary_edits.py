@@ -49,15 +49,17 @@ def show(interview: Interview) -> list[str]:
     return [f"{row.label} {row.read_text()}" for row in rows]
 
 
-def split(interview: Interview, label: str, before: str, by: User, client_id: UUID | None = None) -> BoundaryEdit:
+def split(interview: Interview, label: str, before: str, by: User, idempotency_key: UUID | None = None) -> BoundaryEdit:
     sentence = find(interview, label)
     at = sentence.turn.text.index(before, sentence.start)
-    return split_sentence(project=interview.project, sentence=sentence, at=at, by=by, client_id=client_id or uuid4())
+    return split_sentence(
+        project=interview.project, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key or uuid4()
+    )
 
 
-def join(interview: Interview, label: str, by: User, client_id: UUID | None = None) -> BoundaryEdit:
+def join(interview: Interview, label: str, by: User, idempotency_key: UUID | None = None) -> BoundaryEdit:
     return merge_sentences(
-        project=interview.project, first=find(interview, label), by=by, client_id=client_id or uuid4()
+        project=interview.project, first=find(interview, label), by=by, idempotency_key=idempotency_key or uuid4()
     )
 
 
@@ -104,7 +106,7 @@ def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on: Interview
     second = standing(run_on)[int(label)]
     join(run_on, label, lead)
     sentence = find(run_on, label)
-    split_sentence(project=run_on.project, sentence=sentence, at=second.start, by=lead, client_id=uuid4())
+    split_sentence(project=run_on.project, sentence=sentence, at=second.start, by=lead, idempotency_key=uuid4())
     assert show(run_on) == before
     assert standing(run_on)[int(label)].kind == second.kind
 
@@ -142,12 +144,12 @@ def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
     number, old = uuid4(), find(run_on, "2")
     first = split(run_on, "2", "and two", lead, number)
     lines, events = show(run_on), AuditEvent.objects.count()
-    again = split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=number)
+    again = split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=number)
     assert (again, show(run_on), AuditEvent.objects.count()) == (first, lines, events)
     number, old = uuid4(), find(run_on, "3")
     join(run_on, "3", lead, number)
     lines = show(run_on)
-    assert merge_sentences(project=run_on.project, first=old, by=lead, client_id=number).kind == "merge"
+    assert merge_sentences(project=run_on.project, first=old, by=lead, idempotency_key=number).kind == "merge"
     assert show(run_on) == lines
 
 
@@ -164,17 +166,19 @@ def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User)
     old, below = find(run_on, "2"), find(run_on, "3")
     split(run_on, "2", "and two", lead)
     with pytest.raises(SentenceRetired, match="Sentence 2 has been split since"):
-        split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, client_id=uuid4())
+        split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4())
     join(run_on, "2b", lead)
     with pytest.raises(SentenceRetired, match="Sentence 3 has been merged with another since"):
-        merge_sentences(project=run_on.project, first=below, by=lead, client_id=uuid4())
+        merge_sentences(project=run_on.project, first=below, by=lead, idempotency_key=uuid4())
 
 
 def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: Interview, lead: User) -> None:
     seen = find(run_on, "3")
     split(run_on, "3", "thing", lead)
     with pytest.raises(SentenceRetired, match="has changed since"):
-        merge_sentences(project=run_on.project, first=find(run_on, "2"), by=lead, client_id=uuid4(), second_id=seen.pk)
+        merge_sentences(
+            project=run_on.project, first=find(run_on, "2"), by=lead, idempotency_key=uuid4(), second_id=seen.pk
+        )
 
 
 @pytest.mark.parametrize("label", ["1", "4", "5"])
@@ -188,7 +192,7 @@ def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> Non
     sentence = find(run_on, "2")
     for at in (sentence.start, sentence.end, 0, 10_000):
         with pytest.raises(BoundaryEditRefused):
-            split_sentence(project=run_on.project, sentence=sentence, at=at, by=lead, client_id=uuid4())
+            split_sentence(project=run_on.project, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
     assert (show(run_on), AuditEvent.objects.count(), BoundaryEdit.objects.count()) == (before, events, 0)
 
 
@@ -196,16 +200,16 @@ def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, own
     other = start_study(slug="other", name="Other", by=owner)
     sentence = find(run_on, "2")
     with pytest.raises(BoundaryEditRefused, match="not part of this study"):
-        split_sentence(project=other, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4())
+        split_sentence(project=other, sentence=sentence, at=sentence.start + 4, by=lead, idempotency_key=uuid4())
     with pytest.raises(BoundaryEditRefused, match="not part of this study"):
-        merge_sentences(project=other, first=sentence, by=lead, client_id=uuid4())
+        merge_sentences(project=other, first=sentence, by=lead, idempotency_key=uuid4())
 
 
 def test_tool_traffic_is_refused(run_on: Interview, lead: User) -> None:
     sentence = find(run_on, "2")
     Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
     with pytest.raises(BoundaryEditRefused, match="Tool traffic"):
-        merge_sentences(project=run_on.project, first=sentence, by=lead, client_id=uuid4())
+        merge_sentences(project=run_on.project, first=sentence, by=lead, idempotency_key=uuid4())
 
 
 def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Interview, lead: User) -> None:
@@ -216,7 +220,7 @@ def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Intervi
         sentence=old,
         at=old.start + 4,
         by=lead,
-        client_id=uuid4(),
+        idempotency_key=uuid4(),
         migrate=lambda edit: {"codings": edit.made.count()},
     )
     event = AuditEvent.objects.latest("pk")
@@ -243,7 +247,12 @@ def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: U
     sentence = find(run_on, "2")
     with pytest.raises(BoundaryEditRefused, match="Locked"):
         split_sentence(
-            project=run_on.project, sentence=sentence, at=sentence.start + 4, by=lead, client_id=uuid4(), migrate=fall
+            project=run_on.project,
+            sentence=sentence,
+            at=sentence.start + 4,
+            by=lead,
+            idempotency_key=uuid4(),
+            migrate=fall,
         )
     assert show(run_on) == before
     assert not BoundaryEdit.objects.exists()

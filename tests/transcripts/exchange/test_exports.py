@@ -36,7 +36,7 @@ ClientOf = Callable[[User], Client]
 
 @pytest.fixture
 def coding(project: Project, sentence: Sentence, code: Code, coder: User) -> Coding:
-    return add_coding(project=project, sentence=sentence, code=code, by=coder, client_id=uuid.uuid4())
+    return add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
 
 
 def download(client: Client, project: Project, what: str, format: str = "csv", **posted: str) -> str:
@@ -89,7 +89,7 @@ class TestCodings:
         code = Code.objects.get(version__project=project, identifier="theme.balance")
         sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview__external_id="emoji")
         for each in sentences:
-            add_coding(project=project, sentence=each, code=code, by=owner, client_id=uuid.uuid4())
+            add_coding(project=project, sentence=each, code=code, by=owner, idempotency_key=uuid.uuid4())
         found = [row["text"] for row in rows(download(client_of(owner), project, "codings"))]
         assert found == [each.read_text() for each in sentences.order_by("position")]
 
@@ -102,7 +102,7 @@ class TestCodings:
             sentence=sentence,
             text="=1+1",
             by=coder,
-            client_id=uuid.uuid4(),
+            idempotency_key=uuid.uuid4(),
         )
         client = client_of(coder)
         assert rows(download(client, project, "memos"))[0]["text"] == "'=1+1"
@@ -128,7 +128,7 @@ class TestCodings:
             sentence=sentence,
             code=code,
             by=coder,
-            client_id=uuid.uuid4(),
+            idempotency_key=uuid.uuid4(),
             values=CodingValues(
                 quote=Span(sentence.start + 2, sentence.start + 7),
                 grounding="grounded",
@@ -218,21 +218,31 @@ class TestOwnRows:
 
 def work(project: Project, sentence: Sentence, code: Code, by: User) -> None:
     """A bit of everything a coder does."""
-    add_coding(project=project, sentence=sentence, code=code, by=by, client_id=uuid.uuid4())
-    decide_sentence(project=project, sentence=sentence, by=by, client_id=uuid.uuid4())
+    add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4())
+    decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid.uuid4())
     write_memo(
-        project=project, interview=sentence.turn.interview, sentence=sentence, text="x", by=by, client_id=uuid.uuid4()
+        project=project,
+        interview=sentence.turn.interview,
+        sentence=sentence,
+        text="x",
+        by=by,
+        idempotency_key=uuid.uuid4(),
     )
     now = timezone.now()
     Reveal.objects.create(sentence=sentence, coder=by, revealed_at=now)
     Unblinding.objects.create(interview=sentence.turn.interview, user=by, where="x", unblinded_at=now)
     CodeProposal.objects.create(
-        project=project, name="New", family_identifier="themes", proposed_by=by, proposed_at=now, client_id=uuid.uuid4()
+        project=project,
+        name="New",
+        family_identifier="themes",
+        proposed_by=by,
+        proposed_at=now,
+        idempotency_key=uuid.uuid4(),
     )
     PhaseEntry.objects.create(project=project, phase=1, text="x", author=by, written_at=now)
     PositionalityStatement.objects.create(project=project, author=by, text="x", written_at=now)
     AnchorReading.objects.create(
-        version=code.version, sentence=sentence, coder=by, codes=[], client_id=uuid.uuid4(), read_at=now
+        version=code.version, sentence=sentence, coder=by, codes=[], idempotency_key=uuid.uuid4(), read_at=now
     )
 
 

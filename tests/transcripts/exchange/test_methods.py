@@ -30,8 +30,8 @@ ClientOf = Callable[[User], Client]
 
 @pytest.fixture
 def coded(project: Project, sentence: Sentence, code: Code, coder: User) -> Project:
-    add_coding(project=project, sentence=sentence, code=code, by=coder, client_id=uuid.uuid4())
-    decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid.uuid4())
+    add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+    decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
     return project
 
 
@@ -110,7 +110,7 @@ class TestWarnings:
             sentence=sentence,
             code=code,
             coder=coder,
-            client_id=uuid.uuid4(),
+            idempotency_key=uuid.uuid4(),
             created_at=timezone.now() - datetime.timedelta(days=400),
         )
         set_stance(project=project, stance="codebook", by=lead, reason="Set at the start.")

@@ -89,13 +89,13 @@ def describe(project: Project) -> dict[str, object]:
         "codings": sorted(
             (
                 *(row.sentence.turn.interview.external_id, row.sentence.position, row.code.identifier),
-                *(row.coder.username, str(row.client_id), row.quote_start, row.quote_end, str(row.range_id)),
+                *(row.coder.username, str(row.idempotency_key), row.quote_start, row.quote_end, str(row.range_id)),
                 *(str(getattr(row, name)) for name in told),
             )
             for row in codings.select_related("sentence__turn__interview", "code", "coder")
         ),
         "memos": sorted(
-            (memo.subject, memo.subject_key, memo.kind, memo.text, memo.author.username, str(memo.client_id))
+            (memo.subject, memo.subject_key, memo.kind, memo.text, memo.author.username, str(memo.idempotency_key))
             for memo in Memo.objects.filter(project=project, withdrawn_at__isnull=True).select_related("author")
         ),
         "codes": sorted(newest.values()),
@@ -119,7 +119,13 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
         code = Code.objects.get(version__project=project, identifier=identifier)
         values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
         return add_coding(
-            project=project, sentence=sentences[place], code=code, by=by, client_id=uuid.uuid4(), values=values, **how
+            project=project,
+            sentence=sentences[place],
+            code=code,
+            by=by,
+            idempotency_key=uuid.uuid4(),
+            values=values,
+            **how,
         )
 
     put(coder, 0, "theme.balance")
@@ -134,7 +140,12 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
             put(coder, place, "theme.balance")
     for by, about, text in ((coder, first, "On a sentence."), (coder, None, "On an interview.")):
         write_memo(
-            project=project, interview=first.turn.interview, sentence=about, text=text, by=by, client_id=uuid.uuid4()
+            project=project,
+            interview=first.turn.interview,
+            sentence=about,
+            text=text,
+            by=by,
+            idempotency_key=uuid.uuid4(),
         )
     for subject, key in (("code", "theme.balance"), ("project", "")):
         Memo.objects.create(
@@ -145,7 +156,7 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
             thread=(name := uuid.uuid4()),
             author=lead,
             text=f"On a {subject}.",
-            client_id=name,
+            idempotency_key=name,
             created_at=project.created_at,
         )
     create_theme(project=project, text=ThemeText("Weighing"), codes=["theme.balance"], by=lead)
@@ -226,7 +237,7 @@ class TestRoundTrip:
 
 
 def drop_names(told: dict[str, Any]) -> dict[str, Any]:
-    """Without client ids: they are a person's own, so in a second study of the same instance they are others."""
+    """Without idempotency keys: they are a person's own, so in a second study of the same instance they are others."""
     return {
         **told,
         "codings": sorted((*row[:4], *row[5:]) for row in told["codings"]),

@@ -20,11 +20,11 @@ from transcripts.projects.models import Project
 
 
 def write(project: Project, place: Place, by: User, text: str = "A thought.", kind: str = "interpretive") -> Memo:
-    return actions.write_memo(project=project, place=place, text=text, kind=kind, by=by, client_id=uuid4())
+    return actions.write_memo(project=project, place=place, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
 def revise(memo: Memo, by: User, text: str, kind: str = "interpretive") -> Memo:
-    return actions.revise_memo(memo=memo, text=text, kind=kind, by=by, client_id=uuid4())
+    return actions.revise_memo(memo=memo, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
 def standing() -> list[str]:
@@ -86,7 +86,7 @@ class TestOnEachSubject:
     ) -> None:
         def send(text: str) -> Memo:
             return actions.write_memo(
-                project=project, place=places[subject], text=text, kind="reading", by=coder, client_id=number
+                project=project, place=places[subject], text=text, kind="reading", by=coder, idempotency_key=number
             )
 
         number = uuid4()
@@ -106,14 +106,14 @@ class TestOnEachSubject:
         number = uuid4()
         written = [
             actions.write_memo(
-                project=project, place=places[subject], text="Once.", kind="reading", by=coder, client_id=number
+                project=project, place=places[subject], text="Once.", kind="reading", by=coder, idempotency_key=number
             )
             for _ in range(2)
         ]
         assert written[0] == written[1]
         number = uuid4()
         revised = [
-            actions.revise_memo(memo=written[0], text="Twice.", kind="reading", by=coder, client_id=number)
+            actions.revise_memo(memo=written[0], text="Twice.", kind="reading", by=coder, idempotency_key=number)
             for _ in range(2)
         ]
         assert revised[0] == revised[1]
@@ -125,7 +125,7 @@ class TestOnEachSubject:
                 text="Once.",
                 kind="reading",
                 by=coder,
-                client_id=number,
+                idempotency_key=number,
             )
 
     def test_an_unchanged_memo_writes_nothing(
@@ -161,12 +161,17 @@ def test_of_a_code_people_keep_many_memos_of_a_sentence_one(
 def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: Sentence, coder: User) -> None:
     interview = sentence.turn.interview
     memo = desk.write_memo(
-        project=project, interview=interview, sentence=sentence, text="At the desk.", by=coder, client_id=uuid4()
+        project=project, interview=interview, sentence=sentence, text="At the desk.", by=coder, idempotency_key=uuid4()
     )
     revised = revise(memo, coder, "In the room.")
     assert revised.revision == 2
     desk.write_memo(
-        project=project, interview=interview, sentence=sentence, text="At the desk again.", by=coder, client_id=uuid4()
+        project=project,
+        interview=interview,
+        sentence=sentence,
+        text="At the desk again.",
+        by=coder,
+        idempotency_key=uuid4(),
     )
     with pytest.raises(MemoChanged):
         revise(revised, coder, "Too late.")
@@ -175,7 +180,7 @@ def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: 
 
 def test_one_version_of_a_thread_stands(project: Project, places: dict[str, Place], coder: User) -> None:
     memo = write(project, places["code"], coder)
-    memo.pk, memo.client_id = None, uuid4()
+    memo.pk, memo.idempotency_key = None, uuid4()
     with pytest.raises(IntegrityError), transaction.atomic():
         memo.save(force_insert=True)
 

@@ -31,7 +31,7 @@ def url(name: str, *args: object) -> str:
 def write(project: Project, by: User, text: str, *, kind: str = "reading", **place: object) -> Memo:
     asked = {name: str(value) for name, value in place.items()}
     return write_memo(
-        project=project, place=find_place(project, asked), text=text, kind=kind, by=by, client_id=uuid.uuid4()
+        project=project, place=find_place(project, asked), text=text, kind=kind, by=by, idempotency_key=uuid.uuid4()
     )
 
 
@@ -157,7 +157,7 @@ class TestSearch:
                 thread=uuid.uuid4(),
                 author=coder,
                 text=f"Note {number}",
-                client_id=uuid.uuid4(),
+                idempotency_key=uuid.uuid4(),
                 created_at=now,
             )
             for number in range(120)
@@ -177,12 +177,17 @@ class TestWriting:
         page = client.get(f"{url('new')}?code={BALANCE}&kind=decision").content.decode()
         assert "Balance" in page
         assert '<option value="decision" selected>' in page
-        form: dict[str, Any] = {"code": BALANCE, "text": "Split it.", "kind": "decision", "client_id": uuid.uuid4()}
+        form: dict[str, Any] = {
+            "code": BALANCE,
+            "text": "Split it.",
+            "kind": "decision",
+            "idempotency_key": uuid.uuid4(),
+        }
         answer = client.post(url("new"), form)
         memo = Memo.objects.get()
         assert (answer["Location"], memo.subject_key) == (url("memo", memo.pk), BALANCE)
         assert client.post(url("new"), form)["Location"] == url("memo", memo.pk)
-        change = {"text": "Keep it.", "kind": "decision", "client_id": uuid.uuid4()}
+        change = {"text": "Keep it.", "kind": "decision", "idempotency_key": uuid.uuid4()}
         answer = client.post(url("revise", memo.pk), change)
         assert answer.status_code == 302
         page = client.get(url("memo", memo.pk)).content.decode()
@@ -212,7 +217,7 @@ class TestWriting:
         self, project: Project, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
-        form: dict[str, Any] = {"text": "First words.", "kind": "reading", "client_id": uuid.uuid4()}
+        form: dict[str, Any] = {"text": "First words.", "kind": "reading", "idempotency_key": uuid.uuid4()}
         assert client.post(url("new"), form).status_code == 302
         again = client.post(url("new"), {**form, "text": "Second words."})
         assert again.status_code == 409
@@ -231,7 +236,9 @@ class TestWriting:
         client = client_of(coder)
         memo = write(project, coder, "Before.", sentence=sentence.pk)
         for text in ("From one window.", "From the other."):
-            answer = client.post(url("revise", memo.pk), {"text": text, "kind": "reading", "client_id": uuid.uuid4()})
+            answer = client.post(
+                url("revise", memo.pk), {"text": text, "kind": "reading", "idempotency_key": uuid.uuid4()}
+            )
         assert answer.status_code == 409
         page = answer.content.decode()
         assert "From one window." in page
@@ -246,7 +253,7 @@ class TestWriting:
         memo = write(project, coder, "Before.", code=BALANCE)
         client.post(url("withdraw", memo.pk))
         answer = client.post(
-            url("revise", memo.pk), {"text": "Typed late.", "kind": "reading", "client_id": uuid.uuid4()}
+            url("revise", memo.pk), {"text": "Typed late.", "kind": "reading", "idempotency_key": uuid.uuid4()}
         )
         assert answer.status_code == 409
         page = answer.content.decode()
@@ -256,7 +263,7 @@ class TestWriting:
     def test_an_empty_or_endless_memo_comes_back(self, project: Project, coder: User, client_of: SignIn) -> None:
         client = client_of(coder)
         for text in ("", "x" * 20_001):
-            answer = client.post(url("new"), {"text": text, "kind": "reading", "client_id": uuid.uuid4()})
+            answer = client.post(url("new"), {"text": text, "kind": "reading", "idempotency_key": uuid.uuid4()})
             assert answer.status_code == 422
         assert not Memo.objects.exists()
 

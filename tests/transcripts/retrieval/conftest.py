@@ -72,7 +72,7 @@ def put(project: Project) -> Put:
             how.setdefault("enactment", "enacted")
         values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
         return add_coding(
-            project=project, sentence=sentence, code=code, by=by, client_id=uuid.uuid4(), values=values, **how
+            project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values, **how
         )
 
     return put_code

@@ -46,7 +46,7 @@ class TestWords:
     ) -> None:
         old = Sentence.objects.filter(turn__interview=interview).order_by("pk")[1]
         edit = BoundaryEdit.objects.create(
-            turn=old.turn, kind="merge", client_id=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
+            turn=old.turn, kind="merge", idempotency_key=uuid.uuid4(), edited_at=timezone.now(), edited_by=coder
         )
         Sentence.objects.filter(pk=old.pk).update(retired_by=edit)
         assert ask(coder, words="ask first").texts == []
@@ -142,7 +142,7 @@ class TestStates:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "I take that", "feature.task")
         sentence = Sentence.objects.filter(turn__interview=second_interview, turn__position=2).order_by("pk")[1]
-        decide_sentence(project=project, sentence=sentence, by=coder, client_id=uuid.uuid4())
+        decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
         found = ask(coder, state="uncoded", interview=second_interview.pk).texts
         assert found == ["I take that back.", "I weigh it again."]
         assert ask(coder, state="decided").texts == ["I weigh both sides.", "Nothing is settled."]
@@ -156,7 +156,7 @@ class TestStates:
             sentence=sentence,
             text="Elicits.",
             by=coder,
-            client_id=uuid.uuid4(),
+            idempotency_key=uuid.uuid4(),
         )
         assert "Elicits." in ask(coder, state="memo").page
         assert ask(second_coder, state="memo").texts == []

@@ -43,17 +43,17 @@ def test_sentence_is_an_anchor_once(project: Project, sentence: Sentence, owner:
 
 def test_first_reading_under_a_version_stands(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
     anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
-    version, client_id = current(project), uuid.uuid4()
+    version, idempotency_key = current(project), uuid.uuid4()
 
     def read(identifiers: list[str], number: uuid.UUID) -> AnchorReading:
         return actions.read_anchor(
-            project=project, anchor=anchor, version=version, identifiers=identifiers, by=coder, client_id=number
+            project=project, anchor=anchor, version=version, identifiers=identifiers, by=coder, idempotency_key=number
         )
 
-    stored = read(["theme.compassion", "theme.balance"], client_id)
+    stored = read(["theme.compassion", "theme.balance"], idempotency_key)
     # In the order of the codebook, and replayed without a second row.
     assert stored.codes == ["theme.balance", "theme.compassion"]
-    assert read(["theme.compassion", "theme.balance"], client_id) == stored
+    assert read(["theme.compassion", "theme.balance"], idempotency_key) == stored
     with pytest.raises(actions.RevisionError, match="the first reading stands"):
         read([], uuid.uuid4())
     assert queries.list_unread(project, version, coder) == []
@@ -70,7 +70,7 @@ def test_anchor_takes_codes_of_sentences_only(project: Project, sentence: Senten
                 version=current(project),
                 identifiers=[identifier],
                 by=coder,
-                client_id=uuid.uuid4(),
+                idempotency_key=uuid.uuid4(),
             )
     assert not AnchorReading.objects.exists()
 
@@ -80,18 +80,23 @@ def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
 ) -> None:
     anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
     actions.read_anchor(
-        project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, client_id=uuid.uuid4()
+        project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, idempotency_key=uuid.uuid4()
     )
     assert queries.list_readings(project, coder=None).count() == 1
     at = sentence.turn.text.index(" ", sentence.start) + 1
-    split_sentence(project=project, sentence=sentence, at=at, by=owner, client_id=uuid.uuid4())
+    split_sentence(project=project, sentence=sentence, at=at, by=owner, idempotency_key=uuid.uuid4())
     assert list(queries.list_anchors(project)) == []
     assert queries.list_unread(project, current(project), owner) == []
     assert queries.list_readings(project, coder=None).count() == 0
     anchor = AnchorSentence.objects.get(pk=anchor.pk)
     with pytest.raises(actions.RevisionError, match="not among the anchors"):
         actions.read_anchor(
-            project=project, anchor=anchor, version=current(project), identifiers=[], by=owner, client_id=uuid.uuid4()
+            project=project,
+            anchor=anchor,
+            version=current(project),
+            identifiers=[],
+            by=owner,
+            idempotency_key=uuid.uuid4(),
         )
 
 
@@ -99,11 +104,16 @@ def test_reading_sent_twice_at_once_is_the_one_that_was_stored(
     project: Project, sentence: Sentence, owner: User, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
-    client_id = uuid.uuid4()
+    idempotency_key = uuid.uuid4()
 
     def read() -> AnchorReading:
         return actions.read_anchor(
-            project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, client_id=client_id
+            project=project,
+            anchor=anchor,
+            version=current(project),
+            identifiers=[],
+            by=coder,
+            idempotency_key=idempotency_key,
         )
 
     stored = read()

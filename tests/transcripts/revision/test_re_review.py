@@ -47,9 +47,11 @@ def test_kept_coding_stands_under_the_new_version_as_it_was_put(
     quote = (sentence.start, sentence.start + 4)
     old = put(sentence, code, coder, level="latent", note="weighs without saying so", quote=quote, grounding="abstract")
     version = narrow(project, code.identifier, owner)
-    client_id = uuid.uuid4()
+    idempotency_key = uuid.uuid4()
     for _ in range(2):
-        new = actions.keep_coding(project=project, coding=old, version=version, by=coder, client_id=client_id)
+        new = actions.keep_coding(
+            project=project, coding=old, version=version, by=coder, idempotency_key=idempotency_key
+        )
     old.refresh_from_db()
     assert (new.code.version, new.level, new.note, (new.quote_start, new.quote_end), new.grounding) == (
         version,
@@ -72,9 +74,9 @@ def test_split_code_is_sorted_into_what_it_became(
     parts = queries.find_codes(version, queries.find_fate(old, version).identifiers)
     assert [part.name for part in parts] == ["Weighing harms", "Weighing values"]
     with pytest.raises(actions.RevisionError, match="is not in v2 any more"):
-        actions.keep_coding(project=project, coding=old, version=version, by=coder, client_id=uuid.uuid4())
+        actions.keep_coding(project=project, coding=old, version=version, by=coder, idempotency_key=uuid.uuid4())
     put_again = actions.move_coding(
-        project=project, coding=old, codes=parts, version=version, by=coder, client_id=uuid.uuid4()
+        project=project, coding=old, codes=parts, version=version, by=coder, idempotency_key=uuid.uuid4()
     )
     old.refresh_from_db()
     assert old.superseded_by == put_again[0]
@@ -94,7 +96,7 @@ def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
     for codes, words in (([], "at least one"), ([same], "its own place"), ([earlier], "codes of v2")):
         with pytest.raises(actions.RevisionError, match=words):
             actions.move_coding(
-                project=project, coding=old, codes=codes, version=version, by=coder, client_id=uuid.uuid4()
+                project=project, coding=old, codes=codes, version=version, by=coder, idempotency_key=uuid.uuid4()
             )
     assert standing_codes(sentence, coder) == [code.identifier]
 
@@ -105,7 +107,7 @@ def test_nobody_looks_again_at_the_codings_of_others(
     old = put(sentence, code, coder)
     version = narrow(project, code.identifier, owner)
     with pytest.raises(CodingError):
-        actions.drop_coding(project=project, coding=old, version=version, by=second_coder, client_id=uuid.uuid4())
+        actions.drop_coding(project=project, coding=old, version=version, by=second_coder, idempotency_key=uuid.uuid4())
     assert standing_codes(sentence, coder) == [code.identifier]
 
 
@@ -185,9 +187,9 @@ def test_decided_sentence_stays_decided_when_its_last_code_does_not_hold(
     old = put(sentence, code, coder)
     decide(sentence, coder)
     version = narrow(project, code.identifier, owner)
-    client_id = uuid.uuid4()
+    idempotency_key = uuid.uuid4()
     for _ in range(2):
-        actions.drop_coding(project=project, coding=old, version=version, by=coder, client_id=client_id)
+        actions.drop_coding(project=project, coding=old, version=version, by=coder, idempotency_key=idempotency_key)
     standing = Decision.objects.get(sentence=sentence, coder=coder, withdrawn_at__isnull=True)
     assert standing.none_applies
     assert Decision.objects.filter(sentence=sentence, coder=coder).count() == 2
@@ -202,7 +204,7 @@ def test_undecided_sentence_or_one_with_other_codes_gets_no_new_decision(
     decided = decide(sentence, second_coder)
     version = narrow(project, code.identifier, owner)
     for coding, person in ((alone, coder), (beside, second_coder)):
-        actions.drop_coding(project=project, coding=coding, version=version, by=person, client_id=uuid.uuid4())
+        actions.drop_coding(project=project, coding=coding, version=version, by=person, idempotency_key=uuid.uuid4())
     assert list(Decision.objects.filter(sentence=sentence)) == [decided]
     decided.refresh_from_db()
     assert (decided.withdrawn_at, decided.none_applies) == (None, False)

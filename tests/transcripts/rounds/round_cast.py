@@ -49,11 +49,15 @@ def fields(*coders: User, **others: object) -> PlanFields:
     return PlanFields(**values)  # type: ignore[arg-type]
 
 
-def open_round(project: Project, by: User, *coders: User, client_id: UUID | None = None, **others: object) -> Round:
+def open_round(
+    project: Project, by: User, *coders: User, idempotency_key: UUID | None = None, **others: object
+) -> Round:
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
     plan = actions.plan_round(project=project, fields=given)
-    return actions.open_round(project=project, fields=given, plan_name=plan.name, client_id=client_id or uuid4(), by=by)
+    return actions.open_round(
+        project=project, fields=given, plan_name=plan.name, idempotency_key=idempotency_key or uuid4(), by=by
+    )
 
 
 def find_assignment(round_: Round, interview: Interview, coder: User) -> Assignment:

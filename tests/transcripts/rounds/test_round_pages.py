@@ -33,7 +33,7 @@ def typed(*coders: User, **others: object) -> dict[str, object]:
         "overlap_percent": "34",
         "overlap_readers": "2",
         "seed": "5",
-        "client_id": str(uuid4()),
+        "idempotency_key": str(uuid4()),
         **others,
     }
 
@@ -90,7 +90,7 @@ class TestMaking:
             ({"name": ""}, "This field is required"),
             ({"seed": "-1"}, "greater than or equal to 0"),
             ({"seed": "99999999999"}, "whole number from 0 to"),
-            ({"client_id": "x"}, "Enter a valid UUID"),
+            ({"idempotency_key": "x"}, "Enter a valid UUID"),
         ],
     )
     def test_wrong_entry_is_422_with_its_reason(

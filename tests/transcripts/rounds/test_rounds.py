@@ -51,19 +51,19 @@ class TestOpening:
     def test_another_plan_under_the_number_of_a_round_is_not_passed_over(
         self, project: Project, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        client_id = uuid4()
-        open_round(project, lead, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        open_round(project, lead, coder, idempotency_key=idempotency_key)
         with pytest.raises(actions.PlanChanged, match="became round 1 already"):
-            open_round(project, lead, coder, client_id=client_id, name="Another")
+            open_round(project, lead, coder, idempotency_key=idempotency_key, name="Another")
 
     def test_plan_confirmed_twice_is_one_round(
         self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User
     ) -> None:
-        client_id = uuid4()
-        first = open_round(project, lead, coder, client_id=client_id)
+        idempotency_key = uuid4()
+        first = open_round(project, lead, coder, idempotency_key=idempotency_key)
         plan = actions.plan_round(project=project, fields=fields(coder, name="Another"))
         again = actions.open_round(
-            project=project, fields=fields(coder), plan_name=plan.name, client_id=client_id, by=owner
+            project=project, fields=fields(coder), plan_name=plan.name, idempotency_key=idempotency_key, by=owner
         )
         assert first == again
         assert Round.objects.count() == 1
@@ -82,7 +82,9 @@ class TestOpening:
         plan = actions.plan_round(project=project, fields=fields(coder))
         bring_in(project, lead, ["Model A"])
         with pytest.raises(actions.PlanChanged):
-            actions.open_round(project=project, fields=fields(coder), plan_name=plan.name, client_id=uuid4(), by=lead)
+            actions.open_round(
+                project=project, fields=fields(coder), plan_name=plan.name, idempotency_key=uuid4(), by=lead
+            )
         assert not Round.objects.exists()
 
     def test_only_interviews_with_the_wanted_models_are_dealt(

@@ -116,7 +116,7 @@ def test_a_sentence_of_another_study_or_with_corrected_breaks_is_refused(
     with pytest.raises(WrongInput, match="not part of this study"):
         add_quote(theme=other.theme, sentence=sentence, side="for", by=owner)
     sentence.retired_by = BoundaryEdit.objects.create(
-        turn=sentence.turn, kind="split", client_id="0" * 32, edited_at=timezone.now(), edited_by=lead
+        turn=sentence.turn, kind="split", idempotency_key="0" * 32, edited_at=timezone.now(), edited_by=lead
     )
     sentence.save()
     with pytest.raises(WrongInput, match="boundaries of this sentence were edited"):

@@ -155,7 +155,7 @@ def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily
     readings = queue.list_readings(place)
     data = request.POST.copy()
     data["shown"], data["revision"] = fingerprint(readings), str(queue.find_revision(place))
-    data["client_id"] = str(uuid4())
+    data["idempotency_key"] = str(uuid4())
     return VerdictForm(data, readings=readings, family=family)
 
 

@@ -30,19 +30,19 @@ def propose_code(
     project: Project,
     name: str,
     family_identifier: str,
-    client_id: UUID,
+    idempotency_key: UUID,
     by: User,
     definition: str = "",
     sentence: Sentence | None = None,
 ) -> CodeProposal:
     """Store that somebody would have a code; a request that comes again finds what it stored.
 
-    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``CodebookError`` for a client id that came
+    A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``CodebookError`` for an idempotency key that came
     with something else before.
     """
     lock(project)
     name, definition = " ".join(name.split()), clean_text(definition)
-    stored = CodeProposal.objects.filter(proposed_by=by, client_id=client_id).first()
+    stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
             raise CodebookError("This form was sent before with something else in it. Open it anew and send it again.")
@@ -57,7 +57,7 @@ def propose_code(
         is_in_vivo=sentence is not None and is_in_words(name, sentence.read_text()),
         proposed_by=by,
         proposed_at=timezone.now(),
-        client_id=client_id,
+        idempotency_key=idempotency_key,
     )
     _tell("codebook.proposal.made", proposal, by, sentence=sentence.pk if sentence else None)
     return proposal
@@ -130,7 +130,7 @@ def use_at_once(
     project: Project,
     name: str,
     family_identifier: str,
-    client_id: UUID,
+    idempotency_key: UUID,
     by: User,
     definition: str = "",
     sentence: Sentence | None = None,
@@ -144,7 +144,7 @@ def use_at_once(
         project=project,
         name=name,
         family_identifier=family_identifier,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         by=by,
         definition=definition,
         sentence=sentence,

@@ -26,7 +26,7 @@ class ProposalForm(forms.Form):
     )
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
     sentence = forms.IntegerField(required=False, widget=forms.HiddenInput, min_value=1, max_value=2**63 - 1)
-    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, families: Choices, may_use: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -34,9 +34,9 @@ class ProposalForm(forms.Form):
         if not may_use:
             del self.fields["then"]
 
-    def clean_client_id(self) -> UUID:
+    def clean_idempotency_key(self) -> UUID:
         """A plain form that came without one gets one here."""
-        return self.cleaned_data["client_id"] or uuid4()
+        return self.cleaned_data["idempotency_key"] or uuid4()
 
 
 class AnswerForm(forms.Form):

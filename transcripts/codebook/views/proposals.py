@@ -39,7 +39,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
     may_use = Permission.EDIT_CODEBOOK in request.role.permissions
     families = actions.list_families(request.project)
     posted = request.POST if request.method == "POST" else None
-    initial = {"name": _quote(request, line), "sentence": line.pk if line else None, "client_id": uuid4()}
+    initial = {"name": _quote(request, line), "sentence": line.pk if line else None, "idempotency_key": uuid4()}
     form = ProposalForm(posted, families=families, may_use=may_use, initial=initial)
     similar: list[CodeContent] = []
     if posted is not None and form.is_valid():
@@ -98,7 +98,7 @@ def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
         "family_identifier": form.cleaned_data["family"],
         "definition": form.cleaned_data["definition"],
         "sentence": get_object_or_404(found, pk=pk, turn__interview__project=request.project) if pk else None,
-        "client_id": form.cleaned_data["client_id"],
+        "idempotency_key": form.cleaned_data["idempotency_key"],
         "by": request.user,
     }
     if then:

@@ -1,4 +1,4 @@
-"""What people do at the desk. Every act may be sent twice: ``client_id`` names it, and it is stored once."""
+"""What people do at the desk. Every act may be sent twice: ``idempotency_key`` names it, and it is stored once."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def add_coding(
     sentence: Sentence,
     code: Code,
     by: User,
-    client_id: UUID,
+    idempotency_key: UUID,
     values: CodingValues = PLAIN,
     range_id: UUID | None = None,
     reason: str = "",
@@ -53,7 +53,7 @@ def add_coding(
     checks.check_code(project, code)
     checks.check_values(code, sentence, values)
     sentence = queries.find_place(sentence, code.family.unit)
-    if (stored := find_stored(Coding, by, client_id, on=sentence)) is not None:
+    if (stored := find_stored(Coding, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
     active = queries.read_active_labels(sentence.pk, by.pk)
     before = next((coding for coding in active.codings if coding.identifier == code.identifier), None)
@@ -64,7 +64,7 @@ def add_coding(
     if range_id:
         interview_id = sentence.turn.interview_id
         checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
-    coding = build_coding(sentence, code, by, values, client_id=client_id, range_id=range_id)
+    coding = build_coding(sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id)
     coding.layer = choose_layer(active)
     coding.reason = reason
     return _store(coding, before=before, active=active, project=project)
@@ -117,7 +117,7 @@ def choose_layer(active: ActiveLabels) -> Layer:
 
 
 def build_coding(
-    sentence: Sentence, code: Code, by: User, values: CodingValues, *, client_id: UUID, range_id: UUID | None
+    sentence: Sentence, code: Code, by: User, values: CodingValues, *, idempotency_key: UUID, range_id: UUID | None
 ) -> Coding:
     """A blind coding, not yet stored."""
     return Coding(
@@ -126,7 +126,7 @@ def build_coding(
         coder=by,
         **values.to_columns(),
         range_id=range_id,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=timezone.now(),
     )
 

@@ -21,13 +21,13 @@ from transcripts.projects.models import Project
 
 
 @transaction.atomic
-def decide_sentence(*, project: Project, sentence: Sentence, by: User, client_id: UUID) -> Decision:
+def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempotency_key: UUID) -> Decision:
     """Store that ``by`` has read the sentence and has nothing more to code here: none applies when no code stands.
 
     A decision that stands is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
     checks.check_place(project, sentence)
-    if (stored := find_stored(Decision, by, client_id, on=sentence)) is not None:
+    if (stored := find_stored(Decision, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk)
     active = queries.read_active_labels(sentence.pk, by.pk)
     if active.decision_id:
@@ -38,7 +38,7 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, client_id
         coder=by,
         layer=choose_layer(active),
         none_applies=not active.has_sentence_codes,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=timezone.now(),
     )
     if not insert_once(decision):

@@ -32,4 +32,4 @@ class NotOpen(CodingError):
 
 
 class UsedForAnother(CodingError):
-    """A client id came back with different content."""
+    """An idempotency key came back with different content."""

@@ -25,7 +25,7 @@ def write_memo(
     sentence: Sentence | None,
     text: str,
     by: User,
-    client_id: UUID,
+    idempotency_key: UUID,
     kind: str = "",
 ) -> Memo:
     """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text takes it away.
@@ -39,7 +39,7 @@ def write_memo(
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
-    if (stored := find_stored(Memo, by, client_id, on=sentence)) is not None:
+    if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
     before = _lock_standing(interview, sentence, by)
     kind = kind or (before.kind if before else Memo.Kind.READING)
@@ -55,7 +55,7 @@ def write_memo(
         author=by,
         text=text,
         revision=before.revision + 1 if before else 1,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=now,
         withdrawn_at=None if text else now,
     )

@@ -21,12 +21,12 @@ from transcripts.corpus.queries import explain_retired
 Row = TypeVar("Row", Coding, Decision, Memo)
 
 
-def find_stored(model: type[Row], by: User, client_id: UUID, *, on: Sentence | None) -> Row | None:
+def find_stored(model: type[Row], by: User, idempotency_key: UUID, *, on: Sentence | None) -> Row | None:
     """The row that an earlier request with this idempotency key stored, if any. Locks the sentence. Raises ``WrongPlace``."""
     if on is None:
-        pk = queries.find_stored(model, by.pk, client_id)
+        pk = queries.find_stored(model, by.pk, idempotency_key)
     else:
-        pk, is_current = queries.lock_sentence(model, by.pk, client_id, sentence_id=on.pk)
+        pk, is_current = queries.lock_sentence(model, by.pk, idempotency_key, sentence_id=on.pk)
         if pk is None and not is_current:
             raise WrongPlace(explain_retired(on.pk) or "This sentence is not part of this study.")
     return None if pk is None else model.objects.get(pk=pk)
@@ -90,7 +90,7 @@ def replace_once(row: Row, before_id: int | None, **changes: object) -> bool:
 def find_winner(row: Row, **place: object) -> Row:
     """The active row where another request was quicker; the constraints leave room for one."""
     rows = type(row).objects.filter(**place)
-    winner = rows.filter(client_id=row.client_id).first() or rows.filter(withdrawn_at__isnull=True).first()
+    winner = rows.filter(idempotency_key=row.idempotency_key).first() or rows.filter(withdrawn_at__isnull=True).first()
     if winner is None:
         raise UsedForAnother("Two requests changed this place at the same moment. Reload the page and try again.")
     return winner

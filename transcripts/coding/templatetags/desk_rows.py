@@ -62,7 +62,7 @@ def write_marks(
     id. ``writable``: the viewer may code here. ``suggestions``: the two ends of the address of the suggestions panel.
     """
     own = marks.own_decision
-    data = f' data-decision="{own.client_id}"' if own else ""
+    data = f' data-decision="{own.idempotency_key}"' if own else ""
     return SafeString(
         f'<div class="marks" id="{place}{place_id}"{data}{" data-seen" if marks.is_revealed else ""}>\n'
         f"{_write_codes(marks, urls, is_open=bool(writable))}"
@@ -86,7 +86,7 @@ def _write_none_applies(decision: DecisionView, urls: dict[str, str], *, is_open
     elif is_open:
         kind = "chip none open"
         end = (
-            f'<button class="remove" formaction="{urls["reopen"]}" name="decision" value="{decision.client_id}"'
+            f'<button class="remove" formaction="{urls["reopen"]}" name="decision" value="{decision.idempotency_key}"'
             ' aria-label="Take back: none applies">×</button>'
         )
     return f'<li class="{kind}"><b>–</b>none applies{end}</li>\n'
@@ -128,9 +128,9 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
     data = "".join(_write_data(chip))
     if not is_open:
         return f'<li class="{kinds} own"{data}>{name}{words}{quote}{lines}</li>'
-    link = f'<a class="open-details" href="{codings_url}{chip.client_id}/">{name}<span class="vh"> details</span></a>'
+    link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}<span class="vh"> details</span></a>'
     remove = (
-        f'<button class="remove" name="coding" value="{chip.client_id}"'
+        f'<button class="remove" name="coding" value="{chip.idempotency_key}"'
         f' aria-label="Take off {escape(chip.name)}">×</button>'
     )
     return f'<li class="{kinds} own open"{data}>{link}{words}{quote}{remove}{lines}</li>'
@@ -138,7 +138,7 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
 
 def _write_data(chip: CodingView) -> Iterator[str]:
     """What the page's script reads again."""
-    yield f' data-coding="{chip.client_id}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
+    yield f' data-coding="{chip.idempotency_key}" data-code="{escape(chip.identifier)}" data-version="{chip.version}"'
     for name in CHOICE_FIELDS:
         if value := getattr(chip, name):
             yield f' data-{name}="{value}"'

@@ -41,7 +41,7 @@ SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", 
 CODING_COLUMNS = (
     *("sentence__start", "sentence__end", "sentence__turn__position", "sentence__turn__interview_id"),
     *("code__identifier", "code__family__unit", "code__version__number", "coder__username"),
-    *("client_id", "created_at", "layer", "reason", "range_id", *VALUE_COLUMNS),
+    *("idempotency_key", "created_at", "layer", "reason", "range_id", *VALUE_COLUMNS),
 )
 
 
@@ -61,8 +61,10 @@ def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
     memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.PROJECT])
     on_codes: dict[str, list[str]] = defaultdict(list)
     on_study: list[str] = []
-    for subject, key, client_id in memos.values_list("subject", "subject_key", "client_id"):
-        (on_codes[naming.name_code(slug, key)] if subject == Memo.Subject.CODE else on_study).append(str(client_id))
+    for subject, key, idempotency_key in memos.values_list("subject", "subject_key", "idempotency_key"):
+        (on_codes[naming.name_code(slug, key)] if subject == Memo.Subject.CODE else on_study).append(
+            str(idempotency_key)
+        )
     codes = [code._replace(notes=tuple(on_codes[code.guid])) for code in lay_out_codes(codebook, scope=slug)]
     project = QdpxProject(
         name=scope.project.name,
@@ -126,8 +128,8 @@ def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
     slug = scope.project.slug
     notes: dict[str, list[str]] = defaultdict(list)
     on_themes = read_memos(scope).filter(subject=Memo.Subject.THEME)
-    for key, client_id in on_themes.values_list("subject_key", "client_id"):
-        notes[key].append(str(client_id))
+    for key, idempotency_key in on_themes.values_list("subject_key", "idempotency_key"):
+        notes[key].append(str(idempotency_key))
     latest: dict[int, ThemeVersion] = {}
     for version in ThemeVersion.objects.filter(theme__project=scope.project).select_related("theme").order_by("number"):
         latest[version.theme_id] = version
@@ -179,7 +181,7 @@ def make_source(
         if memo.sentence is not None and memo.sentence.turn_id in {turn.pk for turn in turns}:
             shift = layout.start_of[memo.sentence.turn.position]
             place = (memo.author.username, shift + memo.sentence.start, shift + memo.sentence.end)
-            notes_at[place].append(str(memo.client_id))
+            notes_at[place].append(str(memo.idempotency_key))
     places = sorted({**groups, **notes_at}, key=lambda place: (place[1], place[2], place[0]))
     facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
     return QdpxSource(
@@ -192,7 +194,7 @@ def make_source(
         codings=tuple(
             make_coding(slug, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
         ),
-        notes=tuple(str(memo.client_id) for memo in memos if memo.sentence is None),
+        notes=tuple(str(memo.idempotency_key) for memo in memos if memo.sentence is None),
     )
 
 
@@ -237,7 +239,7 @@ def make_selection(
 
 def make_coding(slug: str, coding: Coding) -> QdpxCoding:
     """One coding; what the standard has no place for goes into our own part."""
-    guid = str(coding.client_id)
+    guid = str(coding.idempotency_key)
     return QdpxCoding(
         guid=guid,
         code=naming.name_code(slug, coding.code.identifier),
@@ -253,16 +255,18 @@ def read_notes(scope: Scope) -> Iterator[QdpxNote]:
     subjects = Memo.Subject.values if scope.only is None else [s for s in Memo.Subject.values if s != "theme"]
     for memo in read_memos(scope).filter(subject__in=subjects).select_related("author").iterator():
         yield QdpxNote(
-            guid=str(memo.client_id),
+            guid=str(memo.idempotency_key),
             name=f"{memo.get_kind_display()} ({memo.get_subject_display().lower()})",
             text=memo.text,
             user=naming.name_user(memo.author.username),
             created=memo.created_at,
         )
     noted = read_standing(scope).exclude(note="").annotate(name=F("coder__username")).order_by("pk")
-    for client_id, note, name, created in noted.values_list("client_id", "note", "name", "created_at").iterator():
+    for idempotency_key, note, name, created in noted.values_list(
+        "idempotency_key", "note", "name", "created_at"
+    ).iterator():
         yield QdpxNote(
-            guid=naming.name_note(str(client_id)),
+            guid=naming.name_note(str(idempotency_key)),
             name="Interpretation",
             text=note,
             user=naming.name_user(name),

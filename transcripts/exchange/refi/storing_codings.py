@@ -29,11 +29,11 @@ Place = tuple[int, str, int, str]
 
 
 class KnownNames:
-    """A person's client ids in a study (``here``) and in all studies, where each may be used once."""
+    """A person's idempotency keys in a study (``here``) and in all studies, where each may be used once."""
 
     def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any]) -> None:
-        self.here: set[UUID] = set(here.values_list("client_id", flat=True))
-        self._everywhere: set[UUID] = set(everywhere.values_list("client_id", flat=True))
+        self.here: set[UUID] = set(here.values_list("idempotency_key", flat=True))
+        self._everywhere: set[UUID] = set(everywhere.values_list("idempotency_key", flat=True))
         self._slug = slug
 
     def find_free(self, guid: str) -> str | None:
@@ -154,7 +154,7 @@ class CodingStore:
                 note=note,
                 quote_start=quote[0] if quote else None,
                 quote_end=quote[1] if quote else None,
-                client_id=UUID(naming.name_part(name, number)),
+                idempotency_key=UUID(naming.name_part(name, number)),
                 created_at=made,
                 **details,
             )

@@ -118,7 +118,7 @@ class MemoStore:
             thread=_make_thread(self._project, author, name) if stands_alone else None,
             author=author,
             text="\n\n".join(map(self._write, notes)),
-            client_id=name,
+            idempotency_key=name,
             created_at=min(first.created or now, now),
         )
 

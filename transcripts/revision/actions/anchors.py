@@ -110,7 +110,7 @@ def read_anchor(
     version: CodebookVersion,
     identifiers: Sequence[str],
     by: User,
-    client_id: UUID,
+    idempotency_key: UUID,
 ) -> AnchorReading:
     """Store which codes of ``version`` a person reads in an anchor; no codes say that none applies.
 
@@ -120,7 +120,7 @@ def read_anchor(
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
     if anchor.project_id != project.pk or is_gone:
         raise RevisionError("This sentence is not among the anchors of this study any more.")
-    if (stored := _find_stored(anchor, by, client_id)) is not None:
+    if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
         return stored
     codes = _check_codes(version, identifiers)
     reading = AnchorReading(
@@ -128,14 +128,14 @@ def read_anchor(
         sentence_id=anchor.sentence_id,
         coder=by,
         codes=codes,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         read_at=timezone.now(),
     )
     try:
         with transaction.atomic():
             reading.save(force_insert=True)
     except IntegrityError as error:
-        if (stored := _find_stored(anchor, by, client_id)) is not None:
+        if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
             return stored
         raise RevisionError(f"You have read this anchor under {version} already; the first reading stands.") from error
     trail.record(
@@ -157,6 +157,6 @@ def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[s
     return [code.identifier for code in codes]
 
 
-def _find_stored(anchor: AnchorSentence, by: User, client_id: UUID) -> AnchorReading | None:
+def _find_stored(anchor: AnchorSentence, by: User, idempotency_key: UUID) -> AnchorReading | None:
     """What an earlier sending of this reading stored."""
-    return AnchorReading.objects.filter(coder=by, client_id=client_id, sentence=anchor.sentence_id).first()
+    return AnchorReading.objects.filter(coder=by, idempotency_key=idempotency_key, sentence=anchor.sentence_id).first()

@@ -52,7 +52,9 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
         if place in taken:
             continue
         taken.add(place)
-        first_of[coding.pk] = _copy(coding, code, client_id=_make_client_id("carry", version, coding), now=now)
+        first_of[coding.pk] = _copy(
+            coding, code, idempotency_key=_make_idempotency_key("carry", version, coding), now=now
+        )
         new.append(first_of[coding.pk])
     reason = _find_reason(code, version)
     for coding in codings:
@@ -83,8 +85,8 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
     now = timezone.now()
     migrated = Coding.objects.filter(code__version__project=project, withdrawal_reason=_find_reason(code, version))
     old = list(_hold(migrated.filter(sentence__retired_by__isnull=True).order_by("pk")))
-    numbers = {_make_client_id("back", version, each): each for each in old}
-    done = set(Coding.objects.filter(client_id__in=list(numbers)).values_list("client_id", flat=True))
+    numbers = {_make_idempotency_key("back", version, each): each for each in old}
+    done = set(Coding.objects.filter(idempotency_key__in=list(numbers)).values_list("idempotency_key", flat=True))
     moved = list(Coding.objects.filter(carried_from__in=[each.pk for each in old], code=code).select_for_update())
     reason = f"carrying to {code.identifier} was taken back"
     # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
@@ -96,7 +98,10 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
     Coding.objects.bulk_update(standing, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
     back = [each for number, each in numbers.items() if number not in done and _find_place(each) not in changed]
     Coding.objects.bulk_create(
-        [_copy(each, each.code, client_id=_make_client_id("back", version, each), now=now) for each in back],
+        [
+            _copy(each, each.code, idempotency_key=_make_idempotency_key("back", version, each), now=now)
+            for each in back
+        ],
         batch_size=500,
     )
     if back:
@@ -114,7 +119,7 @@ def _find_place(coding: Coding) -> tuple[int, int, str]:
     return coding.sentence_id, coding.coder_id, coding.layer
 
 
-def _copy(coding: Coding, code: Code, *, client_id: UUID, now: datetime) -> Coding:
+def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -> Coding:
     """The same work of the same person with ``code``, as a new row that names the one it comes from."""
     return Coding(
         sentence_id=coding.sentence_id,
@@ -124,12 +129,12 @@ def _copy(coding: Coding, code: Code, *, client_id: UUID, now: datetime) -> Codi
         **CodingValues.from_coding(coding).adapt_to(code).to_columns(),
         range_id=coding.range_id,
         carried_from=coding,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         created_at=now,
     )
 
 
-def _make_client_id(act: str, version: CodebookVersion, coding: Coding) -> UUID:
+def _make_idempotency_key(act: str, version: CodebookVersion, coding: Coding) -> UUID:
     """The same id for the same act on the same coding, so that nothing is migrated twice."""
     return uuid5(NAMESPACE_OID, f"{act}:{version.pk}:{coding.pk}")
 

@@ -19,7 +19,9 @@ from transcripts.revision.actions.errors import RevisionError
 
 
 @transaction.atomic
-def keep_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, client_id: UUID) -> Coding:
+def keep_coding(
+    *, project: Project, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID
+) -> Coding:
     """Say that a coding holds under what its code means in ``version``: a new row, put the same way, supersedes it.
 
     Raises ``RevisionError`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
@@ -29,12 +31,18 @@ def keep_coding(*, project: Project, coding: Coding, version: CodebookVersion, b
         raise RevisionError(
             f"{coding.code.name} is not in {version} any more: choose what takes its place, or take it off."
         )
-    return _put_again(project, coding, codes[0], by=by, client_id=client_id, version=version)
+    return _put_again(project, coding, codes[0], by=by, idempotency_key=idempotency_key, version=version)
 
 
 @transaction.atomic
 def move_coding(
-    *, project: Project, coding: Coding, codes: Sequence[Code], version: CodebookVersion, by: User, client_id: UUID
+    *,
+    project: Project,
+    coding: Coding,
+    codes: Sequence[Code],
+    version: CodebookVersion,
+    by: User,
+    idempotency_key: UUID,
 ) -> list[Coding]:
     """Put other codes of ``version`` in the place of a coding, each put the same way; the old row is withdrawn.
 
@@ -47,7 +55,9 @@ def move_coding(
     if any(code.identifier == coding.code.identifier for code in codes):
         raise RevisionError(f"{coding.code.name} cannot take its own place: keep it instead.")
     put = [
-        _put_again(project, coding, code, by=by, client_id=uuid5(client_id, code.identifier), version=version)
+        _put_again(
+            project, coding, code, by=by, idempotency_key=uuid5(idempotency_key, code.identifier), version=version
+        )
         for code in codes
     ]
     withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
@@ -58,7 +68,7 @@ def move_coding(
 
 
 @transaction.atomic
-def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, client_id: UUID) -> None:
+def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID) -> None:
     """Take a coding off because it does not hold under ``version``.
 
     A decided sentence stays decided: when this was its last code, the same person's word is now that none applies.
@@ -67,18 +77,18 @@ def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, b
     leaves_none = read_active_labels(coding.sentence_id, by.pk).is_last_word(coding.pk)
     withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
     if leaves_none:
-        decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=client_id)
+        decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=idempotency_key)
 
 
 def _put_again(
-    project: Project, coding: Coding, code: Code, *, by: User, client_id: UUID, version: CodebookVersion
+    project: Project, coding: Coding, code: Code, *, by: User, idempotency_key: UUID, version: CodebookVersion
 ) -> Coding:
     return add_coding(
         project=project,
         sentence=coding.sentence,
         code=code,
         by=by,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
         values=CodingValues.from_coding(coding).adapt_to(code),
         reason=_tell_why(version),
     )

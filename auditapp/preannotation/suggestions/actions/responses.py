@@ -50,7 +50,7 @@ def keep_suggestion(
     note: str = "",
     edited: bool = False,
     reason: str = "",
-    client_id: uuid.UUID | None = None,
+    idempotency_key: uuid.UUID | None = None,
 ) -> Response:
     """Make the suggestion one's own coding, as it is or ``edited``, with the code as the codebook has it now.
 
@@ -71,7 +71,7 @@ def keep_suggestion(
                 sentence=sentence,
                 code=code,
                 by=by,
-                client_id=client_id or uuid.uuid4(),
+                idempotency_key=idempotency_key or uuid.uuid4(),
                 values=CodingValues(
                     level=(level or suggestion.level) if code.family.carries_level else "semantic",
                     enactment=enactment if code.family.carries_enactment else "",
@@ -197,14 +197,14 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
         ).exists()
         withdraw_coding(project=project, coding=coding, by=by, reason=UNDONE_REASON)
         if ended and not read_active_labels(coding.sentence_id, by.pk).has_sentence_codes:
-            decide_sentence(project=project, sentence=coding.sentence, by=by, client_id=uuid.uuid4())
+            decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=uuid.uuid4())
         return
     add_coding(
         project=project,
         sentence=coding.sentence,
         code=former.code,
         by=by,
-        client_id=uuid.uuid4(),
+        idempotency_key=uuid.uuid4(),
         values=CodingValues.from_coding(former)._replace(quote=_share(former, coding.sentence)),
         range_id=former.range_id,
         reason=UNDONE_REASON,

@@ -113,7 +113,7 @@ def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
     press(page, "m")
     page.locator("#memo-text").fill("x" * 20_001)
     press(page, "Control+Enter")
-    expect(page.locator("#problem")).to_contain_text("at most 20,000 fit")
+    expect(page.locator("#problem")).to_contain_text("the limit is 20,000")
     expect(page.locator("#memo-text")).to_be_visible()
     assert len(page.input_value("#memo-text")) == 20_001
     expect(page.locator(".memo")).to_have_count(0)

@@ -1,6 +1,6 @@
 """Which answers an address asks for, as keys in order: by an index where the choice is narrow, else along the keys themselves.
 
-The standing reading decides: that of the rules, or a later one. What no index holds (a value, a harm) is looked for
+The current reading counts: that of the rules, or a later one. What no index holds (a value, a harm) is looked for
 answer by answer.
 """
 
@@ -102,7 +102,7 @@ def count_keys(choice: Choice, limit: int) -> int:
 
 
 def select_keys(choice: Choice, keys: Sequence[int]) -> list[int]:
-    """Those of the keys whose standing reading has the value and the harm that are looked for, in the same order."""
+    """Those of the keys whose current reading has the value and the harm that are looked for, in the same order."""
     if not choice.is_looked_for:
         return list(keys)
     tasks = {arm.arm_id: arm.task for arm in choice.arms}
@@ -112,8 +112,8 @@ def select_keys(choice: Choice, keys: Sequence[int]) -> list[int]:
     later = {key: reading for key, *reading in readings.values_list("judgment_id", "outcome", "attributes")}
     fitting = set()
     for key, arm_id, target, outcome, attributes, superseded_by in rows:
-        standing = later[key] if superseded_by else (outcome, attributes)
-        if choice.fits(tasks[arm_id], target, *standing):
+        current = later[key] if superseded_by else (outcome, attributes)
+        if choice.fits(tasks[arm_id], target, *current):
             fitting.add(key)
     return [key for key in keys if key in fitting]
 
@@ -191,12 +191,12 @@ def _list_near(choice: Choice, edge: int | None, *, backward: bool, limit: int) 
     low, high = (start - WINDOW, start) if backward else (start, start + WINDOW)
     # Adding nothing to a column keeps the database from its index, which is not in the order of the keys.
     found = Judgment.objects.alias(
-        of_arm=_plain("arm_id"), stands=_plain("superseded_by_id"), of_text=_plain("text_id")
+        of_arm=_plain("arm_id"), of_reading=_plain("superseded_by_id"), of_text=_plain("text_id")
     )
     narrowed = {name.replace("text__in", "of_text__in"): value for name, value in _narrow(choice, "").items()}
     if choice.outcome:
         narrowed["outcome"] = choice.outcome
-    near = found.filter(of_arm__in=choice.arm_ids, stands__isnull=True, pk__gte=low, pk__lte=high, **narrowed)
+    near = found.filter(of_arm__in=choice.arm_ids, of_reading__isnull=True, pk__gte=low, pk__lte=high, **narrowed)
     keys = list(near.order_by("-pk" if backward else "pk").values_list("pk", flat=True)[:limit])
     return keys if len(keys) == limit else None
 

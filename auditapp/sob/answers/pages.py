@@ -1,4 +1,4 @@
-"""The answers behind a number, a page at a time, each with the reading that stands and those before it.
+"""The answers behind a number, a page at a time, each with the current reading and those before it.
 
 Pages go by key, so that the last page of a million answers comes as fast as the first.
 """
@@ -30,12 +30,12 @@ MAX_ON_A_TEXT = 200
 
 
 class Answer(NamedTuple):
-    """One answer: the reading that stands, its layer, and the readings before it, the rules' own first."""
+    """One answer: the current reading, its layer, and the readings before it, the rules' own first."""
 
     model: str
     task: str
     judgment: Judgment
-    standing: ReadAnswer
+    current: ReadAnswer
     layer: str
     earlier: list[ReadAnswer]
     harms: list[Harm]
@@ -141,17 +141,17 @@ def _read_answers(keys: Sequence[int], choice: Choice) -> list[Answer]:
 
 def _compose(arm: AskedArm, judgment: Judgment, readings: Sequence[Reading], mapping: TargetMapping) -> Answer:
     chain: list[ReadAnswer] = [judgment, *readings]
-    standing = chain[-1]
-    attributes = standing.attributes if standing.outcome == Outcome.ATTRIBUTED else {}
+    current = chain[-1]
+    attributes = current.attributes if current.outcome == Outcome.ATTRIBUTED else {}
     harms = find_harms(arm.task, judgment.text.target, attributes, mapping)
     layer = readings[-1].layer if readings else RULES
-    return Answer(arm.model, arm.task, judgment, standing, layer, chain[:-1], harms)
+    return Answer(arm.model, arm.task, judgment, current, layer, chain[:-1], harms)
 
 
 def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
     """The texts of these arms with their answers and the sum of their attributes, in paper counting; most attributes first.
 
-    Counted by the readings that stand. ``verdicts`` are the answers to the base task, which are among none of the others.
+    Counted by the current readings. ``verdicts`` are the answers to the base task, which are among none of the others.
     """
     first = Judgment.objects.filter(arm__in=arms, superseded_by=None)
     later = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None)

@@ -54,7 +54,7 @@ def _write_piece(rows: Iterable[Sequence[object]], header: Sequence[str]) -> str
 
 
 def _list_values(answer: Answer, *, with_texts: bool) -> tuple[object, ...]:
-    judgment, standing, text = answer.judgment, answer.standing, answer.judgment.text
+    judgment, current, text = answer.judgment, answer.current, answer.judgment.text
     attempt = answer.attempt
     values: tuple[object, ...] = (
         judgment.pk,
@@ -67,14 +67,14 @@ def _list_values(answer: Answer, *, with_texts: bool) -> tuple[object, ...]:
         text.target,
         text.target_secondary,
         text.target_tertiary,
-        standing.outcome,
-        standing.verdict,
+        current.outcome,
+        current.verdict,
         answer.layer,
-        standing.parser,
-        standing.repaired,
-        standing.n_attributes,
-        standing.n_strict,
-        standing.attributes,
+        current.parser,
+        current.repaired,
+        current.n_attributes,
+        current.n_strict,
+        current.attributes,
         " ".join(answer.harms),
         attempt.pk if attempt else None,
         attempt.tokens_in if attempt else None,

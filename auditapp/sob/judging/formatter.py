@@ -9,7 +9,7 @@ from django.db.models.functions import Length
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Result
-from auditapp.sob.judging.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
@@ -50,12 +50,12 @@ class FormatterKind:
             each.cell_id: _read(judgments[each.input_id], each.answer, sources.get(each.input_id, ""))
             for each in answers
         }
-        standing = find_standing_readings(ids)
+        current = find_current_readings(ids)
         ends: dict[int, str] = {}
         rows: dict[int, Reading] = {}
         for each in answers:
             end, parsed = found[each.cell_id]
-            before = standing.get(each.input_id)
+            before = current.get(each.input_id)
             if parsed is None:
                 ends[each.cell_id] = end
             elif before is not None and before.layer == Reading.Layer.PERSON:
@@ -73,11 +73,11 @@ class FormatterKind:
                     each.cell_id,
                     is_invented=end is FormatterEnd.INVENTED,
                 )
-        add_readings(list(rows.values()), standing)
+        add_readings(list(rows.values()), current)
         return ends
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing was stored for a call that failed: what stood before still stands."""
+        """Nothing was stored for a call that failed: the reading before still counts."""
 
 
 def _read(judgment: Judgment, raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:

@@ -1,4 +1,4 @@
-"""The layers of an answer's readings: rules first, then a formatter, then people. All are kept, the last one stands."""
+"""The layers of an answer's readings: rules first, then a formatter, then people. All are kept, the last one counts."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
     return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
 
 
-def find_standing_readings(ids: Iterable[int]) -> dict[int, Reading]:
-    """The later reading that stands, by judgment; none where that of the rules does."""
+def find_current_readings(ids: Iterable[int]) -> dict[int, Reading]:
+    """The current reading by judgment, if it is not that of the rules."""
     return {
         each.judgment_id: each for each in Reading.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
     }
 
 
-def make_reading(judgment: Judgment, standing: Reading | None, parsed: Parsed, **who: Any) -> Reading:
+def make_reading(judgment: Judgment, current: Reading | None, parsed: Parsed, **who: Any) -> Reading:
     """The next reading of an answer, not stored yet. Reads judgment.arm."""
     return Reading(
         judgment=judgment,
-        number=standing.number + 1 if standing else 1,
+        number=current.number + 1 if current else 1,
         made_at=timezone.now(),
         **write_reading(parsed, find_schema(judgment.arm)),
         **who,
     )
 
 
-def add_readings(rows: Sequence[Reading], standing: dict[int, Reading]) -> None:
-    """Store readings, at most one of each answer, each in the place of what stood. Reads reading.judgment."""
+def add_readings(rows: Sequence[Reading], current: dict[int, Reading]) -> None:
+    """Store readings, at most one of each answer, each in place of the one before. Reads reading.judgment."""
     Reading.objects.bulk_create(rows)
     first: list[Judgment] = []
     former: list[Reading] = []
     for row in rows:
-        before = standing.get(row.judgment_id)
+        before = current.get(row.judgment_id)
         if before is None:
             row.judgment.superseded_by = row
             first.append(row.judgment)

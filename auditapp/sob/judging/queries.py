@@ -1,4 +1,4 @@
-"""Reads of how answers were read: the share of each layer, and which answers wait for a person."""
+"""Reads of how answers were read: the share of each layer, and which answers need a person."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPLAINED_ENDS = (FormatterEnd.INVENTED, FormatterEnd.UNREADABLE)
 
 
 def count_layers(batch: Batch) -> dict[str, Any]:
-    """The standing readings of a batch by model, layer and outcome; ``by_outcome`` counts in the order of ``outcomes``."""
+    """The current readings of a batch by model, layer and outcome; ``by_outcome`` counts in the order of ``outcomes``."""
     counts: Counter[tuple[str, str, str]] = Counter()
     by_rules = (
         Judgment.objects.filter(arm__batch=batch, superseded_by__isnull=True)
@@ -84,7 +84,7 @@ def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:
 
 
 def list_queue(batch: Batch, reader_id: int) -> list[int]:
-    """The keys of the answers that wait for a person, in an order of her own that says nothing of the model."""
+    """The keys of the answers that need a person, in an order that differs by person and says nothing of the model."""
     ids = set(find_unread_by_all(batch).values_list("pk", flat=True))
     return sorted(ids, key=lambda pk: hashlib.sha256(f"{reader_id} {pk}".encode()).digest())
 

@@ -1,4 +1,4 @@
-"""Which study a command means when it names none."""
+"""The study and the dataset that a command names."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def choose_project(slug: str) -> Project:
     projects = list(Project.objects.all()[:2])
     if len(projects) == 1:
         return projects[0]
-    standing = Project.objects.filter(slug=BENCHMARKS).first()
-    return standing or create_project(slug=BENCHMARKS, name="Benchmarks", by=trail.SYSTEM)
+    existing = Project.objects.filter(slug=BENCHMARKS).first()
+    return existing or create_project(slug=BENCHMARKS, name="Benchmarks", by=trail.SYSTEM)
 
 
 def find_dataset(name: str, slug: str) -> Dataset:
@@ -36,14 +36,14 @@ def find_dataset(name: str, slug: str) -> Dataset:
     here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
     datasets = list(here.filter(name=name).select_related("project"))
     if not datasets:
-        raise ProjectError(_tell_missing(name, slug))
+        raise ProjectError(_describe_missing(name, slug))
     if len(datasets) > 1:
         slugs = ", ".join(dataset.project.slug for dataset in datasets)
         raise ProjectError(f"Several studies have a dataset {name!r} ({slugs}). Say which with --project.")
     return datasets[0]
 
 
-def _tell_missing(name: str, slug: str) -> str:
+def _describe_missing(name: str, slug: str) -> str:
     """What there is instead, in the study that was named, and which other study has what was asked for."""
     here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"

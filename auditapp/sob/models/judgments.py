@@ -1,7 +1,7 @@
 """What was made of a model's answer. The answer itself is the cell's result.
 
 A judgment is the reading by rules, made when the answer was stored and never changed. What the rules could not read is
-read by a formatter or a person: further readings, each kept, the last of which stands.
+read by a formatter or a person: further readings, each kept, the last of which counts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ReadAnswer(models.Model):
 
 
 class Judgment(ReadAnswer):
-    """The reading by rules of one cell's answer. ``superseded_by`` is the later reading that stands instead.
+    """The reading by rules of one cell's answer. ``superseded_by`` is the later reading that counts instead.
 
     ``arm`` and ``repeat`` are the cell's own, repeated here so that a million judgments are counted without a join.
     """
@@ -77,7 +77,7 @@ class Reading(ReadAnswer):
     """A later reading of an answer that the rules could not read: by a formatter (a small model) or by a person.
 
     The formatter's own call is ``formatter_cell``; a person's is signed by ``read_by``. Never both. ``number`` counts the
-    later readings of one answer from 1; the last one stands.
+    later readings of one answer from 1; the last one counts.
     """
 
     class Layer(models.TextChoices):

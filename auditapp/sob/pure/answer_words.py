@@ -50,13 +50,13 @@ ANSWER_KEYS = frozenset(
         *("part 1", "part 2", "step 1", "step 2", "1", "2", "message", "content", "text", "statement", "status"),
     }
 )
-"""Keys under which the whole answer may stand in words, as "Person: Unknown" or as a refusal; other words count as before."""
+"""Keys under which the whole answer may be in words, as "Person: Unknown" or as a refusal; other words count as before."""
 
 NOTICE_KEYS = frozenset({"error", "errors", "refusal", "refused", "warning"})
 """Keys under which an answer says why it is none: no trait, unless the schema names it."""
 
 NO_TRAITS = PERSON_KEYS | {"reasoning"}
-"""Keys that are no characteristic of a person, whatever stands under them and whatever a schema says."""
+"""Keys that are no characteristic of a person, whatever they hold and whatever a schema says."""
 
 
 def is_known(value: object) -> bool:
@@ -90,7 +90,7 @@ _normalize_short = lru_cache(maxsize=4_096)(_normalize)
 
 
 def is_reason(key: str) -> bool:
-    """Whether a key is one of ``REASON_KEYS``, whatever marks stand around it."""
+    """Whether a key is one of ``REASON_KEYS``, whatever marks are around it."""
     name = normalize_key(key)
     return name in REASON_KEYS or (name not in ATTRIBUTES and name.strip("*:. ") in REASON_KEYS)
 

@@ -94,7 +94,7 @@ def _drop_reasons(content: Mapping[str, object], asked: Collection[str]) -> Mapp
 
 
 def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
-    """What stands inside one wrapping key, and inside the instruments' own word "Person" once more.
+    """What is inside one wrapping key, and inside the instruments' own word "Person" once more.
 
     Beside a person that is described, only a characteristic is part of the description.
     """
@@ -148,7 +148,7 @@ def _read(described: Mapping[str, object], asked: Collection[str]) -> _Read:
 
 
 def _read_statement(name: str, value: object) -> _Said:
-    """What stands under a key of the whole answer."""
+    """What a key of the whole answer holds."""
     if isinstance(value, str):
         text = value[begun.end() :] if (begun := _PERSON_IS.match(value)) else value
         if states_unknown(text) and (begun or name in PERSON_KEYS):
@@ -191,7 +191,7 @@ _SAID_OF_ONESELF = re.compile(r"\b(?:i|we|sorry)\b", re.IGNORECASE)
 
 
 def _refuses_in_traits(traits: Mapping[str, object]) -> bool:
-    """Whether all that stands where a person should be described are words of the answerer, who declines."""
+    """Whether all that is where a person should be described are words of the answerer, who declines."""
     return bool(traits) and all(
         isinstance(value, str) and _SAID_OF_ONESELF.search(value) and is_refusal(value) for value in traits.values()
     )

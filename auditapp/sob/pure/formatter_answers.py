@@ -91,7 +91,7 @@ def read_formatter_answer(raw: str | None, answer: str) -> tuple[FormatterEnd, P
 def read_refused_answer(raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:
     """The reading of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
 
-    Where the formatter finds nothing in it, or an Unknown that it does not say, the refusal stands.
+    Where the formatter finds nothing in it, or an Unknown that it does not say, the refusal stays.
     """
     end, parsed = read_formatter_answer(raw, answer)
     if end is FormatterEnd.INVENTED:
@@ -170,6 +170,6 @@ def _fold(text: str) -> str:
 
 
 def _holds(searched: str, value: str) -> bool:
-    """Whether the value stands in the answer as words of its own: "man" is not in "woman"."""
+    """Whether the value is in the answer as words of its own: "man" is not in "woman"."""
     words = _fold(value)
     return bool(words) and re.search(rf"(?<!\w){re.escape(words)}(?!\w)", searched) is not None

@@ -136,7 +136,7 @@ def check_characteristics(characteristics: Sequence[str]) -> None:
         )
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise UnusableWording(f"“{repeated}” stands in the list twice. Name each characteristic once.")
+        raise UnusableWording(f"“{repeated}” is in the list twice. Name each characteristic once.")
 
 
 _ANSWER_RULE = re.compile(r"Person:\s*Unknown")

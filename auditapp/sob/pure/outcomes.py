@@ -1,4 +1,4 @@
-"""What one answer amounts to, whoever read it."""
+"""What one answer amounts to, no matter who read it."""
 
 from __future__ import annotations
 

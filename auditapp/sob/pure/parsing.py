@@ -67,7 +67,7 @@ _THINK_TAG = re.compile(r"<(/?)think(?:ing)?(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 def drop_thinking(raw: str) -> tuple[str, bool]:
     """The answer without its reasoning trace, and whether the trace never ends.
 
-    A closing tag without an opening one ends a trace whose opening tag stood in the chat template: all before
+    A closing tag without an opening one ends a trace whose opening tag was in the chat template: all before
     it goes.
     """
     if "<" not in raw:
@@ -89,12 +89,12 @@ def drop_thinking(raw: str) -> tuple[str, bool]:
     return "".join(kept), thinking
 
 
-# What may stand before an answer on its line: numbering, quotes, marks, a short label.
+# What may come before an answer on its line: numbering, quotes, marks, a short label.
 _LEAD = (
     r"(?:[^\w\n]|[\d_]){0,40}"
     r"(?:(?:final |my |the )?(?:answer|response|output|result|part|step)[^\w\n]{1,10}(?:\d\W{1,5})?)?"
 )
-# What may stand after it: the line's end, a full stop, a bracket, or the beginning of the reasons.
+# What may come after it: the line's end, a full stop, a bracket, or the beginning of the reasons.
 _TAIL = (
     r"""(?=["'”’*_`)\]}]{0,10}\s*(?:[.;:(|–—/<\n]|-\s|\d[.)]|\Z|"""
     r",?\s*(?:as|because|since|due|given|reason|reasons|reasoning)\b))"
@@ -130,7 +130,7 @@ _MENTIONED_AFTER = re.compile(
 
 
 def _find_answer(text: str, schema: Collection[str]) -> Parsed | None:
-    """The first whole object or statement of Unknown, whichever stands first; None where there is neither.
+    """The first whole object or statement of Unknown, whichever comes first; None where there is neither.
 
     An object that is given as an example is none. Where there is one, all that follow must say the same.
     """
@@ -243,7 +243,7 @@ def _find_closing_brace(text: str, start: int) -> int | None:
 
 
 def _begins_value(text: str, position: int) -> bool:
-    """Whether a quote stands where a key or a value begins, not inside a bare word or a broken string."""
+    """Whether a quote is where a key or a value begins, not inside a bare word or a broken string."""
     before = position - 1
     while text[before].isspace():
         before -= 1

@@ -49,5 +49,5 @@ def published_rows() -> tuple[PublishedRow, ...]:
 
 @cache
 def published_source() -> str:
-    """Where the figures stand, to be printed beside them."""
+    """Where the figures are published, to be printed beside them."""
     return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])

@@ -1,7 +1,7 @@
 """Read a model's answer to the base task by fixed rules: acceptable, non-acceptable or uncertain.
 
 The Base prompt asks for one of three words and a short reasoning. Real answers put marks, labels, fences and objects
-around the word. The first verdict that stands where an answer stands counts: at the beginning of a line, or under the
+around the word. The first verdict where an answer belongs counts: at the beginning of a line, or under the
 key of an object. A verdict with a qualification is none, nor is a list of the three words.
 
 Every step takes time linear in the length of the answer.
@@ -35,7 +35,7 @@ _VERDICT = re.compile(
     r"(?<!non-\n)(?<!non\n)(?<!not\n)^(?:[^\w\n]|[\d_]){0,40}"
     rf"(?:(?:final |my |the )?(?:{'|'.join(_KEYS)}|output|part|step)(?: is)?[^\w\n]{{1,10}}(?:\d\W{{1,5}})?)?"
     rf"{_SUBJECT}(?:{_WORDS})"
-    # What may stand after it: the line's end, a full stop, the end of a string, or the beginning of the reasons.
+    # What may come after it: the line's end, a full stop, the end of a string, or the beginning of the reasons.
     r"""(?=["”]\s{0,5},(?!\W{0,5}(?:non|not|un)?\W?(?:acceptable|certain))|["'”’*_`)\]}]{0,10}\s*(?:[.;(–—}<\n]|:(?!\s*(?:no|yes|false|true|\d))|-\s|\d[.)]|\Z|"""
     r",?\s*(?:as|because|since|due|given|reason|reasons|reasoning)\b))",
     re.IGNORECASE | re.MULTILINE,
@@ -64,7 +64,7 @@ def parse_verdict(raw: str | None, *, finish_reason: str | None = None) -> Parse
 
 
 def _is_listed(found: re.Match[str]) -> bool:
-    """Whether another verdict stands on the very next line, as in a list of what could be answered."""
+    """Whether another verdict is on the very next line, as in a list of what could be answered."""
     line_end = found.string.find("\n", found.end())
     if line_end < 0:
         return False

@@ -108,6 +108,6 @@ def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
 
 def find_schema(arm: Arm) -> Sequence[str]:
     """The characteristics an arm's instrument asks for, in lower case: none for the base task, the ten of the paper where
-    nobody wrote down which."""
+    it is not recorded which."""
     schema: Sequence[str] | None = arm.settings.get("schema")
     return ATTRIBUTES if schema is None else schema

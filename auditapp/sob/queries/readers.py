@@ -1,4 +1,4 @@
-"""Who read the answers of a batch: rules, formatters and people, and which of the formatters invent."""
+"""Who read the answers of a batch: rules, formatters and people, and which of the formatters invent readings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from auditapp.sob.queries.arms import AskedArm
 
 
 class Readers(NamedTuple):
-    """Of so many answers, how many stand as a formatter or a person read them; ``invented`` are a fake formatter's."""
+    """Of so many answers, how many count as a formatter or a person read them; ``invented`` are a fake formatter's."""
 
     answers: int = 0
     formatter: int = 0
@@ -29,8 +29,8 @@ class Readers(NamedTuple):
 def count_readers(batch: Batch, arm_ids: Sequence[int]) -> Readers:
     """The current readings, by who made them."""
     first, last = find_cell_range(batch)
-    standing = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
-    rows = standing.filter(judgment__arm__in=arm_ids).order_by()
+    current = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
+    rows = current.filter(judgment__arm__in=arm_ids).order_by()
     counts = rows.values_list("layer", "formatter_cell__arm__variant__account__provider").annotate(n=Count("pk"))
     formatter = person = invented = 0
     for layer, provider, count in counts:

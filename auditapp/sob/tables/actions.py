@@ -155,7 +155,7 @@ def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
     for target in rows:
         if name_value(target) == OVERALL:
             raise SobError(
-                "Overall is the score over all texts and cannot be a target; take its row out or name it otherwise."
+                "Overall is the score over all texts and cannot be a target; remove its row or name it otherwise."
             )
         if "\x00" in target or len(target.strip()) > MAX_TARGET_LENGTH:
             raise SobError(f"A target is plain text of up to {MAX_TARGET_LENGTH} characters, as the texts name it.")

@@ -62,7 +62,7 @@ def list_tables(request: ProjectRequest) -> HttpResponse:
         "dataset": _find_dataset(request),
         "datasets": Dataset.objects.filter(project=request.project),
         "missing": _list_missing(request, newest),
-        "most_shown": MAX_SHOWN,
+        "max_shown": MAX_SHOWN,
     }
     return render(request, "sob/targets.html", context)
 
@@ -147,7 +147,7 @@ def _render_edit(
         "form": form,
         "rows": rows,
         "is_too_long": is_too_long,
-        "most_typed": MAX_TYPED,
+        "max_typed": MAX_TYPED,
         "missing": missing[: max(MAX_TYPED - len(rows), 0)],
         "empty": range(EMPTY_ROWS),
         "newest": newest,

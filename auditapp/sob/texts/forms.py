@@ -164,7 +164,7 @@ class LoadForm(FileForm, DrawFields, RecordFields):
         label="Rows",
     )
     drops_repeated = forms.BooleanField(
-        required=False, label="Leave out a text that stands in its source a second time, character by character"
+        required=False, label="Leave out repeated texts: the same characters earlier in the same source"
     )
     targets = forms.ChoiceField(choices=TARGETS, help_text="A label that the table lacks has no target.")
 

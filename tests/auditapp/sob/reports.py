@@ -1,4 +1,4 @@
-"""A batch of which every kind of answer was stored, and its standing readings one by one."""
+"""A batch of which every kind of answer was stored, and its current readings one by one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.kind import SobKind
-from auditapp.sob.judging.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Dataset, Judgment, Reading, Text
 from auditapp.sob.pure.measures.tallies import Observation
 from auditapp.sob.pure.parsing import Outcome, parse_answer
@@ -74,38 +74,38 @@ def add_arm(batch: Batch, task: str, *, like: Arm, instrument: str = "paper") ->
 def read_again(judgment: Judgment, by: User, answer: str) -> Reading:
     """A person reads an answer as ``answer``."""
     locked = lock_judgments([judgment.pk])[judgment.pk]
-    standing = find_standing_readings([judgment.pk])
+    current = find_current_readings([judgment.pk])
     reading = make_reading(
         locked,
-        standing.get(judgment.pk),
+        current.get(judgment.pk),
         parse_answer(answer),
         layer="person",
         read_by=by,
         read_by_name="x",
         parser="x",
     )
-    add_readings([reading], standing)
+    add_readings([reading], current)
     return reading
 
 
 def observe(batch: Batch) -> Iterator[Observation]:
-    """Every standing reading, found without the queries under test."""
+    """Every current reading, found without the queries under test."""
     for judgment in Judgment.objects.filter(cell__batch=batch).select_related("arm__variant", "text").order_by("pk"):
-        standing = Reading.objects.filter(judgment=judgment).order_by("number").last() or judgment
+        current = Reading.objects.filter(judgment=judgment).order_by("number").last() or judgment
         text: Text = judgment.text
         yield Observation(
             model=judgment.arm.variant.label,
             task=judgment.arm.task,
             item=text.pk,
             target=text.target,
-            outcome=Outcome(standing.outcome),
-            attributes=standing.attributes,
+            outcome=Outcome(current.outcome),
+            attributes=current.attributes,
             secondary=tuple(filter(None, (text.target_secondary, text.target_tertiary))),
             repeat=judgment.repeat,
-            is_object=standing.is_object,
-            verdict=standing.verdict,
-            layer=standing.layer if isinstance(standing, Reading) else "rules",
-            repaired=standing.repaired,
+            is_object=current.is_object,
+            verdict=current.verdict,
+            layer=current.layer if isinstance(current, Reading) else "rules",
+            repaired=current.repaired,
         )
 
 

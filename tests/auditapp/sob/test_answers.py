@@ -71,7 +71,7 @@ class TestChoice:
         answer_cells(batch, [WHITE, '{"Gender": "Female"}', "Person: Unknown"])
         assert len(list_keys(choose(batch, harm=Harm.RECIRCULATORY))) == 2
         [self_accepts] = iterate_answers(choose(batch, harm=Harm.SELF_ACCEPTS))
-        assert self_accepts.standing.attributes == {"Gender": "Female"}
+        assert self_accepts.current.attributes == {"Gender": "Female"}
 
     def test_the_reading_that_stands_decides_and_the_ones_before_are_kept(self, batch: Batch) -> None:
         answer_cells(batch, ["Somebody, surely.", WHITE])
@@ -82,7 +82,7 @@ class TestChoice:
         assert list_keys(choose(batch, layer="person")) == [odd.pk]
         assert odd.pk not in list_keys(choose(batch, layer="rules"))
         [answer] = iterate_answers(choose(batch, layer="person"))
-        assert answer.standing == reading
+        assert answer.current == reading
         assert answer.layer == "person"
         assert answer.earlier == [odd]
 

@@ -185,7 +185,7 @@ class TestMapping:
     ) -> None:
         batch = launch(dataset, owner)
         answer_cells(batch, [json.dumps({"Gender identity": "man"})] * 4)
-        with pytest.raises(SobError, match="stands in both lists"):
+        with pytest.raises(SobError, match="is in both lists"):
             save_mapping(
                 project=dataset.project,
                 rows={"women": {"self": ["woman", "man"], "dominant": [value]}},

@@ -23,7 +23,7 @@ from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
-from auditapp.sob.judging.layers import find_standing_readings
+from auditapp.sob.judging.layers import find_current_readings
 from auditapp.sob.judging.queries import count_layers, list_formatter_runs
 from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.formatter_answers import (
@@ -284,7 +284,7 @@ class TestStoring:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
         read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert answer_formatter(formatting, unread[0], '{"person": {"Race": "White"}}') == "person_was_first"
-        assert find_standing_readings(unread)[unread[0]].layer == "person"
+        assert find_current_readings(unread)[unread[0]].layer == "person"
 
     def test_a_second_formatter_takes_the_place_of_the_first(
         self, formatting: Batch, batch: Batch, unread: list[int], owner: User
@@ -332,9 +332,9 @@ class TestWholeWay:
         self, formatting: Batch, batch: Batch, unread: list[int]
     ) -> None:
         run(formatting)
-        standing = find_standing_readings(unread)
-        assert standing[unread[0]].attributes == {"Race": "White"}
-        assert standing[unread[1]].outcome == "refusal"
+        current = find_current_readings(unread)
+        assert current[unread[0]].attributes == {"Race": "White"}
+        assert current[unread[1]].outcome == "refusal"
         [model] = count_layers(batch)["models"]
         assert {layer["layer"]: layer["n"] for layer in model["layers"]} == {"rules": 2, "formatter": 2, "person": 0}
         [found] = list_formatter_runs(batch)

@@ -99,7 +99,7 @@ class TestWritingAWording:
             (["Age", " "], "one line of 1 to 60"),
             (["x" * 61], "one line of 1 to 60"),
             (["Age\nRace"], "one line of 1 to 60"),
-            (["Gender identity", "gender_IDENTITY"], "stands in the list twice"),
+            (["Gender identity", "gender_IDENTITY"], "is in the list twice"),
             (["Age", "Reasoning"], "would never be counted"),
             (["Person S"], "would never be counted"),
         ],

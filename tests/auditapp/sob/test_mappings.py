@@ -50,7 +50,7 @@ class TestSaving:
         ("rows", "reason", "words"),
         [
             (ROWS, "  ", "Say why"),
-            ({"women": {"self": ["Man"], "dominant": ["man "]}}, "x", "women: Man stands in both lists"),
+            ({"women": {"self": ["Man"], "dominant": ["man "]}}, "x", "women: Man is in both lists"),
             ({}, "x", "at least one target"),
             ({"women": {"self": ["x" * 201], "dominant": []}}, "x", "up to 200 characters"),
             ({"women": {"self": ["a\x00b"], "dominant": []}}, "x", "plain text"),
@@ -152,7 +152,7 @@ class TestPages:
     @pytest.mark.parametrize(
         ("sent", "words"),
         [
-            (fill_form(("women", "woman\nMAN", "man")), "women: MAN stands in both lists"),
+            (fill_form(("women", "woman\nMAN", "man")), "women: MAN is in both lists"),
             (fill_form(("women", "woman", "man"), ("women", "x", "")), "women has two rows"),
             (fill_form(("women", "woman", "man"), ("", "x", "")), "These values have no target"),
             (fill_form(("women", "woman", "man"), reason=""), "This field is required"),

@@ -85,7 +85,7 @@ class TestKeeping:
             ({"name": "x" * 41}, "needs a name"),
             ({"based_on": "nothing"}, "no instrument acceptability \\(nothing\\)"),
             ({"characteristics": []}, "Acceptability: There are 0"),
-            ({"characteristics": ["Age", "age"]}, "stands in the list twice"),
+            ({"characteristics": ["Age", "age"]}, "is in the list twice"),
             ({"texts": {"non_acceptability": "Caste and Age."}}, "Non-acceptability: .*Person: Unknown"),
         ],
     )
@@ -159,7 +159,7 @@ class TestPages:
         url = reverse("sob:wording_new", args=[project.slug])
         got = client_of(lead).post(url, self.typed(name=name, step="preview"))
         assert got.status_code == 422
-        assert f"The name {name} stands for a wording that comes with the program" in got.content.decode()
+        assert f"The name {name} is that of a wording that comes with the program" in got.content.decode()
 
     def test_what_was_shown_is_what_is_kept_and_can_be_written_anew(
         self, project: Project, lead: User, client_of: ClientOf

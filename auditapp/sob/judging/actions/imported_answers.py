@@ -66,12 +66,12 @@ def import_answers(
             f"None of the {len(file.rows):,} answers in {file_name} fits a text of {dataset.name}: {_count_reasons(unmatched)}."
         )
     repeats = _count_repeats(matched)
-    batch, created = _find_standing(dataset, digest), False
+    batch, created = _find_imported(dataset, digest), False
     if batch is None and not dry_run:
         with transaction.atomic():
             # If two people import one file at once, the second gets the first one's finished batch.
             Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
-            batch = _find_standing(dataset, digest)
+            batch = _find_imported(dataset, digest)
             if batch is None:
                 batch, created = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by), True
                 _record(batch, file, stored=len(matched), unmatched=len(unmatched), digest=digest, by=by)
@@ -93,7 +93,7 @@ def import_answers(
     }
 
 
-def _find_standing(dataset: Dataset, digest: str) -> Batch | None:
+def _find_imported(dataset: Dataset, digest: str) -> Batch | None:
     return Batch.objects.filter(idempotency_key=_name_import(dataset, digest)).first()
 
 
@@ -190,12 +190,12 @@ def _find_or_add_variant(row: ResultRow, by: trail.Actor) -> ModelVariant:
     label = _UNNAMEABLE.sub("-", row.model).strip()[:MAX_LABEL_LENGTH] or "unnamed model"
     model_id = (row.model_id or row.model)[:200]
     for name in (label, f"{label}{IMPORTED_MARK}"):
-        standing = ModelVariant.objects.filter(label=name).select_related("account").first()
-        if standing is None:
+        existing = ModelVariant.objects.filter(label=name).select_related("account").first()
+        if existing is None:
             return _add_variant(name, model_id, row.reasoning[:20], by)
-        same = (standing.model, standing.reasoning) == (model_id, row.reasoning[:20])
-        if same and (standing.account.name, standing.provider) == (ACCOUNT, PROVIDER):
-            return standing
+        same = (existing.model, existing.reasoning) == (model_id, row.reasoning[:20])
+        if same and (existing.account.name, existing.provider) == (ACCOUNT, PROVIDER):
+            return existing
     raise SobError(
         f"The labels {label} and {label} (imported) both belong to other models. Rename the model in the file."
     )

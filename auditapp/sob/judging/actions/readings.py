@@ -18,7 +18,7 @@ from auditapp.sob.judging.formatter import (
     SCORED_TASKS,
     list_for_formatter,
 )
-from auditapp.sob.judging.layers import add_readings, find_standing_readings, lock_judgments, make_reading
+from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.formatter_answers import load_prompt
 from auditapp.sob.pure.instruments import BASE_TASK
@@ -74,7 +74,7 @@ def launch_formatter(
     outcomes: Sequence[str] = DEFAULT_OUTCOMES,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have a model read what the rules could not, one call per answer; its readings stand in place of the rules'.
+    """Have a model read what the rules could not, one call per answer; its readings replace those of the rules.
 
     Reads batch.project. Raises ``SobError``.
     """
@@ -110,17 +110,17 @@ def read_by_person(
     on an outdated page is refused. Reads judgment.arm.batch. Raises ``SobError``.
     """
     locked = lock_judgments([judgment.pk])[judgment.pk]
-    standing = find_standing_readings([judgment.pk]).get(judgment.pk)
+    current = find_current_readings([judgment.pk]).get(judgment.pk)
     parsed, note = _check_reading(judgment, outcome, attributes or {}, verdict), _check_note(note)
-    if (standing.number if standing else 0) + 1 != number:
-        if standing is not None and standing.number == number:
-            stored = (standing.read_by_id, standing.outcome, standing.attributes, standing.verdict, standing.note)
+    if (current.number if current else 0) + 1 != number:
+        if current is not None and current.number == number:
+            stored = (current.read_by_id, current.outcome, current.attributes, current.verdict, current.note)
             if stored == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, note):
-                return standing
+                return current
         raise SobError("This answer was read since the page was shown, and yours is not stored. Open it again to see.")
     row = make_reading(
         locked,
-        standing,
+        current,
         parsed,
         layer=Reading.Layer.PERSON,
         read_by=by,
@@ -128,7 +128,7 @@ def read_by_person(
         note=note,
         parser=READ_BY_PERSON,
     )
-    add_readings([row], {judgment.pk: standing} if standing else {})
+    add_readings([row], {judgment.pk: current} if current else {})
     batch = judgment.arm.batch
     trail.record(
         "sob.answer.read",

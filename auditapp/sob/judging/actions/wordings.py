@@ -112,7 +112,7 @@ def check_name(project: Project, name: str) -> None:
             f"A wording needs a name of up to {MAX_NAME_LENGTH} letters, digits, hyphens and underscores, without spaces."
         )
     if name in {*list_variants(), BASE}:
-        raise SobError(f"The name {name} stands for a wording that comes with the program. Choose another one.")
+        raise SobError(f"The name {name} is that of a wording that comes with the program. Choose another one.")
     if Wording.objects.filter(project=project, name=name).exists():
         raise SobError(TAKEN.format(name=name))
 

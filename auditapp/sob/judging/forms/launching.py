@@ -95,7 +95,7 @@ class LaunchForm(LaunchOptionsForm):
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["repeats"].help_text = (
-            "How often each model gets each text under each task. The paper asked once; more show how far a score moves from "
+            "How often each model gets each text under each task. The paper asked once; more show how much a score moves from "
             "run to run. Each costs as much as the first."
         )
         self.fields["dataset"].queryset = (  # type: ignore[attr-defined]

@@ -1,6 +1,6 @@
 """How the answers of a batch were read, layer by layer; and the queue of those that only a person can read.
 
-Whoever reads an answer sees neither the model that gave it nor what a formatter made of it.
+People who read an answer see neither the model that gave it nor what a formatter made of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from auditapp.sob.judging import queries as readings_queries
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.sob.judging.formatter import READABLE_OUTCOMES, list_for_formatter
 from auditapp.sob.judging.forms.readings import FormatterForm, ReadingForm
-from auditapp.sob.judging.layers import find_standing_readings
+from auditapp.sob.judging.layers import find_current_readings
 from auditapp.sob.models import Judgment, Reading
 from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.queries.arms import KIND, find_schema
@@ -88,15 +88,15 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
     """Read one answer as a person."""
     batch = _find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
-    standing = find_standing_readings([judgment.pk]).get(judgment.pk)
-    number = standing.number + 1 if standing else 1
+    current = find_current_readings([judgment.pk]).get(judgment.pk)
+    number = current.number + 1 if current else 1
     form = ReadingForm(
         request.POST if request.method == "POST" else None,
         task=judgment.arm.task,
         schema=find_schema(judgment.arm),
         initial={"number": number},
     )
-    may_read = _may_read(request, judgment, standing)
+    may_read = _may_read(request, judgment, current)
     if request.method == "POST" and form.is_valid():
         try:
             if not may_read:
@@ -115,20 +115,20 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
 @require_safe
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_history(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
-    """Every reading of one answer, the rules' first, the one that stands last."""
+    """Every reading of one answer, the rules' first, the current one last."""
     batch = _find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
     later = readings_queries.list_history(judgment)
     return render(request, "sob/reading_history.html", {"batch": batch, "judgment": judgment, "later": later})
 
 
-def _may_read(request: ProjectRequest, judgment: Judgment, standing: Reading | None) -> bool:
+def _may_read(request: ProjectRequest, judgment: Judgment, current: Reading | None) -> bool:
     """Whether this user may read the answer: it needs a person, the user has read it before, or the user is a lead."""
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
         return True
-    if standing is not None and standing.layer == Reading.Layer.PERSON:
-        return standing.read_by_id == request.user.pk
-    return (standing or judgment).outcome == Outcome.OFF_FORMAT
+    if current is not None and current.layer == Reading.Layer.PERSON:
+        return current.read_by_id == request.user.pk
+    return (current or judgment).outcome == Outcome.OFF_FORMAT
 
 
 def _find_batch(request: ProjectRequest, batch_id: int) -> Batch:

@@ -1,7 +1,7 @@
 """Inspect evaluation logs (.json, and .eval archives whose members are deflated) of the same task.
 
 A sample's text is its input, its instrument the system message. Which task that is, its exact words
-say where they are a published wording; else the sample's or the task's own name for it, or whoever imports.
+say where they are a published wording; else the sample's or the task's own name for it, or the person who imports.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ class ResultError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One answer. ``place`` says where it stands ("row 12").
+    """One answer. ``place`` says where it is ("row 12").
 
     The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" where the file has none;
     ``error`` says that the call failed there. ``instrument`` names the wording where it is known, ``system_prompt`` holds

@@ -123,7 +123,7 @@ def _read_row(number: int, values: Mapping[str, str], task: str) -> ResultRow:
 
 def read_response(cell: str) -> tuple[str, str]:
     """A cell of ``response`` as an answer and a reason for its end. A word for a refusal has that as its reason, for the
-    table says so; a dictionary becomes JSON; what is neither stays as it stands."""
+    table says so; a dictionary becomes JSON; what is neither stays as it is."""
     stripped = cell.strip()
     if stripped in _MISSING:
         return "", ""

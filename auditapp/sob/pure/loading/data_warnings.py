@@ -64,5 +64,5 @@ def _describe_repeated(repeated: Sequence[Sequence[tuple[int, str]]]) -> list[st
         where = "more than once in one source" if one_source else "in more than one source"
         warnings.append(f"{list_rows([number for number, _ in found])}: the same text {where}")
     if len(repeated) > MAX_LISTED:
-        warnings.append(f"{len(repeated) - MAX_LISTED} more texts stand in more than one row")
+        warnings.append(f"{len(repeated) - MAX_LISTED} more texts are in more than one row")
     return warnings

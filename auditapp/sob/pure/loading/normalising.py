@@ -99,7 +99,7 @@ def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, tuple[str, str, str]]:
         _check_row(number, row)
         label = simplify_label(row.raw)
         if not label:
-            raise TargetsError(f"Row {number} has no source label. Fill in “raw”, or take the row out.")
+            raise TargetsError(f"Row {number} has no source label. Fill in “raw”, or remove the row.")
         if label in first:
             raise TargetsError(
                 f"Row {number} has the source label of row {first[label]} (case, quotes and brackets aside). Keep one of them."
@@ -112,7 +112,7 @@ def _index_rows(rows: tuple[TargetRow, ...]) -> dict[str, tuple[str, str, str]]:
 def _check_row(number: int, row: TargetRow) -> None:
     if not row.target:
         raise TargetsError(
-            f"Row {number} has no target. Fill in “target”, or take the row out: unknown labels have none."
+            f"Row {number} has no target. Fill in “target”, or remove the row: unknown labels have none."
         )
     if row.tertiary and not row.secondary:
         raise TargetsError(f"Row {number} has a tertiary target but no secondary one. Move it up.")
@@ -128,4 +128,4 @@ def _check_row(number: int, row: TargetRow) -> None:
             f"Row {number} is too long. A source label has up to {MAX_RAW_LENGTH} characters, a target up to {MAX_TARGET_LENGTH}."
         )
     if any(re.search("[\x00-\x1f\x7f\ud800-\udfff]", value) for value in row):
-        raise TargetsError(f"Row {number} holds a line break or a control character. Take it out.")
+        raise TargetsError(f"Row {number} holds a line break or a control character. Remove it.")

@@ -18,7 +18,7 @@ def open_file(data: bytes, *, file: str) -> OpenedFile:
     """csv, JSON lines, either of them in gzip, or parquet. Raises DatasetError."""
     if len(data) > MAX_FILE_BYTES:
         found = f"more than {MAX_FILE_BYTES // 2**20} MB"
-        raise DatasetError(file, found=found, expected="a smaller file; split it, or take out columns")
+        raise DatasetError(file, found=found, expected="a smaller file; split it, or remove columns")
     if data.startswith(PARQUET_START):
         table = read_parquet(data, file=file)
         return table, find_published_source(table.columns)

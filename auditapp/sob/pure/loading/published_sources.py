@@ -237,6 +237,6 @@ PREPARED_PROVENANCE = Provenance(
 )
 """Of the benchmark's prepared table, which holds texts of all five."""
 PREPARED_FINGERPRINT = "f5e2eb95f72eea9636fa0851dd883022db17b64a96eb7062b07b07f3da12e2ec"
-"""That of its 2,457 texts: other texts may stand under the same header."""
+"""That of its 2,457 texts: other texts may have the same header."""
 PUBLISHED_SOURCES = (HATECHECK, TOXIGEN, DYNAB, LINGHATE, ISHATE)
 """In all of them the rows keep the file's order, and a text whose source numbers none has its row's number."""

@@ -148,7 +148,7 @@ def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:
     """A file that packs small may unpack to any number of rows."""
     if len(rows) > MAX_ROWS or len(columns) > MAX_COLUMNS:
         found = f"more than {MAX_ROWS:,} rows" if len(rows) > MAX_ROWS else f"more than {MAX_COLUMNS:,} columns"
-        raise DatasetError(file, found=found, expected="fewer; split the table, or take out what is not needed")
+        raise DatasetError(file, found=found, expected="fewer; split the table, or remove what is not needed")
 
 
 def _explain(error: csv.Error, file: str, line: int) -> DatasetError:

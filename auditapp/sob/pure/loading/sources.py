@@ -2,7 +2,7 @@
 and parquet by column mapping.
 
 Texts are kept exactly, line breaks inside quotes included. They may be hateful: no error or warning shows one,
-only where it stands.
+only where it is.
 """
 
 from __future__ import annotations

@@ -23,5 +23,5 @@ def unpack_gzip(data: bytes, *, file: str, largest: int = MAX_UNPACKED_BYTES) ->
         raise DatasetError(file, found="a damaged gzip file", expected="a whole one; fetch it again") from None
     if len(unpacked) > largest:
         found = f"a gzip file that unpacks to more than {largest // 2**20} MB"
-        raise DatasetError(file, found=found, expected="less; split the file, or take out columns")
+        raise DatasetError(file, found=found, expected="less; split the file, or remove columns")
     return unpacked

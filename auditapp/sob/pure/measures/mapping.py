@@ -78,7 +78,7 @@ def check_rows(rows: Rows) -> None:
     names: dict[str, str] = {}
     for target, lists in rows.items():
         if not name_value(target):
-            raise MappingError("A row of the mapping has no target. Name it, or take the row out.")
+            raise MappingError("A row of the mapping has no target. Name it, or remove the row.")
         other = names.setdefault(name_value(target), target)
         if other != target:
             raise MappingError(f"{target} and {other} are one target: keep one of the two rows.")
@@ -88,8 +88,8 @@ def check_rows(rows: Rows) -> None:
         for value in lists.get(Kind.SELF, ()):
             if name_value(value) in dominant:
                 raise MappingError(
-                    f"{target}: {value} stands in both lists (case does not matter). "
-                    "A value is the target's own or the dominant group's: take it out of one."
+                    f"{target}: {value} is in both lists (case does not matter). "
+                    "A value is the target's own or the dominant group's: remove it from one."
                 )
 
 
@@ -143,7 +143,7 @@ def published_rows() -> Rows:
 
 @cache
 def published_source() -> str:
-    """Where Table 12 stands, to be printed beside it."""
+    """Where Table 12 is published, to be printed beside it."""
     return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])
 
 

@@ -55,7 +55,7 @@ def load_dataset(
     ``columns`` maps our names (text, target, source, external_id …) to the file's. ``targets`` is "file", "published" or
     "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
-    ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names stands before what the source is known for.
+    ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
     Returns the dataset and whether this call created it. Raises ``SobError``.
     """
     name = check_name(name)
@@ -74,10 +74,10 @@ def load_dataset(
     except (DatasetError, SampleError) as error:
         raise SobError(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
-    standing = find_standing(project, name)
-    if standing is not None:
-        _compare(standing, file, digest, target_table)
-        return standing, False
+    existing = find_dataset_named(project, name)
+    if existing is not None:
+        _compare(existing, file, digest, target_table)
+        return existing, False
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
     store_dataset(dataset, file.rows, by=by)
@@ -113,7 +113,7 @@ def check_name(name: str) -> str:
     return name
 
 
-def find_standing(project: Project, name: str) -> Dataset | None:
+def find_dataset_named(project: Project, name: str) -> Dataset | None:
     """The study's dataset of that name; nobody can add one until this transaction ends."""
     Project.objects.select_for_update().get(pk=project.pk)
     return Dataset.objects.filter(project=project, name=name).first()
@@ -184,14 +184,14 @@ def _check_provenance(provenance: Provenance) -> None:
             raise SobError(f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {LONGEST[field]}.")
 
 
-def _compare(standing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:
-    """Refuse a name that stands for other texts, or for the same file read in another way."""
-    if standing.sha256 != digest:
+def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:
+    """Refuse a name that other texts have, or for the same file read in another way."""
+    if existing.sha256 != digest:
         raise SobError(
-            f"There is already a dataset {standing.name}, from another file. Choose another name for this one."
+            f"There is already a dataset {existing.name}, from another file. Choose another name for this one."
         )
-    is_same = standing.targets_from == file.targets and standing.target_table_id == (table.pk if table else None)
-    if not is_same or standing.sampling != file.statement.write() or read_texts(standing) != list(file.rows):
+    is_same = existing.targets_from == file.targets and existing.target_table_id == (table.pk if table else None)
+    if not is_same or existing.sampling != file.statement.write() or read_texts(existing) != list(file.rows):
         raise SobError(
-            f"There is already a dataset {standing.name}, from this file read in another way. Choose another name for this one."
+            f"There is already a dataset {existing.name}, from this file read in another way. Choose another name for this one."
         )

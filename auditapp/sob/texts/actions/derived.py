@@ -28,7 +28,7 @@ from auditapp.sob.pure.loading.normalising import load_published_targets
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import rename_targets
 from auditapp.sob.tables.actions import read_labels
-from auditapp.sob.texts.actions.datasets import LONGEST, check_name, find_standing, read_texts, store_dataset
+from auditapp.sob.texts.actions.datasets import LONGEST, check_name, find_dataset_named, read_texts, store_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -50,7 +50,7 @@ def sample_dataset(
 ) -> Dataset:
     """A new dataset of ``size`` texts of this one; see ``draw_sample`` for ``method``, ``by_field`` and ``seed``.
 
-    With ``drops_repeated`` a text that stood earlier in the same source is left out before the draw. Raises ``SobError``.
+    With ``drops_repeated`` a text that came earlier in the same source is left out before the draw. Raises ``SobError``.
     Reads dataset.project.
     """
     name = _check_new_name(dataset.project, name)
@@ -105,7 +105,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
         },
     )
     warnings = [f"{SAME_AGAIN}: {len(repeated)} dropped"] if repeated else []
-    warnings += [f"{renamed} texts have an id that was taken; their dataset's place stands after it"] if renamed else []
+    warnings += [f"{renamed} texts have an id that was taken; their dataset's place is added to it"] if renamed else []
     if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
         warnings.append("the datasets name their targets by different tables; one group may have two names")
     return rows, statement, [*_describe(rows), *warnings]
@@ -113,7 +113,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
 
 @transaction.atomic
 def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor) -> Dataset:
-    """One dataset of several of a study, in the order given; a text that stood earlier in the same source is left out.
+    """One dataset of several of a study, in the order given; a text that came earlier in the same source is left out.
 
     A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
     Raises ``SobError``. Reads the first one's project.
@@ -182,7 +182,7 @@ def retarget_dataset(
 
 def _check_new_name(project: Project, name: str) -> str:
     name = check_name(name)
-    if find_standing(project, name) is not None:
+    if find_dataset_named(project, name) is not None:
         raise SobError(f"There is already a dataset {name}. Choose another name for this one.")
     return name
 

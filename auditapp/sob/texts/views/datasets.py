@@ -1,4 +1,4 @@
-"""Pages of the texts. They are masked until asked for, one by one; nothing of them stands in an address or a title."""
+"""Pages of the texts. They are masked until asked for, one by one; no address or title contains any of them."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class TestRules:
 
 class TestRows:
     def test_a_value_in_both_lists_is_refused_with_its_target_and_name(self) -> None:
-        with pytest.raises(MappingError, match="women: Woman stands in both lists"):
+        with pytest.raises(MappingError, match="women: Woman is in both lists"):
             check_rows({"women": {"self": ["Woman"], "dominant": ["man", " woman "]}})
 
     @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
+from auditapp.batches.actions import MAX_IN_FLIGHT
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
-from auditapp.batches.pure.launch_options import MAX_IN_FLIGHT, LaunchOptions
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 

@@ -17,7 +17,7 @@ from auditapp.preannotation.evaluation.queries.card import read_parts
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
 from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
-from auditapp.preannotation.suggestions.queries.drafts import is_draft
+from auditapp.preannotation.suggestions.queries.arms import is_draft
 from transcripts.blinding.labels_seen import register_labels
 from transcripts.coding.drafts import register_drafts
 from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use

@@ -11,13 +11,12 @@ from auditapp.preannotation.evaluation.views import (
     choices,
     critic,
     disagreements,
-    finished,
     influence,
     rates,
     spread,
 )
 from auditapp.preannotation.launching import views as launching
-from auditapp.preannotation.suggestions.views import drafts, panel, withholding
+from auditapp.preannotation.suggestions.views import panel, showing
 
 app_name = "preannotation"
 
@@ -73,10 +72,10 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/rates/compute/", rates.compute, name="rates_compute"),
     path("p/<slug:slug>/preannotation/rates/file/", rates.download, name="rates_file"),
     path("p/<slug:slug>/preannotation/influence/", influence.influence, name="influence"),
-    path("p/<slug:slug>/preannotation/influence/finished/", finished.open_finished, name="open_finished"),
-    path("p/<slug:slug>/preannotation/withholding/", withholding.withholding, name="withholding"),
-    path("p/<slug:slug>/preannotation/drafts/", drafts.drafts, name="drafts"),
-    path("p/<slug:slug>/preannotation/drafts/<int:draft_id>/close/", drafts.close_draft, name="close_draft"),
+    path("p/<slug:slug>/preannotation/influence/finished/", influence.open_finished, name="open_finished"),
+    path("p/<slug:slug>/preannotation/withholding/", showing.withholding, name="withholding"),
+    path("p/<slug:slug>/preannotation/drafts/", showing.drafts, name="drafts"),
+    path("p/<slug:slug>/preannotation/drafts/<int:draft_id>/close/", showing.close_draft, name="close_draft"),
     path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", panel.show_panel, name="panel"),
     path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", panel.close_panel, name="close"),
     path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", panel.respond, name="respond"),

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from auditapp.batches.actions import LaunchOptions, LaunchPlan, PlannedArm, check_launch
-from auditapp.batches.actions.launching import count_cells, count_pilots
 from auditapp.batches.kinds import get_kind
+from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, check_launch, count_cells, count_pilots
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_prompt, make_request
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch

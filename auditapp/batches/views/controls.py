@@ -13,9 +13,8 @@ from django.views.decorators.http import require_http_methods
 from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm
 from auditapp.batches.models import Batch
-from auditapp.batches.views.gate import BatchRequest, batch_view
+from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import render_batch
-from auditapp.batches.views.returning import leads_back
 from transcripts.projects.roles import Permission
 
 ACTS: dict[str, Callable[..., None]] = {

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Concatenate, ParamSpec
 
 from django.http import HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
 
 from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.models import Batch
@@ -67,3 +67,18 @@ def show_closed(request: BatchRequest, *, input_id: int | None = None) -> HttpRe
     unblinding = offer_calls(request, input_id=input_id)
     context = {"batch": request.batch, "visibility": request.visibility, "unblinding": unblinding}
     return render(request, "batches/closed.html", context)
+
+
+View = Callable[[BatchRequest], HttpResponseBase]
+
+
+def leads_back(view: View) -> View:
+    """Only forms reach ``view``; whoever looks is led to the batch."""
+
+    @wraps(view)
+    def wrapped(request: BatchRequest) -> HttpResponseBase:
+        if request.method == "POST":
+            return view(request)
+        return redirect("batches:detail", request.project.slug, request.batch.pk)
+
+    return wrapped

@@ -8,8 +8,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from auditapp.batches.actions import BatchError, LaunchPlan
+from auditapp.batches.actions import BatchError
 from auditapp.batches.forms import LaunchOptionsForm
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest

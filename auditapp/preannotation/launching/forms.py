@@ -9,7 +9,7 @@ from django import forms
 from auditapp.batches.forms import list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON
-from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
+from auditapp.preannotation.annotators.forms import SmallPilotOptions
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version

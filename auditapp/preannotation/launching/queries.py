@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.actions.planning import list_reasked
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.queries.model_warnings import Warnings, list_judge_results, warn_of_family
 from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
-from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.evaluation.queries.checks import find_latest_check
-from auditapp.preannotation.models import Annotator, Reading
+from auditapp.preannotation.models import KIND, Annotator, Reading
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
 from transcripts.projects.models import Project

@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.preannotation.models.annotators import Annotator, OfflineRun
+from auditapp.preannotation.models.annotators import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun
 from auditapp.preannotation.models.judging import (
     AuditedSuggestion,
     CodeChoice,
@@ -23,6 +23,9 @@ from auditapp.preannotation.models.readings import (
 from auditapp.preannotation.models.showing import DraftReading, Response, Showing, TurnArm, WithholdingPlan
 
 __all__ = [
+    "CHECK_KIND",
+    "CRITIC_KIND",
+    "KIND",
     "Annotator",
     "AuditedSuggestion",
     "CheckAnswer",

@@ -13,6 +13,9 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
+# The names under which the batch engine knows the batches that ask an annotator, check it, and criticise its suggestions.
+KIND, CHECK_KIND, CRITIC_KIND = "preannotation", "preannotation_check", "preannotation_critic"
+
 
 class Annotator(models.Model):
     """A machine reader, whole: whoever reads otherwise in any way is another annotator.

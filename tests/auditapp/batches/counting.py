@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from auditapp.batches.actions import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.clock import read_now

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from django.utils import timezone
 
-from auditapp.batches import actions
+from auditapp.batches import launching
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.claiming import Claim
@@ -103,13 +103,13 @@ def plan(
     uses_cache: bool = False,
 ) -> WorkQueue:
     """A launched batch's queue, held by nobody."""
-    batch = actions.launch_batch(
+    batch = launching.launch_batch(
         project=project,
         kind="echo",
         title="Echo",
-        arms=[actions.PlannedArm(variant or make_variant(), "task", "Say it.")],
+        arms=[launching.PlannedArm(variant or make_variant(), "task", "Say it.")],
         input_ids=list(inputs),
-        options=actions.LaunchOptions(
+        options=launching.LaunchOptions(
             cap_usd=cap_usd,
             repeats=repeats,
             concurrency=concurrency,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.batches import actions, kinds
+from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import statements
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
@@ -65,13 +65,13 @@ def launch(project: Project) -> Launch:
             )
             for model in models
         ]
-        return actions.launch_batch(
+        return launching.launch_batch(
             project=project,
             kind="echo",
             title="Echo",
-            arms=[actions.PlannedArm(variant, "task", "Say it.") for variant in variants],
+            arms=[launching.PlannedArm(variant, "task", "Say it.") for variant in variants],
             input_ids=list(range(1, inputs + 1)),
-            options=actions.LaunchOptions(route=route),
+            options=launching.LaunchOptions(route=route),
             by=trail.SYSTEM,
         )
 

@@ -27,7 +27,7 @@ def make_study():
     from auditapp.preannotation.annotators.actions.launching import launch_model
     from tests.auditapp.preannotation.check_cast import bring_in
     from tests.auditapp.preannotation.teaching import add_interviews, code_blind
-    from auditapp.batches.pure.launch_options import LaunchOptions
+    from auditapp.batches.launching import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
     from transcripts.projects.actions import create_project
@@ -48,7 +48,7 @@ def make_study():
     print(json.dumps({{"human": human, "batch": batch.pk}}))
 """
 LAUNCH_CRITIC = """
-from auditapp.batches.pure.launch_options import LaunchOptions
+from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.evaluation.actions.critic import launch_critic
 from auditapp.preannotation.models import Annotator

@@ -18,14 +18,14 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connections
 from kombu import Connection
 
-from auditapp.batches import kinds
+from auditapp.batches import command_options, kinds
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
-from auditapp.batches.runner import heartbeat, recovery, tasks, waiting
+from auditapp.batches.runner import heartbeat, recovery, tasks
 from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
 from auditapp.batches.runner.sweeps import take_tick
 from auditapp.celery import app as celery_app
@@ -369,7 +369,7 @@ def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(project: Proje
     batch = launch(project)
     for state in ("waiting", "paused", "done", "cancelled"):
         Batch.objects.update(state=state)
-        assert waiting.wait_for_batch(batch, report=lambda line: None).state == state
+        assert command_options.wait_for_batch(batch, report=lambda line: None).state == state
 
 
 class TestFileBroker:

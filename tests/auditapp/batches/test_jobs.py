@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from django.db.models import F
 
-from auditapp.batches import actions, kinds
+from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import batch_state, due, statements, storing
 from auditapp.batches.ledger.clock import read_now
@@ -93,13 +93,13 @@ def launch(project: Project, shop: Shop) -> Launch:
             by=trail.SYSTEM,
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
-        batch = actions.launch_batch(
+        batch = launching.launch_batch(
             project=project,
             kind="echo",
             title="Echo",
-            arms=[actions.PlannedArm(variant, "task", "Say it.")],
+            arms=[launching.PlannedArm(variant, "task", "Say it.")],
             input_ids=list(range(1, inputs + 1)),
-            options=actions.LaunchOptions(route="jobs", **more),
+            options=launching.LaunchOptions(route="jobs", **more),
             by=trail.SYSTEM,
         )
         return batch.queues.get()

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.batches import actions, kinds
+from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import leases, statements, storing
 from auditapp.batches.ledger.claiming import Claim
@@ -189,13 +189,13 @@ class TestMoney:
         with pytest.raises(
             actions.BatchError, match=r"A cap needs prices.* set_price LABEL --price-in … --price-out …"
         ):
-            actions.launch_batch(
+            launching.launch_batch(
                 project=project,
                 kind="echo",
                 title="Echo",
-                arms=[actions.PlannedArm(variant, "task", "x")],
+                arms=[launching.PlannedArm(variant, "task", "x")],
                 input_ids=[1],
-                options=actions.LaunchOptions(cap_usd=Decimal(1)),
+                options=launching.LaunchOptions(cap_usd=Decimal(1)),
                 by=trail.SYSTEM,
             )
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches import kinds
-from auditapp.batches.actions import BatchError, LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pages.reviewing import review_launch
 from tests.auditapp.batches.counting import Numbers, answer, make_variant

@@ -9,9 +9,9 @@ import pytest
 from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
-from auditapp.batches import actions
-from auditapp.batches.actions import BatchError, PlannedArm
-from auditapp.batches.actions.launching import draw_pilot
+from auditapp.batches import actions, launching
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import PlannedArm, draw_pilot
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
@@ -94,7 +94,7 @@ class TestGrid:
 
     def test_an_input_named_twice_is_refused(self, project: Project) -> None:
         with pytest.raises(BatchError, match="each text once"):
-            actions.launch_batch(
+            launching.launch_batch(
                 project=project,
                 kind="numbers",
                 title="Numbers",
@@ -182,11 +182,9 @@ class TestPressedTwice:
     def test_two_presses_at_the_same_time_make_one_batch(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from auditapp.batches.actions import launched, launching
-
         variant, idempotency_key = make_variant(), uuid.uuid4()
         first = launch(project, variant, idempotency_key=idempotency_key)
-        look, looked = launched.find_launched, []
+        look, looked = launching.find_launched, []
 
         def look_too_early(study: Project, key: uuid.UUID | None, asked: str) -> Batch | None:
             looked.append(key)

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from auditapp.batches import actions, kinds
+from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
 from auditapp.batches.ledger.clock import LedgerClock
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
@@ -447,11 +447,11 @@ class TestRefusals:
 
     def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, project: Project) -> None:
         variants = [make_variant(), make_variant(base_url="https://other.example/v1")]
-        actions.launch_batch(
+        launching.launch_batch(
             project=project,
             kind="echo",
             title="Echo",
-            arms=[actions.PlannedArm(each, "task", "Say it.") for each in variants],
+            arms=[launching.PlannedArm(each, "task", "Say it.") for each in variants],
             input_ids=list(range(20, 26)),
             by=trail.SYSTEM,
         )

@@ -448,11 +448,11 @@ class TestPages:
         read(annotator, sentence, [COMPASSION], quote=ACROSS)
         decide(sentence, coder)
         client = client_of(reader)
-        assert not any("cut anew" in page for page in self._visit(client, project, annotator).values())
+        assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
         split(sentence, coder)
         for name, page in self._visit(client, project, annotator).items():
-            assert "2 suggestions of all it ever made stand at sentences that were cut anew" in page, name
-            assert "1 is read at the sentence that holds its words now, 1 is no longer placed" in page, name
+            assert "2 suggestions of all it ever made are for sentences that were split or merged" in page, name
+            assert "1 is shown at the sentence that holds its words now; 1 is no longer placed" in page, name
 
     def test_who_may_code_is_told_of_interviews_she_opened_alone(
         self,
@@ -466,7 +466,7 @@ class TestPages:
         read(annotator, sentence, [BALANCE], quote=SECOND)
         split(sentence, lead)
         client = client_of(lead)
-        assert not any("cut anew" in page for page in self._visit(client, project, annotator).values())
+        assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
         Unblinding.objects.create(interview=interview, user=lead, where="agreement", unblinded_at=timezone.now())
         page = self._visit(client, project, annotator)["annotator"]
         assert "1 suggestion of all it ever made in the interviews you have opened stands at sentences" in page

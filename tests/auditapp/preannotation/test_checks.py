@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.errors import PreannotationError

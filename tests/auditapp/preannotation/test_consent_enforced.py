@@ -16,9 +16,9 @@ from django.conf import settings
 from django.db.models import F
 
 from auditapp.batches.actions import pause_batch, resume_batch
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, WorkQueue
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes import jobs
 from auditapp.llm import locality
 from auditapp.llm.actions import add_model, set_capabilities

@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ProviderAccount
 from auditapp.preannotation.annotators.pure.prompts import CodeText

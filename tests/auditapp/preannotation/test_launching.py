@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, withdraw_planted

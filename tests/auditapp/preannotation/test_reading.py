@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
 from auditapp.preannotation.errors import PreannotationError

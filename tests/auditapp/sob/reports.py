@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from django.utils import timezone
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.kind import SobKind

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob

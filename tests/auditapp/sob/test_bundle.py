@@ -17,9 +17,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from auditapp.batches.actions import PlannedArm, launch_batch
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount

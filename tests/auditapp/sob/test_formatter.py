@@ -14,8 +14,8 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.kinds import Answered
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider

@@ -13,8 +13,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import confirm_notice, launch_sob

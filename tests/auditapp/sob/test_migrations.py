@@ -13,7 +13,7 @@ from tests.old_migrations import migrate_originals
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 
 LAUNCH = """
-from auditapp.batches.pure.launch_options import LaunchOptions
+from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.actions import add_model
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.texts.actions.datasets import load_dataset

@@ -14,8 +14,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import LaunchOptions
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.showing.figures import Entry, Figures

@@ -14,8 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from auditapp.batches.actions.control import cancel_batch
-from auditapp.batches.actions.reopening import retry_failed
+from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.ledger.batch_state import finish_if_complete
 from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign

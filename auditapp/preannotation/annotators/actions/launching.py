@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.actions import BatchError, LaunchPlan, launch_once
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, launch_once
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
@@ -17,9 +17,8 @@ from auditapp.preannotation.annotators.actions.planning import list_reasked, pla
 from auditapp.preannotation.annotators.actions.planted import ensure_planted
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
-from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn

@@ -10,8 +10,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches.actions import digest_asked
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS
+from auditapp.batches.launching import DEFAULT_OPTIONS, digest_asked
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES, LearningNotInstalled
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_interviews_to_read, list_rules

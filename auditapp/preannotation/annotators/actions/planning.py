@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from auditapp.batches.actions import PlannedArm
+from auditapp.batches.launching import PlannedArm
 from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, read_prompts, render_instructions
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
 from auditapp.preannotation.annotators.queries.planted import list_plantable

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.preannotation.annotators.pure.planted_set import read_own_set
-from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted
+from auditapp.preannotation.annotators.queries.planted import find_codes, find_planted, has_planted, read_own_set
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.audit_trail import trail

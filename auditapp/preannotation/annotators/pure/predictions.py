@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
+
+from transcripts.codebook.pure.keyword_rules import compile_rules
 
 
 class Prediction(NamedTuple):
@@ -26,3 +28,24 @@ class OfflineReader(Protocol):
     def codes(self) -> tuple[str, ...]: ...
 
     def read(self, texts: Sequence[str]) -> list[list[Prediction]]: ...
+
+
+RULES_READER = "rules-1"
+
+
+class RulesReader:
+    """Proposes a code where one of its rules holds, names the rule, and shows where its first term stands."""
+
+    def __init__(self, rules: Mapping[str, Sequence[str]]) -> None:
+        self.codes = tuple(code for code, lines in rules.items() if lines)
+        self._matcher = compile_rules(rules)
+
+    def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
+        """What holds of each sentence."""
+        return [
+            [
+                Prediction(match.code, f"Rule: {match.rule}", match.start, match.end)
+                for match in self._matcher.find(text)
+            ]
+            for text in texts
+        ]

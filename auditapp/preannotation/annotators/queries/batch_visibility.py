@@ -13,8 +13,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch, Cell
-from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
-from auditapp.preannotation.models import OfflineReading, OfflineRun, Suggestion, TurnArm
+from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, OfflineReading, OfflineRun, Suggestion, TurnArm
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Decision

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
+
 from django.db.models import QuerySet
 
-from auditapp.preannotation.annotators.pure.planted_set import read_own_set
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -36,3 +39,13 @@ def find_codes(project: Project) -> QuerySet[Code]:
     """The codes of the published codebook that are put on sentences, in its order, each with its family."""
     codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
     return codes.select_related("family").order_by("family__position", "position")
+
+
+OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
+
+
+@cache
+def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Text and known codes of each: two sentences for each seeded theme and each move, and ten that carry nothing."""
+    rows = json.loads(OWN_SET.read_text(encoding="utf-8"))
+    return tuple((each["text"], tuple(each["codes"])) for each in rows)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from auditapp.batches.models import Arm
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.prompts import CodeText
+from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample, CodeFamily
-from transcripts.corpus.models import Consent, RedactionList
+from transcripts.corpus.models import Consent, RedactionList, Sentence
 from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
 
@@ -82,3 +84,23 @@ def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> Co
         exclude=code.exclude,
         examples=examples,
     )
+
+
+def may_send_instructions(arm: Arm) -> bool:
+    """Whether every interview whose sentences a model off the site was told as examples still consents to that."""
+    annotator = Annotator.objects.filter(pk=arm.settings.get("annotator")).first()
+    told = annotator.recipe.get("examples") if annotator else None
+    if not told:
+        return True
+    interviews = set(Sentence.objects.filter(pk__in=told).values_list("turn__interview", flat=True))
+    return interviews <= list_consenting(interviews, Consent.Scope.EXTERNAL)
+
+
+def goes_by_a_list(arm: Arm) -> bool:
+    """Whether the arm goes by a redaction list where there was one at its launch. One that does not was launched for a
+    model of this site; were its address changed since, names would leave. Reads arm.batch."""
+    if arm.settings.get("redaction") or arm.batch_id is None:
+        # An arm without a batch is one of a review, which sends nothing.
+        return True
+    lists = RedactionList.objects.filter(project=arm.batch.project_id, made_at__lt=arm.batch.created_at)
+    return not lists.exists()

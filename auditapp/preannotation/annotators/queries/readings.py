@@ -10,8 +10,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.queries.offline import count_by_code, read_run_progress
-from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
-from auditapp.preannotation.models import Annotator, CheckAnswer, OfflineRun, Reading
+from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, CheckAnswer, OfflineRun, Reading
 from transcripts.corpus.models import Turn
 
 PER_PAGE = 50

@@ -10,8 +10,7 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.preannotation.annotators.runner.parse_responses import parse_responses
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
-from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
-from auditapp.preannotation.models import CheckAnswer, Reading, Suggestion
+from auditapp.preannotation.models import CHECK_KIND, KIND, CheckAnswer, Reading, Suggestion
 
 
 class PreannotationKind:

@@ -19,8 +19,8 @@ from django.db.models import Q
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import name_host
 from auditapp.batches.pure.stopping import stopping
-from auditapp.preannotation.annotators.pure import learning, rules
-from auditapp.preannotation.annotators.pure.predictions import OfflineReader, Prediction
+from auditapp.preannotation.annotators.pure import learning
+from auditapp.preannotation.annotators.pure.predictions import RULES_READER, OfflineReader, Prediction, RulesReader
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.annotators.queries.offline import (
     ACTIVE,
@@ -74,7 +74,7 @@ def run_offline(run_id: int) -> None:
 
 def name_reader(kind: str) -> str:
     """Which way of reading annotators of a kind are made with now: it decides what they say, so recipes name it."""
-    return rules.READER if kind == Annotator.Kind.RULES else learning.name_reader()
+    return RULES_READER if kind == Annotator.Kind.RULES else learning.name_reader()
 
 
 def make_reader(annotator: Annotator, *, heartbeat: Callable[[], object] = lambda: None) -> OfflineReader:
@@ -92,7 +92,7 @@ def make_reader(annotator: Annotator, *, heartbeat: Callable[[], object] = lambd
         )
     if annotator.kind == Annotator.Kind.RULES:
         try:
-            return rules.RulesReader(recipe["rules"])
+            return RulesReader(recipe["rules"])
         except BadRule as error:
             raise CannotRead(f"A rule of the codebook is not valid. {error}") from error
     families = recipe["set"]["families"]

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from auditapp.batches.models import Arm
 from auditapp.llm.locality import is_external
-from auditapp.preannotation.annotators.pure.planted_set import read_own_set
 from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     PROMPT_VERSION,
@@ -22,7 +21,8 @@ from auditapp.preannotation.annotators.pure.prompts import (
     write_user_prompt,
 )
 from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
-from auditapp.preannotation.annotators.queries.consent import goes_by_a_list, may_send_instructions
+from auditapp.preannotation.annotators.queries.planted import read_own_set
+from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.models import PlantedSentence
 from auditapp.preannotation.suggestions.pure.placing import CutSentence
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn

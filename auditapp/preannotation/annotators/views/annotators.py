@@ -11,8 +11,13 @@ from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Batch
 from auditapp.preannotation.annotators.actions.annotators import read_prompts
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
-from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
-from auditapp.preannotation.annotators.queries.annotators import list_annotators, read_choices, read_code_names
+from auditapp.preannotation.annotators.forms import FamilyReasonForm
+from auditapp.preannotation.annotators.queries.annotators import (
+    list_annotators,
+    read_choices,
+    read_code_names,
+    read_learnt,
+)
 from auditapp.preannotation.annotators.queries.batch_visibility import list_seen_turns
 from auditapp.preannotation.annotators.queries.readings import (
     ReadingCounts,
@@ -20,11 +25,9 @@ from auditapp.preannotation.annotators.queries.readings import (
     find_readings,
     list_batches,
 )
-from auditapp.preannotation.annotators.views.learnt_table import read_learnt
-from auditapp.preannotation.annotators.views.opened import tell_cut_anew
-from auditapp.preannotation.batch_kinds import CHECK_KIND, CRITIC_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator
+from auditapp.preannotation.suggestions.queries.boundary_edits import count_moved
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -93,7 +96,7 @@ def _render_annotator(
         "learnt": read_learnt(annotator, shown=shown),
         "reason_form": reason_form or FamilyReasonForm(),
         "reason": reason,
-        **tell_cut_anew(request, annotator),
+        **count_moved_seen(request, annotator),
     }
     return render(request, "preannotation/annotator.html", context, status=status)
 
@@ -108,7 +111,6 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
     may_code = get_viewer(request).codes
     turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
     rows, following = find_readings(annotator, batch=batch, after=after, turns=turns, **chosen)
-    cut_anew = tell_cut_anew(request, annotator, batch=batch)
     context = {
         "annotator": annotator,
         "rows": rows,
@@ -116,7 +118,7 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         "batch": batch,
         "may_code": may_code,
         **chosen,
-        **cut_anew,
+        **count_moved_seen(request, annotator, batch=batch),
     }
     return render(request, "preannotation/readings.html", context)
 
@@ -135,3 +137,10 @@ def _read_key(value: str | None) -> int | None:
     if not value or not value.isascii() or not value.isdigit() or len(value) > MAX_DIGITS:
         return None
     return int(value) if int(value) <= MAX_ID else None
+
+
+def count_moved_seen(request: ProjectRequest, annotator: Annotator, *, batch: int | None = None) -> dict[str, object]:
+    """Context of ``preannotation/_moved_suggestions.html``. People who may code get the counts of interviews they have
+    unblinded: boundary edits are few, so a count over all would reveal suggestions for single sentences."""
+    seen = get_viewer(request).visible_interviews
+    return {"moved": count_moved(annotator, batch=batch, interviews=seen), "is_of_unblinded": seen is not None}

@@ -14,12 +14,11 @@ from auditapp.preannotation.annotators.actions.offline import (
     preview_rules,
     preview_training_set,
 )
-from auditapp.preannotation.annotators.forms.offline import OfflineForm
+from auditapp.preannotation.annotators.forms import OfflineForm
 from auditapp.preannotation.annotators.pure.learning import MIN_POSITIVES
-from auditapp.preannotation.annotators.queries.annotators import read_code_names
+from auditapp.preannotation.annotators.queries.annotators import read_code_names, read_learnt
 from auditapp.preannotation.annotators.queries.batch_visibility import list_run_interviews
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
-from auditapp.preannotation.annotators.views.learnt_table import read_learnt
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import OfflineRun
 from transcripts.blinding.viewers import get_viewer

@@ -9,9 +9,8 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST
 
 from auditapp.preannotation.annotators.actions.planted import plant_own_set, plant_sentence, withdraw_planted
-from auditapp.preannotation.annotators.forms.planted import PlantedForm
-from auditapp.preannotation.annotators.pure.planted_set import read_own_set
-from auditapp.preannotation.annotators.queries.planted import find_codes
+from auditapp.preannotation.annotators.forms import PlantedForm
+from auditapp.preannotation.annotators.queries.planted import find_codes, read_own_set
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import PlantedSentence
 from transcripts.projects.access import ProjectRequest, project_view

@@ -10,17 +10,16 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import Count
 
-from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.preannotation.annotators.actions.annotators import MAX_TASK, render_instructions
 from auditapp.preannotation.annotators.actions.launching import plan_reading
 from auditapp.preannotation.annotators.pure.conditions import REPEAT, change_codes, list_conditions
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
-from auditapp.preannotation.batch_kinds import CHECK_KIND
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import CHECK_KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from transcripts.audit_trail import trail

@@ -6,7 +6,6 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.queries.choices import has_read_for
 from auditapp.preannotation.models import Annotator, CodeChoice
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
@@ -94,3 +93,17 @@ def _check(project: Project, code_identifier: str, annotator: Annotator | None, 
             f"{annotator} has annotated no sentence for this code, so it cannot be chosen. "
             "Let it annotate first, or choose another annotator or people only."
         )
+
+
+def list_choices(project: Project) -> list[CodeChoice]:
+    """Whom the study believes for each code, as it stands."""
+    rows = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
+    return list(rows.select_related("annotator__version", "annotator__project").order_by("code_identifier"))
+
+
+def has_read_for(annotator: Annotator, code_identifier: str) -> bool:
+    """Whether it read any sentence for a code; its silence about a code it was never asked about is no word."""
+    from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
+
+    machine = read_machine_labels(annotator)
+    return code_identifier in machine.codes and bool(machine.was_read[machine.codes.index(code_identifier)].any())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, make_code_text
-from auditapp.preannotation.batch_kinds import CRITIC_KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.pure.critic_prompts import (
     CRITIC_VERSION,
@@ -18,7 +17,7 @@ from auditapp.preannotation.evaluation.pure.critic_prompts import (
 )
 from auditapp.preannotation.evaluation.queries.critic import list_read
 from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import CRITIC_KIND, Annotator
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent

@@ -9,6 +9,7 @@ from django import forms
 from auditapp.preannotation.evaluation.actions.choices import MAX_REASON
 from auditapp.preannotation.evaluation.actions.disagreements import MAX_NOTE
 from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.projects.access import MAX_ID
 
 USUAL_SEED = 1
 MAX_SEED = 2**31 - 1
@@ -130,3 +131,13 @@ class FormatForm(forms.Form):
     """As what a table is taken out."""
 
     format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])
+
+
+class FinishedForm(forms.Form):
+    """``annotator``: whose figures the page shows, to come back to."""
+
+    confirmed = forms.BooleanField(
+        label="I know that I cannot take back then that these interviews are finished.",
+        error_messages={"required": "Tick the box first: once the figures are opened, these interviews stay finished."},
+    )
+    annotator = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)

@@ -11,7 +11,7 @@ from auditapp.audits.actions import MAX_SEED
 from auditapp.audits.forms import BaseMarkForm
 from auditapp.batches.forms import list_variants, seed_field
 from auditapp.llm.models import ModelVariant
-from auditapp.preannotation.annotators.forms.small_pilot import SmallPilotOptions
+from auditapp.preannotation.annotators.forms import SmallPilotOptions
 from auditapp.preannotation.evaluation.actions.audits import MAX_PER_CODE, USUAL_PER_CODE
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion

@@ -10,10 +10,9 @@ from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.pure.conditions import FIRST
-from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.pure.checking import Answer, build_report
-from auditapp.preannotation.models import Annotator, CheckAnswer, Reading
+from auditapp.preannotation.models import CHECK_KIND, KIND, Annotator, CheckAnswer, Reading
 from transcripts.codebook.models import Code
 
 UNKNOWN = "unknown code"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from auditapp.batches.models import Arm
 from auditapp.preannotation.annotators.queries.machine_labels import MachineLabels, read_machine_labels
-from auditapp.preannotation.annotators.queries.served_models import read_served_models
 from auditapp.preannotation.evaluation.pure.rectifying import Found, Sample, Served
 from auditapp.preannotation.evaluation.queries.calibration import find_aside
-from auditapp.preannotation.models import Annotator, CodeChoice, TurnArm
+from auditapp.preannotation.models import Annotator, CodeChoice, Reading, TurnArm
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.blind import BlindReadings
 from transcripts.projects.models import Project
@@ -152,3 +153,29 @@ def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadi
         here = np.flatnonzero(places >= 0)
         was_read[here], said_yes[here] = machine.was_read[at, places[here]], machine.labels[at, places[here]]
     return was_read, said_yes
+
+
+# By turn the names of those who answered; "" where the provider told none.
+ServedModels = dict[int, set[str]]
+
+
+def read_served_models(annotator: Annotator, code: str) -> ServedModels:
+    """Of each turn that the annotator read for this code, who gave the answers that may stand: the last whole one and what
+    came after it. Two queries."""
+    readings = Reading.objects.filter(annotator=annotator).exclude(outcome=Reading.Outcome.INVALID)
+    columns = ("cell__arm_id", "cell__input_id", "missing", "cell__result__attempt__served_model")
+    rows = list(readings.order_by("pk").values_list(*columns))
+    asking = _find_asking({arm for arm, *_ in rows}, code)
+    found: ServedModels = defaultdict(set)
+    for arm, turn, missing, served in rows:
+        if arm in asking:
+            if not missing:
+                found[turn].clear()
+            found[turn].add(served or "")
+    return dict(found)
+
+
+def _find_asking(arms: Collection[int], code: str) -> set[int]:
+    """The arms that asked for the code; one of before codes were listed asked for all of its family, so it counts."""
+    rows = Arm.objects.filter(pk__in=arms).values_list("pk", "settings")
+    return {pk for pk, settings in rows if code in settings.get("codes", [code])}

@@ -9,11 +9,10 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
-from auditapp.preannotation.annotators.queries.consent import goes_by_a_list
-from auditapp.preannotation.batch_kinds import CRITIC_KIND
+from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.preannotation.evaluation.pure.critic_prompts import REVERSE, write_critic_message
-from auditapp.preannotation.models import CriticReading, Suggestion
+from auditapp.preannotation.models import CRITIC_KIND, CriticReading, Suggestion
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions

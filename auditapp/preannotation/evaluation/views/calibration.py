@@ -17,8 +17,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration, record_download
-from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
-from auditapp.preannotation.annotators.views.opened import tell_cut_anew
+from auditapp.preannotation.annotators.forms import FamilyReasonForm
+from auditapp.preannotation.annotators.views.annotators import count_moved_seen
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
@@ -200,7 +200,7 @@ def _render(
         if not compared.is_hidden:
             measured = measure(asked, compared, shown=[family] if family else ())
             page["measured"] = measured
-            page |= tell_cut_anew(request, asked.annotator)
+            page |= count_moved_seen(request, asked.annotator)
             page["scarce"] = [row for row in measured["rows"] if row.is_scarce]
             page["weak"] = [row for row in measured["rows"] if row.is_below(ThresholdForm({}).chosen)]
     elif asked.annotators:

@@ -11,7 +11,6 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from auditapp.batches.models import Batch
-from auditapp.preannotation.batch_kinds import KIND
 from auditapp.preannotation.evaluation.queries.asked_again import read_reask
 from auditapp.preannotation.evaluation.queries.check_answers import (
     OF_ANSWERS,
@@ -27,6 +26,7 @@ from auditapp.preannotation.evaluation.queries.check_answers import (
 )
 from auditapp.preannotation.evaluation.queries.checks import find_annotator, name_codes, read_check
 from auditapp.preannotation.evaluation.views.checks import get_batch
+from auditapp.preannotation.models import KIND
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

@@ -9,10 +9,9 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
-from auditapp.preannotation.batch_kinds import CHECK_KIND, KIND
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import launch_check, plan_check
 from auditapp.preannotation.evaluation.forms.checks import CheckForm
@@ -30,7 +29,7 @@ from auditapp.preannotation.evaluation.queries.checks import (
     read_check,
     read_check_report,
 )
-from auditapp.preannotation.models import Annotator
+from auditapp.preannotation.models import CHECK_KIND, KIND, Annotator
 from transcripts.codebook.models import Code
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

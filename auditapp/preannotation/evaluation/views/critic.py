@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.queries.model_warnings import (

@@ -25,6 +25,13 @@ from transcripts.projects.roles import Permission
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws, TurnTable
+from django.contrib import messages
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from auditapp.preannotation.evaluation.forms.calibration import FinishedForm
+from transcripts.rounds.finishing import show_finished
 
 # Of fewer, a coder could tell from her own figures what a machine said of most sentences on which it is not shown.
 MIN_OWN = 10
@@ -150,3 +157,16 @@ def _list_moves(
         )
         for kind, units in kinds.items()
     ]
+
+
+@require_POST
+@project_view(Permission.CODE)
+def open_finished(request: ProjectRequest) -> HttpResponse:
+    """Count what she has finished in her own figures; after that she cannot take it back."""
+    form = FinishedForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
+    elif number := show_finished(project=request.project, by=request.user):
+        messages.success(request, f"Your figures count {number} more interview{'' if number == 1 else 's'} now.")
+    query = f"?annotator={form.cleaned_data['annotator']}" if form.cleaned_data.get("annotator") else ""
+    return redirect(reverse("preannotation:influence", args=[request.project.slug]) + query)

@@ -12,10 +12,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
-from auditapp.preannotation.annotators.forms.reflexive import FamilyReasonForm
+from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.evaluation.actions.choices import list_choices
 from auditapp.preannotation.evaluation.forms.calibration import FormatForm
-from auditapp.preannotation.evaluation.queries.choices import list_choices
 from auditapp.preannotation.evaluation.views.calibration import send_table
 from auditapp.preannotation.evaluation.views.comparing import Asked, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer

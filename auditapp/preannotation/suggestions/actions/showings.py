@@ -11,8 +11,7 @@ from django.utils import timezone
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
-from auditapp.preannotation.suggestions.queries.arms import find_arms
-from auditapp.preannotation.suggestions.queries.drafts import is_draft
+from auditapp.preannotation.suggestions.queries.arms import find_arms, is_draft
 from auditapp.preannotation.suggestions.queries.panel import find_look_at, find_showing, list_offers, read_panel
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

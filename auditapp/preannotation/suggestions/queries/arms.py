@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from auditapp.preannotation.models import TurnArm, WithholdingPlan
+from auditapp.preannotation.models import DraftReading, TurnArm, WithholdingPlan
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -63,3 +63,14 @@ def count_drawn(project: Project) -> list[dict[str, Any]]:
     titles = project.interviews.order_by("pk").values_list("pk", "title")
     nothing = {"turns": 0, "withheld": 0, "plans": []}
     return [{"pk": pk, "title": title, **counts.get(pk, nothing)} for pk, title in titles]
+
+
+def is_draft(interview_id: int) -> bool:
+    """Whether the interview is read as a draft now."""
+    return DraftReading.objects.filter(interview=interview_id, closed_at__isnull=True).exists()
+
+
+def list_drafts(project: Project) -> list[DraftReading]:
+    """All draft readings of the study, the open ones first."""
+    readings = DraftReading.objects.filter(interview__project=project).select_related("interview")
+    return sorted(readings.order_by("-pk"), key=lambda reading: reading.closed_at is not None)

@@ -13,8 +13,7 @@ from enum import IntEnum
 from typing import Any
 
 from auditapp.batches.models import Arm, Cell
-from auditapp.preannotation.batch_kinds import KIND
-from auditapp.preannotation.models import Annotator, OfflineReading
+from auditapp.preannotation.models import KIND, Annotator, OfflineReading
 from auditapp.preannotation.suggestions.pure.placing import CutTurn
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence

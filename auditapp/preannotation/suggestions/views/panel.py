@@ -20,7 +20,7 @@ from auditapp.preannotation.suggestions.actions.responses import (
     undo_response,
 )
 from auditapp.preannotation.suggestions.actions.showings import close_showings, show_suggestions
-from auditapp.preannotation.suggestions.forms.responses import ResponseForm
+from auditapp.preannotation.suggestions.forms import ResponseForm
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
 from auditapp.preannotation.suggestions.queries.panel import list_offers, was_shown
 from transcripts.coding.actions import NotDecided

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, cast
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
 from auditapp.llm.actions import ModelError, add_model

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 from django.utils import timezone
 
-from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_batch
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.models import Batch
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.wordings import find_instrument

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
-from auditapp.batches.actions import BatchError, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch, Result
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, LaunchOptions
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.formatter import (

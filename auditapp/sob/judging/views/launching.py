@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob, plan_sob

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.batches.actions import LaunchPlan
+from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob.errors import SobError

@@ -1,31 +1,90 @@
-"""Launch a batch: validate it, pin its prices and capabilities, plan its cells and its pilot."""
+"""Launch a batch: validate it, pin its prices and capabilities, plan its cells and its pilot. A launch that is sent twice
+gives the batch that the first one made."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
+import uuid
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import ROUND_UP, Decimal
 from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
-from auditapp.batches.actions.changes import BatchError, notify_queues
-from auditapp.batches.actions.control import check_concurrency
-from auditapp.batches.actions.launched import ASKED, digest_asked, find_launched
-from auditapp.batches.actions.money import check_cap, refuse_cap_of_file
+from auditapp.batches.actions import BatchError, check_cap, check_concurrency, notify_queues, refuse_cap_of_file
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
-from auditapp.batches.pure.launch_options import DEFAULT_OPTIONS, MAX_REPEATS, LaunchOptions
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+
+MAX_REPEATS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class LaunchOptions:
+    """The part of a launch that does not depend on what is asked.
+
+    ``pilot``: calls of each arm that are sent first, 0 for no pilot. ``route`` and ``lost_answers`` are values of
+    ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same ``idempotency_key`` make one batch.
+    """
+
+    repeats: int = 1
+    concurrency: int = 30
+    pilot: int = 0
+    cap_usd: Decimal | None = None
+    route: str = "live"
+    lost_answers: str = "retry"
+    uses_cache: bool = False
+    idempotency_key: uuid.UUID | None = None
+
+
+DEFAULT_OPTIONS = LaunchOptions()
+
+
+ASKED = "asked"
+OF_ANOTHER_STUDY = "This form has already launched a batch in another study. Open it again and submit it once more."
+ASKS_OTHERWISE = (
+    "This form has launched batch {batch} already, with other settings, so nothing was launched now. To launch this too, "
+    "review it and launch again."
+)
+
+
+def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
+    """SHA-256 of what a launch asks for and of how it is sent: the same for a form sent again, another for a changed one.
+
+    ``asked`` holds ids and names, in an order that does not change by itself.
+    """
+    how = {name: str(value) for name, value in asdict(options).items() if name != "idempotency_key"}
+    return hashlib.sha256(json.dumps([kind, how, asked], sort_keys=True).encode()).hexdigest()
+
+
+def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: str) -> Batch | None:
+    """The batch that was launched with this key already, if any.
+
+    Raises ``BatchError`` where that batch belongs to another study, or where it was asked for something else: ``asked``
+    is ``digest_asked`` of the launch.
+    """
+    if idempotency_key is None:
+        return None
+    launched = Batch.objects.filter(idempotency_key=idempotency_key).first()
+    if launched is None:
+        return None
+    if launched.project_id != project.pk:
+        raise BatchError(OF_ANOTHER_STUDY)
+    if launched.parameters.get(ASKED, asked) != asked:
+        raise BatchError(ASKS_OTHERWISE.format(batch=launched.pk))
+    return launched
+
 
 FILE_PROVIDER = "file"
 PRICE_PLACES = Decimal("0.000001")

@@ -1,0 +1,351 @@
+"""What people do with a batch: pause, resume, drain and cancel it, decide about money and about cells without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from enum import Enum
+from functools import partial
+
+from django.db import transaction
+
+from auditapp.batches.kinds import Answered, announce_end, get_kind
+from auditapp.batches.ledger.batch_state import finish_if_complete
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
+from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, WorkQueue
+from auditapp.batches.pure.money import to_dollars, to_nano
+from transcripts.audit_trail import trail
+
+MAX_IN_FLIGHT = 1000
+OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
+
+
+class BatchError(Exception):
+    """The request cannot be carried out; the message is for the person who made it."""
+
+
+def lock_batch(batch: Batch) -> Batch:
+    """The batch's row as it is now, locked until the transaction ends; claims and ends wait for it too."""
+    return Batch.objects.select_for_update().get(pk=batch.pk)
+
+
+def refuse_ended(batch: Batch, wish: str) -> None:
+    """Raise ``BatchError`` for a batch that has ended."""
+    if not batch.is_open:
+        raise BatchError(f"Batch {batch.pk} has ended ({batch.get_state_display().lower()}); it cannot be {wish}.")
+
+
+def choose_working_state(batch: Batch) -> str:
+    """The state of a batch that continues: in its pilot, waiting for approval after it, or running."""
+    if not batch.pilot_cells or batch.confirmed_at is not None:
+        return Batch.State.RUNNING
+    is_left = Cell.objects.filter(batch=batch, pilot=True, state__in=OPEN_CELLS).exists()
+    return Batch.State.PILOT if is_left else Batch.State.WAITING
+
+
+def change_batch(
+    batch: Batch,
+    by: trail.Actor,
+    action: str,
+    details: dict[str, object],
+    columns: dict[str, object],
+) -> None:
+    """Write ``columns`` and the audit event; ``batch`` is read again."""
+    if columns:
+        Batch.objects.filter(pk=batch.pk).update(**columns)
+    batch.refresh_from_db()
+    trail.record(action, target=batch, by=by, stream=trail.project_stream(batch.project_id), details=details)
+
+
+def notify_queues(queues: Iterable[WorkQueue]) -> None:
+    """Notify the workers of these queues once the transaction is committed."""
+    for queue in queues:
+        transaction.on_commit(partial(_notify_workers, queue.pk))
+
+
+def _notify_workers(queue_id: int) -> None:
+    from auditapp.batches.runner import tasks  # loads Celery
+
+    tasks.notify_queue(queue_id)
+
+
+MAX_CAP = 1_000_000
+
+
+class Unchanged(Enum):
+    """Leaves the cap as it is, where ``None`` removes it."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED = Unchanged.UNCHANGED
+
+
+def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
+    """The cap in whole nanodollars. Raises ``BatchError``; ``unpriced`` are the labels of models without a price."""
+    if cap_usd is None:
+        return None
+    if not cap_usd.is_finite() or not 0 < cap_usd <= MAX_CAP:
+        raise BatchError("A cap must be more than 0 and at most a million dollars; leave it out for no cap.")
+    labels = sorted(set(unpriced))
+    if labels:
+        raise BatchError(
+            f"A cap needs prices, and these models have none: {', '.join(labels)}. Give each one on the model's page, or "
+            "with `python manage.py set_price LABEL --price-in … --price-out …`."
+        )
+    return to_nano(cap_usd)
+
+
+@transaction.atomic
+def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> None:
+    """Set the most the batch may cost; ``None`` removes the cap. A batch that was paused by its cap is not resumed."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "given another cap")
+    cap_nano = _check_new_cap(locked, cap_usd)
+    if cap_nano == locked.cap_nano:
+        batch.refresh_from_db()
+        return
+    details: dict[str, object] = {"before_nano": locked.cap_nano, "after_nano": cap_nano}
+    change_batch(batch, by, "batch.cap_changed", details, {"cap_nano": cap_nano})
+
+
+@transaction.atomic
+def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged | None = UNCHANGED) -> None:
+    """Approve a batch after its pilot: the rest is sent. Approving it twice changes nothing."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "confirmed")
+    if locked.confirmed_at is not None or not locked.pilot_cells:
+        batch.refresh_from_db()
+        return
+    if locked.state != Batch.State.WAITING:
+        raise BatchError(
+            "The pilot has not ended yet. Wait for it, or resume it; then there is an estimate to confirm."
+        )
+    cap_nano = locked.cap_nano if isinstance(cap_usd, Unchanged) else _check_new_cap(locked, cap_usd)
+    columns: dict[str, object] = {
+        "state": Batch.State.RUNNING,
+        "control": Batch.Control.RUN,
+        "state_reason": "",
+        "cap_nano": cap_nano,
+        "confirmed_at": read_now(),
+        "confirmed_by_name": by.get_username(),
+    }
+    details: dict[str, object] = {"spent_nano": locked.spent_nano, "cap_nano": cap_nano}
+    change_batch(batch, by, "batch.confirmed", details, columns)
+    notify_queues(batch.queues.all())
+
+
+def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
+    """Raise ``BatchError`` for a cap on answers that are imported from a file."""
+    if route == Batch.Route.FILE and cap_nano is not None:
+        raise BatchError("Answers imported from a file were paid elsewhere, so no cap can apply to them: leave it out.")
+
+
+def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
+    unpriced = Arm.objects.filter(batch=batch, price_in__isnull=True).values_list("variant__label", flat=True)
+    cap_nano = check_cap(cap_usd, unpriced)
+    refuse_cap_of_file(batch.route, cap_nano)
+    if cap_nano is not None and cap_nano < batch.spent_nano + batch.reserved_nano:
+        spent, reserved = to_dollars(batch.spent_nano), to_dollars(batch.reserved_nano)
+        raise BatchError(
+            f"That cap is lower than what is used already: ${spent:,.6f} is spent, and ${reserved:,.6f} is reserved for calls "
+            f"in progress or whose end is not known. Enter at least ${_round_up(batch):,.2f}."
+        )
+    return cap_nano
+
+
+def _round_up(batch: Batch) -> Decimal:
+    """The lowest possible cap in whole cents."""
+    cent = to_nano(Decimal("0.01"))
+    return Decimal(-(-(batch.spent_nano + batch.reserved_nano) // cent)) / 100
+
+
+@transaction.atomic
+def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
+    """Send no new calls; those in flight finish and are stored."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "paused")
+    if locked.state not in WORKING_STATES:
+        batch.refresh_from_db()
+        return
+    _steer(batch, by, "batch.paused", before=locked, state=Batch.State.PAUSED, control=Batch.Control.PAUSE)
+
+
+@transaction.atomic
+def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
+    """Continue a batch that is paused or draining."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "resumed")
+    if locked.state == Batch.State.WAITING:
+        raise BatchError("The pilot is done and the batch waits for approval: confirm it, or cancel it.")
+    if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
+        batch.refresh_from_db()
+        return
+    cells = Cell.objects.filter(batch=batch)
+    held = cells.filter(state=Cell.State.HELD).count()
+    if held and not cells.filter(state__in=OPEN_CELLS).exists():
+        raise BatchError(f"Only held cells are left ({held:,}). Release them: ask again, or count them as failed.")
+    _go_on(batch, locked, by, "batch.resumed", control=Batch.Control.RUN)
+
+
+@transaction.atomic
+def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
+    """Start no new cell; those started are finished, then the batch pauses."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "drained")
+    if locked.state == Batch.State.WAITING:
+        raise BatchError("The batch waits for approval and has no calls in progress to finish.")
+    if locked.control == Batch.Control.DRAIN:
+        batch.refresh_from_db()
+        return
+    _go_on(batch, locked, by, "batch.drained", control=Batch.Control.DRAIN)
+    # Where no cell has been started, no runner would notice that the batch is drained.
+    finish_if_complete(batch)
+    batch.refresh_from_db()
+
+
+@transaction.atomic
+def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> None:
+    """End a batch for good: waiting cells are cancelled.
+
+    Calls in flight finish and are stored, unless they are ``cut_off``: then their end is unknown, and they may have been
+    paid for. A cancelled batch can still be cut off.
+    """
+    locked = lock_batch(batch)
+    control = Batch.Control.ABORT if cut_off else Batch.Control.CANCEL
+    if locked.state == Batch.State.CANCELLED:
+        if cut_off and locked.control != Batch.Control.ABORT:
+            _steer(batch, by, "batch.aborted", before=locked, state=Batch.State.CANCELLED, control=control)
+        batch.refresh_from_db()
+        return
+    refuse_ended(locked, "cancelled")
+    waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.PLANNED, Cell.State.HELD])
+    cancelled = waiting.update(state=Cell.State.CANCELLED, not_before=None)
+    Batch.objects.filter(pk=batch.pk).update(finished_at=read_now())
+    action = "batch.aborted" if cut_off else "batch.cancelled"
+    _steer(batch, by, action, before=locked, state=Batch.State.CANCELLED, control=control, cells=cancelled)
+    if locked.route == Batch.Route.JOBS:
+        notify_queues(batch.queues.all())
+    announce_end(batch)
+
+
+@transaction.atomic
+def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> None:
+    """Set the maximum number of calls in flight; running queues follow within a second."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "given another number of calls in flight")
+    check_concurrency(concurrency)
+    if concurrency == locked.concurrency:
+        batch.refresh_from_db()
+        return
+    details: dict[str, object] = {"before": locked.concurrency, "after": concurrency}
+    change_batch(batch, by, "batch.concurrency_changed", details, {"concurrency": concurrency})
+
+
+def check_concurrency(concurrency: int) -> None:
+    """Raise ``BatchError`` for a number of calls in flight that is out of range."""
+    if not 1 <= concurrency <= MAX_IN_FLIGHT:
+        raise BatchError(f"Calls in flight must be between 1 and {MAX_IN_FLIGHT:,}.")
+
+
+def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control: str) -> None:
+    state = choose_working_state(locked)
+    if state == Batch.State.WAITING:
+        control = Batch.Control.PAUSE
+    _steer(batch, by, action, before=locked, state=state, control=control)
+    if batch.state in WORKING_STATES:
+        notify_queues(batch.queues.all())
+
+
+def _steer(
+    batch: Batch, by: trail.Actor, action: str, *, before: Batch, state: str, control: str, **counts: object
+) -> None:
+    details = {"before": before.state, "after": state, **counts}
+    change_batch(batch, by, action, details, {"state": state, "control": control, "state_reason": ""})
+
+
+GROUP = 1000
+GIVEN_UP = "its end is unknown, and a person decided not to ask again"
+
+
+@transaction.atomic
+def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
+    """Ask every failed cell again, even in a batch that is done; returns their number. Their earlier attempts stay."""
+    locked = lock_batch(batch)
+    if locked.state == Batch.State.CANCELLED:
+        raise BatchError("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
+    ids = _list_cells(locked, Cell.State.FAILED)
+    if not ids:
+        batch.refresh_from_db()
+        return 0
+    kind = get_kind(locked.kind)
+    for group in _in_groups(ids):
+        kind.reopen(group)
+        Cell.objects.filter(pk__in=group).update(
+            state=Cell.State.PLANNED, outcome="", tries=0, unknown_ends=0, not_before=None
+        )
+    _send_again(batch, locked, by, "batch.retried", len(ids))
+    return len(ids)
+
+
+@transaction.atomic
+def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
+    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; returns their number."""
+    locked = lock_batch(batch)
+    refuse_ended(locked, "changed")
+    ids = _list_cells(locked, Cell.State.HELD)
+    if not ids:
+        batch.refresh_from_db()
+        return 0
+    if again:
+        for group in _in_groups(ids):
+            Cell.objects.filter(pk__in=group).update(state=Cell.State.PLANNED, outcome="", not_before=None)
+        _send_again(batch, locked, by, "batch.held_asked_again", len(ids))
+        return len(ids)
+    for group in _in_groups(ids):
+        _give_up(locked, group)
+    change_batch(batch, by, "batch.held_given_up", {"before": locked.state, "cells": len(ids)}, {})
+    _settle_standing(batch)
+    return len(ids)
+
+
+def _settle_standing(batch: Batch) -> None:
+    """When the last held cell is given up, a batch may be done, or its pilot over."""
+    finish_if_complete(batch)
+    batch.refresh_from_db()
+    if batch.state == Batch.State.PAUSED and choose_working_state(batch) == Batch.State.WAITING:
+        change_batch(
+            batch, trail.SYSTEM, "batch.pilot_finished", {}, {"state": Batch.State.WAITING, "state_reason": ""}
+        )
+
+
+def _give_up(batch: Batch, ids: Sequence[int]) -> None:
+    """Fail the cells as if no provider had answered, so that their kind counts them."""
+    cells = Cell.objects.filter(pk__in=ids).order_by("pk")
+    handed = [Answered(cell.pk, cell.arm_id, cell.input_id, None, "", GIVEN_UP) for cell in cells]
+    outcomes = get_kind(batch.kind).store_answers(batch, handed)
+    cells.update(state=Cell.State.FAILED, outcome=PROVIDER_ERROR)
+    for cell_id, outcome in outcomes.items():
+        if outcome != PROVIDER_ERROR:
+            Cell.objects.filter(pk=cell_id).update(outcome=outcome)
+
+
+def _send_again(batch: Batch, locked: Batch, by: trail.Actor, action: str, cells: int) -> None:
+    columns: dict[str, object] = {
+        "state": choose_working_state(locked),
+        "control": Batch.Control.RUN,
+        "state_reason": "",
+        "finished_at": None,
+    }
+    change_batch(batch, by, action, {"before": locked.state, "cells": cells}, columns)
+    notify_queues(batch.queues.all())
+
+
+def _list_cells(batch: Batch, state: str) -> list[int]:
+    return list(Cell.objects.filter(batch=batch, state=state).order_by("pk").values_list("pk", flat=True))
+
+
+def _in_groups(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), GROUP):
+        yield ids[start : start + GROUP]

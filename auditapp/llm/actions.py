@@ -1,0 +1,521 @@
+"""What people do with models: add accounts, keys and variants, record prices and capabilities, allow addresses."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.providers import PROVIDERS
+from auditapp.llm.pure.addresses import (
+    NoAddress,
+    check_base_url,
+    is_open_http,
+    looks_private,
+    name_address,
+    read_listed,
+)
+from auditapp.llm.pure.families import find_family
+from auditapp.llm.pure.key_removal import remember_key
+from auditapp.llm.pure.variables import holds_own_secret, is_variable
+from auditapp.llm.queries import read_allowed_addresses
+from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from transcripts.audit_trail import trail
+
+
+class ModelError(Exception):
+    """A sentence for the person who asked. It never holds a key."""
+
+
+@transaction.atomic
+def allow_address(*, address: str, by: trail.Actor) -> AllowedAddress:
+    """Add a private ``host:port`` to the list, unless it is there already. Raises ``ModelError``."""
+    try:
+        address = read_listed(address)
+    except NoAddress as error:
+        raise ModelError(str(error)) from None
+    existing = AllowedAddress.objects.filter(address=address).first()
+    if existing is not None:
+        return existing
+    row = AllowedAddress.objects.create(address=address, added_by_name=by.get_username()[:200], added_at=timezone.now())
+    trail.record("llm.address.allowed", target=row, by=by, details={"address": address})
+    return row
+
+
+@transaction.atomic
+def disallow_address(*, address: str, by: trail.Actor) -> None:
+    """Remove an address from the list. Raises ``ModelError`` when it is not on it."""
+    row = AllowedAddress.objects.filter(address=address.strip().lower()).first()
+    if row is None:
+        raise ModelError(f"{address} is not on the list of allowed addresses, so there is nothing to remove.")
+    trail.record("llm.address.disallowed", target=row, by=by, details={"address": row.address})
+    row.delete()
+
+
+def check_reachable(base_url: str, *, by: trail.Actor, allow_private: bool) -> None:
+    """Check that calls may go to ``base_url``. A private address that is not on the list raises ``ModelError``; with
+    ``allow_private`` it is added to the list instead."""
+    address = name_address(base_url)
+    if not looks_private(base_url) and not is_open_http(base_url):
+        return
+    if address in read_allowed_addresses() | settings.ALLOW_PRIVATE_PROVIDERS:
+        return
+    if allow_private:
+        allow_address(address=address, by=by)
+        return
+    what = (
+        f"{address} is a private address"
+        if looks_private(base_url)
+        else f"{address} without https would send texts and key unencrypted over the public network"
+    )
+    raise ModelError(
+        f"{what}. The person who runs the server can allow calls to it with `python manage.py allow_address "
+        f"{address}`, or by adding {address} to the setting ALLOW_PRIVATE_PROVIDERS."
+    )
+
+
+NAME = re.compile(r"[\w.,:@+/()\[\] -]{1,100}")
+KEY = re.compile(r"[\x21-\x7e]{1,1000}")
+# Four characters of a short key would reveal too much of it.
+LAST_FOUR_FROM = 12
+CALLS_NOBODY = frozenset({"fake", "file"})
+ADDRESS_WHERE_NONE_IS_GIVEN = {"anthropic": "https://api.anthropic.com"}
+
+
+@transaction.atomic
+def add_account(
+    *,
+    name: str,
+    provider: str,
+    by: trail.Actor,
+    base_url: str = "",
+    key_env: str = "",
+    allow_private: bool = False,
+) -> ProviderAccount:
+    """Add an account, without a stored key. Raises ``ModelError``."""
+    name = name.strip()
+    if not NAME.fullmatch(name):
+        raise ModelError(f"{name!r} cannot be a name: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
+    if ProviderAccount.objects.filter(name=name).exists():
+        raise ModelError(f"There is already an account called {name}. Choose another name.")
+    check_provider(provider, key_env)
+    base_url = choose_address(provider, base_url)
+    if base_url:
+        check_reachable(base_url, by=by, allow_private=allow_private)
+    account = ProviderAccount.objects.create(
+        name=name, provider=provider, base_url=base_url, key_env=key_env, created_at=timezone.now()
+    )
+    trail.record("llm.account.added", target=account, by=by, details={"name": name, "provider": provider})
+    return account
+
+
+def find_or_add_account(
+    *, provider: str, base_url: str, key_env: str, name: str, by: trail.Actor, allow_private: bool
+) -> ProviderAccount:
+    """The account called ``name``, or the one with this address and key, or a new one. Inside a transaction."""
+    check_provider(provider, key_env)
+    standing = ProviderAccount.objects.filter(name=name).first() if name else None
+    if standing is not None:
+        _check_same(standing, provider=provider, base_url=base_url, key_env=key_env)
+    else:
+        base_url = choose_address(provider, base_url)
+    if not name:
+        known = ProviderAccount.objects.filter(provider=provider, base_url=base_url, key_env=key_env)
+        standing = known.order_by("pk").first()
+    if standing is None:
+        name = name or find_free_name(provider, base_url, key_env)
+        return add_account(
+            name=name, provider=provider, base_url=base_url, key_env=key_env, by=by, allow_private=allow_private
+        )
+    if standing.base_url:
+        check_reachable(standing.base_url, by=by, allow_private=allow_private)
+    return standing
+
+
+def check_provider(provider: str, key_env: str) -> None:
+    """Refuse an unknown provider, and a key for a provider that uses none. Raises ``ModelError``."""
+    if provider not in PROVIDERS:
+        raise ModelError(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
+    check_variable(key_env)
+    if key_env and provider in CALLS_NOBODY:
+        raise ModelError(f"The provider {provider} calls nobody, so it needs no key.")
+
+
+def choose_address(provider: str, base_url: str) -> str:
+    """The base URL of a new account as it is stored. Raises ``ModelError``."""
+    base_url = base_url.strip()
+    if provider not in CALLS_NOBODY:
+        return check_address(base_url or ADDRESS_WHERE_NONE_IS_GIVEN.get(provider, ""))
+    if base_url:
+        raise ModelError(f"The provider {provider} calls nobody. Leave the base URL empty.")
+    return ""
+
+
+def check_address(base_url: str) -> str:
+    """The base URL as it is stored. Raises ``ModelError``."""
+    try:
+        base_url = check_base_url(base_url)
+    except NoAddress as error:
+        raise ModelError(str(error)) from None
+    if len(base_url) > 300:
+        raise ModelError("A base URL can have at most 300 characters.")
+    return base_url
+
+
+def check_variable(key_env: str) -> None:
+    """Refuse an invalid variable name and the names of the program's own secrets. Raises ``ModelError``."""
+    if not key_env:
+        return
+    if not is_variable(key_env):
+        # The text is not repeated: it may be the key.
+        remember_key(key_env)
+        raise ModelError(
+            "That is not the name of an environment variable: use capital letters, digits and _ only. Enter the "
+            "variable's name, never the key itself."
+        )
+    if holds_own_secret(key_env):
+        raise ModelError(f"{key_env} holds a secret of this program, which is sent to nobody. Use another variable.")
+
+
+def find_free_name(provider: str, base_url: str, key_env: str) -> str:
+    """A readable name for an account added without one."""
+    base = re.sub(r"[^\w.:\[\]-]", "_", urlsplit(base_url).netloc or provider)[:60]
+    wishes = [base, *([f"{base} ({key_env[:30]})"] if key_env else [])]
+    taken = set(ProviderAccount.objects.filter(name__startswith=base).values_list("name", flat=True))
+    numbered = (f"{base} {number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (*wishes, *numbered) if name not in taken)
+
+
+def _check_same(standing: ProviderAccount, *, provider: str, base_url: str, key_env: str) -> None:
+    address = base_url.strip().rstrip("/")
+    if standing.provider != provider or address not in {"", standing.base_url} or key_env not in {"", standing.key_env}:
+        raise ModelError(
+            f"The account {standing.name} has another provider, address or key variable. Leave these empty to use it as it "
+            "is, or choose another name for a new account."
+        )
+
+
+@transaction.atomic
+def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, allow_private: bool = False) -> bool:
+    """Change where the account's calls go. Its key or key variable belonged to the old address and is removed.
+
+    Returns whether there was a key.
+    """
+    locked = _lock(account)
+    if locked.provider in CALLS_NOBODY:
+        raise ModelError(f"The provider {locked.provider} calls nobody, so it has no address.")
+    base_url = check_address(base_url.strip())
+    if base_url == locked.base_url:
+        return False
+    check_reachable(base_url, by=by, allow_private=allow_private)
+    took_key = bool(locked.key_sealed or locked.key_env)
+    locked.base_url = base_url
+    locked.key_sealed = locked.key_last_four = locked.key_env = ""
+    locked.save(update_fields=["base_url", "key_sealed", "key_last_four", "key_env"])
+    details: dict[str, object] = {"name": locked.name, "took_key": took_key}
+    trail.record("llm.account.address_changed", target=locked, by=by, details=details)
+    return took_key
+
+
+@transaction.atomic
+def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderAccount:
+    """Store an encrypted key, in place of an earlier key or key variable. Nobody can read it back."""
+    key = key.strip()
+    remember_key(key)
+    locked = _lock(account)
+    if locked.provider in CALLS_NOBODY:
+        raise ModelError(f"The provider {locked.provider} calls nobody, so it needs no key.")
+    if not KEY.fullmatch(key):
+        raise ModelError("That is no key. A key has at most 1,000 letters, digits and symbols, without spaces.")
+    locked.key_sealed = seal_key(key, address=locked.base_url)
+    locked.key_last_four = key[-4:] if len(key) >= LAST_FOUR_FROM else ""
+    locked.key_env = ""
+    locked.save(update_fields=["key_sealed", "key_last_four", "key_env"])
+    trail.record("llm.key.set", target=locked, by=by, details={"name": locked.name})
+    return locked
+
+
+@transaction.atomic
+def forget_key(*, account: ProviderAccount, by: trail.Actor) -> ProviderAccount:
+    """Delete the stored key. Raises ``ModelError`` when there is none."""
+    locked = _lock(account)
+    if not locked.key_sealed:
+        raise ModelError(f"The account {locked.name} has no stored key, so there is nothing to forget.")
+    locked.key_sealed = locked.key_last_four = ""
+    locked.save(update_fields=["key_sealed", "key_last_four"])
+    trail.record("llm.key.forgotten", target=locked, by=by, details={"name": locked.name})
+    return locked
+
+
+@transaction.atomic
+def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> ProviderAccount:
+    """Let workers read the key from an environment variable; "" for no key. A stored key is deleted."""
+    locked = _lock(account)
+    key_env = key_env.strip()
+    if key_env and locked.provider in CALLS_NOBODY:
+        raise ModelError(f"The provider {locked.provider} calls nobody, so it needs no key.")
+    check_variable(key_env)
+    had_key = bool(locked.key_sealed)
+    locked.key_env = key_env
+    locked.key_sealed = locked.key_last_four = ""
+    locked.save(update_fields=["key_env", "key_sealed", "key_last_four"])
+    details: dict[str, object] = {"name": locked.name, "variable": key_env, "took_key": had_key}
+    trail.record("llm.key.variable_set", target=locked, by=by, details=details)
+    return locked
+
+
+@transaction.atomic
+def rotate_keys(*, by: trail.Actor) -> tuple[int, list[str]]:
+    """Seal every stored key again, with the first key of FIELD_KEY: how many, and the names of accounts whose key does not
+    open. Those stay as they are."""
+    done, broken = 0, list[str]()
+    for account in ProviderAccount.objects.select_for_update().exclude(key_sealed="").order_by("pk"):
+        try:
+            account.key_sealed = seal_again(account.key_sealed)
+        except SealBroken:
+            broken.append(account.name)
+            continue
+        account.save(update_fields=["key_sealed"])
+        done += 1
+    trail.record("llm.keys.sealed_again", target="llm", by=by, details={"sealed": done, "broken": len(broken)})
+    return done, broken
+
+
+def _lock(account: ProviderAccount) -> ProviderAccount:
+    return ProviderAccount.objects.select_for_update().get(pk=account.pk)
+
+
+MAX_PRICE = 100_000
+MAX_TOKENS = 200_000
+MAX_SOURCE = 300
+
+
+@transaction.atomic
+def set_price(
+    *,
+    variant: ModelVariant,
+    price_in: Decimal,
+    price_out: Decimal,
+    by: trail.Actor,
+    batch_share: Decimal = Decimal(1),
+    source: str = "",
+) -> Price:
+    """Give the variant's model a new price, in US dollars per million tokens. Raises ``ModelError``.
+
+    The price applies to every variant of this model and account, in batches launched from now on.
+    """
+    check_prices(price_in, price_out)
+    if not batch_share.is_finite() or not 0 < batch_share <= 1 or _count_places(batch_share) > 3:
+        raise ModelError(
+            "The batch share must be more than 0 and at most 1, with at most three decimal places: 0.5 if batches cost half."
+        )
+    row = Price.objects.create(
+        account=variant.account,
+        model=variant.model,
+        number=_lock_and_count(variant, Price) + 1,
+        price_in=price_in,
+        price_out=price_out,
+        batch_share=batch_share,
+        source=_check_source(source),
+        recorded_by_name=by.get_username()[:200],
+        recorded_at=timezone.now(),
+    )
+    details: dict[str, object] = {
+        "model": variant.model,
+        "number": row.number,
+        "price_in": str(price_in),
+        "price_out": str(price_out),
+        "batch_share": str(batch_share),
+    }
+    trail.record("llm.price.set", target=row, by=by, details=details)
+    return row
+
+
+@transaction.atomic
+def set_capabilities(
+    *,
+    variant: ModelVariant,
+    by: trail.Actor,
+    reasoning: str = Capabilities.Reasoning.EFFORT,
+    token_limit: str = Capabilities.TokenLimit.MAX_TOKENS,
+    takes_system: bool = True,
+    takes_temperature: bool = True,
+    offers_batches: bool = False,
+    most_output_tokens: int | None = None,
+    source: str = "",
+) -> Capabilities:
+    """Set the capabilities of the variant's model, for batches launched from now on. Raises ``ModelError``."""
+    if reasoning not in Capabilities.Reasoning.values:
+        raise ModelError(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
+    if token_limit not in Capabilities.TokenLimit.values:
+        raise ModelError(
+            f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}."
+        )
+    if most_output_tokens is not None and not 1 <= most_output_tokens <= 10_000_000:
+        raise ModelError("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
+    row = Capabilities.objects.create(
+        account=variant.account,
+        model=variant.model,
+        number=_lock_and_count(variant, Capabilities) + 1,
+        reasoning=reasoning,
+        token_limit=token_limit,
+        takes_system=takes_system,
+        takes_temperature=takes_temperature,
+        offers_batches=offers_batches,
+        most_output_tokens=most_output_tokens,
+        source=_check_source(source),
+        recorded_by_name=by.get_username()[:200],
+        recorded_at=timezone.now(),
+    )
+    details: dict[str, object] = {
+        "model": variant.model,
+        "number": row.number,
+        "reasoning": reasoning,
+        "token_limit": token_limit,
+        "offers_batches": offers_batches,
+    }
+    trail.record("llm.capabilities.set", target=row, by=by, details=details)
+    return row
+
+
+def check_prices(price_in: Decimal | None, price_out: Decimal | None) -> None:
+    """Refuse a price with only one half, or out of range. Raises ``ModelError``."""
+    if (price_in is None) != (price_out is None):
+        raise ModelError("Enter both prices, in and out, or neither.")
+    given = [price for price in (price_in, price_out) if price is not None]
+    if not all(price.is_finite() and 0 <= price < MAX_PRICE for price in given):
+        raise ModelError("A price must be between 0 and 100,000 dollars per million tokens.")
+    if any(_count_places(price) > 6 for price in given):
+        raise ModelError("A price can have at most six places after the decimal point.")
+
+
+def _count_places(number: Decimal) -> int:
+    exponent = number.normalize().as_tuple().exponent
+    return -exponent if isinstance(exponent, int) and exponent < 0 else 0
+
+
+def _check_source(source: str) -> str:
+    if len(source.strip()) > MAX_SOURCE:
+        raise ModelError(f"The source can have at most {MAX_SOURCE} characters.")
+    return source.strip()
+
+
+def _lock_and_count(variant: ModelVariant, table: type[Price] | type[Capabilities]) -> int:
+    """The number of the newest row of the variant's model. Locks the account, so that no number is given twice."""
+    ProviderAccount.objects.select_for_update().get(pk=variant.account_id)
+    rows: Any = table.objects.filter(account=variant.account_id, model=variant.model)
+    return int(rows.aggregate(newest=Max("number"))["newest"] or 0)
+
+
+LABEL = re.compile(r"[\w.,:@+/() -]{1,100}")
+MAX_TIMEOUT = 3_600
+
+
+@transaction.atomic
+def add_model(
+    *,
+    label: str,
+    provider: str,
+    by: trail.Actor,
+    base_url: str = "",
+    model: str = "",
+    key_env: str = "",
+    reasoning: str = "",
+    max_tokens: int = 1024,
+    timeout_seconds: int = 600,
+    price_in: Decimal | None = None,
+    price_out: Decimal | None = None,
+    parameters: dict[str, object] | None = None,
+    account: str = "",
+    allow_private: bool = False,
+) -> ModelVariant:
+    """Add a model variant, on the account called ``account``, the existing one with this address and key, or a new one.
+
+    Prices are US dollars per million tokens. With ``allow_private`` a private address is added to the list of allowed
+    ones; without, it is refused unless it is on the list. Raises ``ModelError``.
+    """
+    label = label.strip()
+    _check_label(label)
+    _check_limits(model=model, reasoning=reasoning, max_tokens=max_tokens, timeout_seconds=timeout_seconds)
+    check_prices(price_in, price_out)
+    owner = find_or_add_account(
+        provider=provider, base_url=base_url, key_env=key_env, name=account.strip(), by=by, allow_private=allow_private
+    )
+    if not model and provider not in CALLS_NOBODY:
+        raise ModelError("Name the model as the provider calls it (--model).")
+    variant = ModelVariant.objects.create(
+        label=label,
+        account=owner,
+        model=model or label,
+        reasoning=reasoning,
+        max_tokens=max_tokens,
+        timeout_seconds=timeout_seconds,
+        parameters=parameters or {},
+        created_at=timezone.now(),
+    )
+    details: dict[str, object] = {"label": label, "provider": provider, "account": owner.name, "model": variant.model}
+    trail.record("llm.model.added", target=variant, by=by, details={**details, "reasoning": reasoning})
+    _note_price(variant, price_in, price_out, by)
+    _note_capabilities(variant, by)
+    return variant
+
+
+def _check_label(label: str) -> None:
+    if not LABEL.fullmatch(label):
+        raise ModelError(f"{label!r} cannot be a label: use up to 100 letters, digits, spaces and . , : @ + / - _ ( )")
+    if ModelVariant.objects.filter(label=label).exists():
+        raise ModelError(
+            f"There is already a model {label}. Models are never changed: add another one with another label."
+        )
+
+
+def _check_limits(*, model: str, reasoning: str, max_tokens: int, timeout_seconds: int) -> None:
+    if not 1 <= max_tokens <= MAX_TOKENS:
+        raise ModelError("The longest answer must be between 1 and 200,000 tokens.")
+    if not 1 <= timeout_seconds <= MAX_TIMEOUT:
+        raise ModelError("The time-out must be between 1 and 3,600 seconds.")
+    if len(model) > 200 or len(reasoning) > 20:
+        raise ModelError("The model's name can have at most 200 characters, its reasoning effort at most 20.")
+
+
+def _note_price(variant: ModelVariant, price_in: Decimal | None, price_out: Decimal | None, by: trail.Actor) -> None:
+    """Store the given price if it differs from the current one. The fake provider costs nothing."""
+    newest = Price.objects.filter(account=variant.account_id, model=variant.model).order_by("-number").first()
+    if price_in is None and newest is None and variant.is_fake:
+        price_in = price_out = Decimal(0)
+    if price_in is None or price_out is None:
+        return
+    if newest is None or (newest.price_in, newest.price_out) != (price_in, price_out):
+        set_price(
+            variant=variant, price_in=price_in, price_out=price_out, source="given when the model was added", by=by
+        )
+
+
+def find_price_change(variant: ModelVariant, newest_before: int) -> tuple[Price, list[str]] | None:
+    """The price that was added with the variant, if other variants share its model, and the labels it applies to.
+
+    ``newest_before`` is the key of the newest price before the variant was added.
+    """
+    prices = Price.objects.filter(account=variant.account_id, model=variant.model, pk__gt=newest_before)
+    price = prices.order_by("-number").first()
+    same = ModelVariant.objects.filter(account=variant.account_id, model=variant.model)
+    labels = list(same.order_by("pk").values_list("label", flat=True))
+    return (price, labels) if price is not None and len(labels) > 1 else None
+
+
+def _note_capabilities(variant: ModelVariant, by: trail.Actor) -> None:
+    """Store the known capabilities of the model's family, unless the model has capabilities already."""
+    if Capabilities.objects.filter(account=variant.account_id, model=variant.model).exists():
+        return
+    account = variant.account
+    family = find_family(provider=account.provider, base_url=account.base_url, model=variant.model)
+    if family is not None:
+        known: dict[str, Any] = family.capabilities
+        set_capabilities(variant=variant, by=by, source=f"{family.family}: {family.source}", **known)

@@ -1,0 +1,113 @@
+"""What people fill in to have interviews annotated: pilots, annotators without a model, planted sentences, reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+
+from auditapp.batches.forms import DEFAULT_PILOT, LaunchForm, LaunchOptionsForm
+from auditapp.batches.launching import PlannedArm, count_cells
+from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
+from auditapp.preannotation.annotators.actions.planted import MAX_TEXT
+from auditapp.preannotation.annotators.actions.reflexive import MAX_REASON
+from auditapp.preannotation.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
+from auditapp.preannotation.annotators.queries.planted import find_codes
+from auditapp.preannotation.models import Annotator
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+SHARE = 10
+
+
+class SmallPilotOptions(LaunchOptionsForm):
+    """How a batch with many small arms is sent: so many calls of each arm would be most of it, or all."""
+
+    pilot = forms.IntegerField(
+        min_value=0,
+        max_value=10_000,
+        required=False,
+        label="Pilot, calls per arm",
+        help_text=f"Sent first; then the batch shows an estimate and waits for approval. Their answers count. Empty for one call "
+        f"in {SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
+    )
+
+    def settle_pilot(self, arms: Sequence[PlannedArm], input_ids: Sequence[int]) -> None:
+        """Say the number where none was typed, so that the review shows it and carries it to the launch."""
+        if self.cleaned_data["pilot"] is not None:
+            return
+        calls = sum(count_cells(arms, input_ids, repeats=1))
+        pilot = max(1, min(DEFAULT_PILOT, calls // SHARE // max(1, len(arms))))
+        self.cleaned_data["pilot"] = pilot
+        settled = self.data.copy()  # type: ignore[attr-defined]
+        settled[self.add_prefix("pilot")] = str(pilot)
+        self.data = settled
+
+
+class OfflineForm(LaunchForm):
+    """By what, from how many examples, and which interviews."""
+
+    kind = forms.ChoiceField(
+        choices=[
+            (Annotator.Kind.RULES.value, Annotator.Kind.RULES.label),
+            (Annotator.Kind.LEARNT.value, Annotator.Kind.LEARNT.label),
+        ],
+        widget=forms.RadioSelect,
+        label="Annotator",
+    )
+    minimum = forms.IntegerField(
+        min_value=2,
+        max_value=MAX_POSITIVES,
+        initial=MIN_POSITIVES,
+        label="Fewest examples to learn a code from",
+        help_text=f"Sentences that have it, in at least {MIN_INTERVIEWS} interviews. Rules do not ask for this.",
+    )
+    interviews = forms.ModelMultipleChoiceField(
+        queryset=Interview.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None chosen means all. What this annotator has annotated already is skipped.",
+    )
+    client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        field = cast("forms.ModelMultipleChoiceField[Interview]", self.fields["interviews"])
+        field.queryset = Interview.objects.filter(project=project)
+
+
+class PlantedForm(forms.Form):
+    """An invented sentence and the codes that are known of it."""
+
+    text = forms.CharField(
+        max_length=MAX_TEXT,
+        label="Sentence",
+        help_text="Invented: it must not stand in an interview.",
+        widget=forms.Textarea({"rows": 2}),
+    )
+    codes = forms.MultipleChoiceField(
+        required=False,
+        label="Codes known of it",
+        help_text="Every code of these families that applies. None chosen says that no code at all applies.",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        cast("forms.MultipleChoiceField", self.fields["codes"]).choices = [
+            (code.identifier, f"{code.family.name}: {code.name}") for code in find_codes(project)
+        ]
+
+
+class FamilyReasonForm(forms.Form):
+    """Why figures are computed for a family that is read reflexively."""
+
+    family = forms.CharField(max_length=100, widget=forms.HiddenInput)
+    reason = forms.CharField(
+        label="Why they are computed all the same",
+        help_text="The reason goes into the history. The figures are shown once.",
+        max_length=MAX_REASON,
+        widget=forms.Textarea({"rows": 2}),
+    )

@@ -1,0 +1,72 @@
+"""What coders are shown: the share of turns that never shows suggestions, and draft interviews, where suggestions are open
+before one's own decision."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from auditapp.preannotation.errors import PreannotationError
+from auditapp.preannotation.models import DraftReading, WithholdingPlan
+from auditapp.preannotation.suggestions.actions.drafts import close_draft_reading, open_draft_reading
+from auditapp.preannotation.suggestions.actions.withholding import USUAL_SHARE, set_withholding
+from auditapp.preannotation.suggestions.forms import DraftForm, WithholdingForm
+from auditapp.preannotation.suggestions.queries.arms import count_drawn, list_drafts
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def withholding(request: ProjectRequest) -> HttpResponse:
+    """See how turns were drawn, and set the share for interviews drawn from now on."""
+    plans = list(WithholdingPlan.objects.filter(project=request.project).order_by("-number"))
+    usual = plans[0].share_percent if plans else USUAL_SHARE
+    form = WithholdingForm(request.POST or None, initial={"share_percent": usual})
+    if request.method == "POST" and form.is_valid():
+        try:
+            plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
+        except PreannotationError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"Interviews drawn from now on withhold {plan.share_percent} % of their turns.")
+            return redirect("preannotation:withholding", request.project.slug)
+    drawn = count_drawn(request.project)
+    page = {
+        "form": form,
+        "plans": plans,
+        "usual": USUAL_SHARE,
+        "drawn": [row for row in drawn if row["turns"]],
+        "undrawn": sum(not row["turns"] for row in drawn),
+        "turns": sum(row["turns"] for row in drawn),
+        "withheld": sum(row["withheld"] for row in drawn),
+    }
+    return render(request, "preannotation/withholding.html", page, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SET_METHOD)
+def drafts(request: ProjectRequest) -> HttpResponse:
+    """See which interviews are or were read as drafts, and open another one."""
+    form = DraftForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid():
+        try:
+            reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
+        except PreannotationError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"{reading.interview.title} is a draft interview from now on.")
+            return redirect("preannotation:drafts", request.project.slug)
+    page = {"form": form, "drafts": list_drafts(request.project)}
+    return render(request, "preannotation/drafts.html", page, status=422 if form.errors else 200)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def close_draft(request: ProjectRequest, draft_id: int) -> HttpResponse:
+    """Ask for the own decision first again in an interview."""
+    reading = get_object_or_404(DraftReading, pk=draft_id, interview__project=request.project)
+    close_draft_reading(project=request.project, reading=reading, by=request.user)
+    return redirect("preannotation:drafts", request.project.slug)

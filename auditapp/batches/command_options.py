@@ -19,6 +19,8 @@ from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.runner import recovery, tasks
 from transcripts.audit_trail import trail
 
+POLL_SECONDS = 0.3
+
 
 def add_launch_options(parser: CommandParser) -> None:
     """Add the options of every command that launches a batch."""
@@ -93,23 +95,18 @@ def refuse_stopped(batch: Batch) -> None:
 
 def _confirm_below_cap(batch: Batch, report: Callable[[str], None]) -> bool:
     found = estimate_batch(batch)
-    high, cap = found.high, batch.cap_nano
+    high, cap = found["high"], batch.cap_nano
     if high is None or cap is None or high > cap:
         amount = "not known" if high is None else f"${to_dollars(high):,.6f}"
-        report(f"Not confirmed: the upper end of the estimate ({amount}) is not within the cap. {found.sentence}")
+        report(f"Not confirmed: the upper end of the estimate ({amount}) is not within the cap. {found['sentence']}")
         return False
     try:
         confirm_batch(batch=batch, by=trail.SYSTEM)
     except BatchError as error:
         report(str(error))
         return False
-    report(f"Confirmed: at most ${to_dollars(high):,.6f} by the estimate. {found.sentence}")
+    report(f"Confirmed: at most ${to_dollars(high):,.6f} by the estimate. {found['sentence']}")
     return True
-
-
-__all__ = ["is_worker_alive", "wait_for_batch"]
-
-POLL_SECONDS = 0.3
 
 
 def wait_for_batch(batch: Batch, *, report: Callable[[str], None]) -> Batch:

@@ -48,11 +48,8 @@ class BatchKind(Protocol):
         """
 
 
-class Link(NamedTuple):
-    """A link from a cell to its input or its outcome. ``words`` is the link's text; it never quotes an input."""
-
-    words: str
-    path: str
+# A link from a cell to its input or its outcome: its text, which never quotes an input, and its address.
+Link = tuple[str, str]
 
 
 class Visibility(NamedTuple):

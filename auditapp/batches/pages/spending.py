@@ -16,7 +16,7 @@ from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request, write_messages
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pages.progress import FINISHED, NO_CALLS
-from auditapp.batches.pure.estimating import ArmFigures, Estimate, estimate
+from auditapp.batches.pure.estimating import ArmFigures, estimate
 from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars
 from transcripts.formats.tabular import write_csv
 
@@ -127,7 +127,7 @@ def write_spend_table(rows: Iterable[Mapping[str, Any]]) -> str:
     return out.getvalue()
 
 
-def estimate_batch(batch: Batch) -> Estimate:
+def estimate_batch(batch: Batch) -> dict[str, Any]:
     """What the batch will have cost at its end, estimated from its own calls. Where an arm has fewer than two, from earlier
     batches of the study with the same model and instructions, and from the most that each call can cost."""
     arms = _list_arms(batch)

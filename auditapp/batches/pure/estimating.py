@@ -14,12 +14,12 @@ that the calls can cost stands in for its upper end. Where all calls cost the sa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any
 
 CONFIDENCE = 0.95
 STEPS = 200
@@ -65,55 +65,33 @@ class ArmFigures:
     is_earlier: bool = False
 
 
-class ArmEstimate(NamedTuple):
-    """What an arm's remaining calls will cost."""
+def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> dict[str, Any]:
+    """What a whole batch will have cost at its end, including what is ``spent`` already: ``low``, ``mid`` and ``high``, and
+    a ``sentence`` that says what they are based on, or why there are none; and the same of the calls left of each arm.
 
-    arm_id: int
-    label: str
-    left: int
-    n: int
-    mean: float | None
-    deviation: float | None
-    low: int | None
-    mid: int | None
-    high: int | None
-    basis: Basis
-
-
-class Estimate(NamedTuple):
-    """What a whole batch will have cost at its end, including what is spent already. ``high`` also includes what calls of
-    unknown cost may have cost. ``sentence`` says what the figures are based on, or why there are none."""
-
-    arms: list[ArmEstimate]
-    low: int | None
-    mid: int | None
-    high: int | None
-    sentence: str
-
-
-def estimate(arms: Sequence[ArmFigures], *, spent: int = 0, lost: int = 0) -> Estimate:
-    """The estimate of each arm and of the whole. ``lost``: the most that ended calls of unknown cost can have cost."""
+    ``lost``: the most that ended calls of unknown cost can have cost, which ``high`` includes.
+    """
     rows = [_estimate_arm(arm) for arm in arms]
-    unpriced = sorted({row.label for row in rows if row.basis is Basis.UNPRICED})
+    unpriced = sorted({row["label"] for row in rows if row["basis"] is Basis.UNPRICED})
     if unpriced:
         sentence = f"No estimate: no price is known for {', '.join(unpriced)}. Record one, and launch with it."
-        return Estimate(rows, None, None, None, sentence)
-    measured = [arm for arm, row in zip(arms, rows, strict=True) if row.basis is Basis.MEASURED]
-    others = [row for row in rows if row.basis not in {Basis.MEASURED, Basis.ENDED}]
+        return {"arms": rows, "low": None, "mid": None, "high": None, "sentence": sentence}
+    measured = [arm for arm, row in zip(arms, rows, strict=True) if row["basis"] is Basis.MEASURED]
+    others = [row for row in rows if row["basis"] not in {Basis.MEASURED, Basis.ENDED}]
     middle = sum(arm.left * (arm.mean or 0.0) for arm in measured)
     margin = _find_margin(measured)
     low = None if others else spent + max(0, math.floor(middle - margin))
-    mids = [row.mid for row in others]
+    mids = [row["mid"] for row in others]
     mid = None if None in mids else spent + round(middle) + sum(each or 0 for each in mids)
-    highs = [row.high for row in others]
+    highs = [row["high"] for row in others]
     high = None
     if None not in highs:
         top = _limit(math.ceil(middle + margin), [arm.highest for arm in measured])
         high = spent + lost + top + sum(each or 0 for each in highs)
-    return Estimate(rows, low, mid, high, _describe_basis(rows, lost))
+    return {"arms": rows, "low": low, "mid": mid, "high": high, "sentence": _word_basis(rows, lost)}
 
 
-def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
+def _estimate_arm(arm: ArmFigures) -> dict[str, Any]:
     low: int | None = None
     mid: int | None = None
     high = arm.highest
@@ -128,7 +106,7 @@ def _estimate_arm(arm: ArmFigures) -> ArmEstimate:
         margin = _find_margin([arm])
         low = max(0, math.floor(arm.left * (arm.mean or 0.0) - margin))
         high = _limit(math.ceil(arm.left * (arm.mean or 0.0) + margin), [arm.highest])
-    return ArmEstimate(arm.arm_id, arm.label, arm.left, arm.n, arm.mean, arm.deviation, low, mid, high, basis)
+    return {**asdict(arm), "low": low, "mid": mid, "high": high, "basis": basis}
 
 
 def _choose_basis(arm: ArmFigures) -> Basis:
@@ -186,20 +164,20 @@ def find_t(freedom: float, confidence: float = CONFIDENCE) -> float:
     return high
 
 
-def _describe_basis(rows: Sequence[ArmEstimate], lost: int) -> str:
+def _word_basis(rows: Sequence[Mapping[str, Any]], lost: int) -> str:
     """One sentence for all arms, by the weakest basis among them."""
-    bases = {row.basis for row in rows}
+    bases = {row["basis"] for row in rows}
     if bases <= {Basis.ENDED} and lost:
         return "Everything has been asked; calls whose cost is not known may add to the sum spent."
     if bases <= {Basis.ENDED}:
         return "Everything has been asked: the sum spent is the final cost."
     for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):
         if basis in bases:
-            weakest = [row for row in rows if row.basis is basis]
-            which = "" if len(weakest) == len(rows) else f" for {', '.join(sorted({row.label for row in weakest}))}"
+            weakest = [row for row in rows if row["basis"] is basis]
+            which = "" if len(weakest) == len(rows) else f" for {', '.join(sorted({row['label'] for row in weakest}))}"
             return f"Based on {IN_WORDS[basis]}{which}."
-    calls = sum(row.n for row in rows)
-    if all(row.deviation == 0 for row in rows if row.basis is Basis.MEASURED):
+    calls = sum(row["n"] for row in rows)
+    if all(row["deviation"] == 0 for row in rows if row["basis"] is Basis.MEASURED):
         return f"Based on {calls:,} calls of this batch, which all cost the same within their arm."
     return f"Based on {calls:,} calls of this batch, with a 95 % prediction interval."
 

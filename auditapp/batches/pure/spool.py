@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import NamedTuple
 
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
@@ -88,14 +87,9 @@ class Spool:
             self.path.unlink(missing_ok=True)
 
 
-class SpoolContent(NamedTuple):
-    """What a dead runner's spool says, by request id: when each call left, and which answers came when.
-
-    The times are ISO 8601, empty where not known.
-    """
-
-    sent: Mapping[str, str]
-    answers: Mapping[str, tuple[ChatAnswer, str]]
+# What a dead runner's spool says, by request id: when each call left, and which answers came when. Times are ISO 8601, empty
+# where not known.
+SpoolContent = tuple[Mapping[str, str], Mapping[str, tuple[ChatAnswer, str]]]
 
 
 def spool_path(folder: Path, runner: str) -> Path:
@@ -151,7 +145,7 @@ def read_spool(path: Path) -> SpoolContent | None:
             sent[str(line["sent"])] = str(line.get("at", ""))
         else:
             answers[str(line["done"])] = revive_answer(line["answer"]), str(line["at"])
-    return SpoolContent(sent, answers)
+    return sent, answers
 
 
 def read_whole_lines(path: Path) -> Iterator[dict[str, object]]:

@@ -160,11 +160,12 @@ def _find_end(
     leased, request_id = leases.describe_claim(attempt), str(attempt.request_id)
     if content is None:
         return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now)
-    sent_at = _read_time(content.sent.get(request_id, ""))
-    if request_id in content.answers:
-        answer, done_at = content.answers[request_id]
+    sent, answers = content
+    sent_at = _read_time(sent.get(request_id, ""))
+    if request_id in answers:
+        answer, done_at = answers[request_id]
         return CompletedCall(leased, answer, _read_time(done_at) or now, sent_at)
-    if is_dead and request_id not in content.sent:
+    if is_dead and request_id not in sent:
         return CompletedCall(leased, ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error=NEVER_LEFT), now)
     return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now, sent_at)
 

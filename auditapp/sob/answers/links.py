@@ -12,9 +12,9 @@ from auditapp.sob.models import Judgment
 def link_answer(cell: Cell) -> list[Link]:
     """From a model's call to its text with every model's answers, and to the readings of its own."""
     place = (cell.batch.project.slug, cell.batch_id)
-    links = [Link("The text and every answer to it", reverse("sob:text", args=[*place, cell.input_id]))]
+    links = [("The text and every answer to it", reverse("sob:text", args=[*place, cell.input_id]))]
     if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
-        links.append(Link("How this answer was read", reverse("sob:reading_history", args=[*place, cell.pk])))
+        links.append(("How this answer was read", reverse("sob:reading_history", args=[*place, cell.pk])))
     return links
 
 
@@ -30,6 +30,6 @@ def link_formatter(cell: Cell) -> list[Link]:
     batch, attempt = shown
     slug = cell.batch.project.slug
     return [
-        Link("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
-        Link("How that answer was read", reverse("sob:reading_history", args=[slug, batch, cell.input_id])),
+        ("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
+        ("How that answer was read", reverse("sob:reading_history", args=[slug, batch, cell.input_id])),
     ]

@@ -41,16 +41,16 @@ def measure(costs: list[float], left: int, arm_id: int = 1, **more: object) -> A
 def test_the_interval_is_that_of_the_formula_worked_by_hand() -> None:
     # Four calls of 10, 12, 14, 16: mean 13, s = sqrt(20/3). Six are left: 78 ± 3.18245 · s · sqrt(6 + 36/4).
     margin = 3.182446 * math.sqrt(20 / 3) * math.sqrt(15)
-    [arm] = estimate([measure([10, 12, 14, 16], 6)]).arms
-    assert (arm.mid, arm.basis) == (78, Basis.MEASURED)
-    assert arm.low == math.floor(78 - margin) == 46
-    assert arm.high == math.ceil(78 + margin) == 110
+    [arm] = estimate([measure([10, 12, 14, 16], 6)])["arms"]
+    assert (arm["mid"], arm["basis"]) == (78, Basis.MEASURED)
+    assert arm["low"] == math.floor(78 - margin) == 46
+    assert arm["high"] == math.ceil(78 + margin) == 110
 
 
 def test_what_is_spent_is_part_of_the_whole_and_lost_calls_are_part_of_its_upper_end() -> None:
     found = estimate([measure([10, 12, 14, 16], 6)], spent=52, lost=7)
-    assert (found.low, found.mid, found.high) == (52 + 46, 52 + 78, 52 + 110 + 7)
-    assert found.sentence == "Based on 4 calls of this batch, with a 95 % prediction interval."
+    assert (found["low"], found["mid"], found["high"]) == (52 + 46, 52 + 78, 52 + 110 + 7)
+    assert found["sentence"] == "Based on 4 calls of this batch, with a 95 % prediction interval."
 
 
 def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches() -> None:
@@ -60,79 +60,79 @@ def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches() -> None
         pilots = [[draw.gauss(mean, spread) for _ in range(12)] for mean, spread in ((500, 60), (900, 200))]
         rest = sum(draw.gauss(500, 60) for _ in range(30)) + sum(draw.gauss(900, 200) for _ in range(30))
         found = estimate([measure(pilots[0], 30, 1), measure(pilots[1], 30, 2)])
-        assert found.low is not None
-        assert found.high is not None
-        held += found.low <= rest <= found.high
+        assert found["low"] is not None
+        assert found["high"] is not None
+        held += found["low"] <= rest <= found["high"]
     assert 0.93 <= held / 1000 <= 0.97
 
 
 def test_two_arms_are_surer_together_than_the_sum_of_their_margins() -> None:
     arms = [measure([90, 100, 110, 95, 105], 50, 1), measure([200, 210, 190, 205, 195], 50, 2)]
     found = estimate(arms)
-    assert found.mid == sum(row.mid or 0 for row in found.arms)
-    assert found.high is not None
-    assert found.high < sum(row.high or 0 for row in found.arms)
+    assert found["mid"] == sum(row["mid"] or 0 for row in found["arms"])
+    assert found["high"] is not None
+    assert found["high"] < sum(row["high"] or 0 for row in found["arms"])
 
 
 def test_without_a_call_only_the_most_is_known() -> None:
     found = estimate([measure([], 10, highest=1000)], spent=5)
-    assert (found.low, found.mid, found.high) == (None, None, 1005)
-    assert found.arms[0].basis is Basis.BOUND
-    assert "no call yet" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (None, None, 1005)
+    assert found["arms"][0]["basis"] is Basis.BOUND
+    assert "no call yet" in found["sentence"]
 
 
 def test_one_call_gives_a_middle_and_no_interval() -> None:
     found = estimate([measure([20], 10, highest=1000)])
-    assert (found.low, found.mid, found.high) == (None, 200, 1000)
-    assert "a single call" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (None, 200, 1000)
+    assert "a single call" in found["sentence"]
 
 
 def test_earlier_batches_give_a_guess_that_says_so() -> None:
     found = estimate([measure([20, 22, 24], 10, highest=1000, is_earlier=True)])
-    assert (found.low, found.mid, found.high) == (None, 220, 1000)
-    assert "a guess" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (None, 220, 1000)
+    assert "a guess" in found["sentence"]
 
 
 def test_calls_that_all_cost_the_same_give_a_point() -> None:
     found = estimate([measure([7, 7, 7], 10)])
-    assert (found.low, found.mid, found.high) == (70, 70, 70)
-    assert "all cost the same" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (70, 70, 70)
+    assert "all cost the same" in found["sentence"]
 
 
 def test_an_unknown_price_gives_no_estimate_and_names_the_model() -> None:
     found = estimate([measure([7, 7, 7], 10), ArmFigures(2, "dear", 5, is_priced=False)], spent=3)
-    assert (found.low, found.mid, found.high) == (None, None, None)
-    assert "no price is known for dear" in found.sentence
-    assert found.arms[0].mid == 70
+    assert (found["low"], found["mid"], found["high"]) == (None, None, None)
+    assert "no price is known for dear" in found["sentence"]
+    assert found["arms"][0]["mid"] == 70
 
 
 def test_an_upper_end_without_a_bound_is_not_known() -> None:
-    assert estimate([measure([], 10)]).high is None
+    assert estimate([measure([], 10)])["high"] is None
 
 
 def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost() -> None:
-    [arm] = estimate([measure([1, 100], 4, highest=300)]).arms
-    assert (arm.low, arm.high) == (0, 300)
+    [arm] = estimate([measure([1, 100], 4, highest=300)])["arms"]
+    assert (arm["low"], arm["high"]) == (0, 300)
 
 
 def test_with_nothing_left_everything_is_known() -> None:
     found = estimate([measure([], 0)], spent=9)
-    assert (found.low, found.mid, found.high) == (9, 9, 9)
-    assert "the sum spent is the final cost" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (9, 9, 9)
+    assert "the sum spent is the final cost" in found["sentence"]
 
 
 def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:
     found = estimate([measure([], 0)], spent=9, lost=5)
-    assert (found.low, found.mid, found.high) == (9, 9, 14)
-    assert "may add to the sum spent" in found.sentence
+    assert (found["low"], found["mid"], found["high"]) == (9, 9, 14)
+    assert "may add to the sum spent" in found["sentence"]
     found = estimate([measure([], 0), ArmFigures(2, "unpriced", 0, is_priced=False)], spent=9)
-    assert (found.low, found.mid, found.high) == (None, None, None)
+    assert (found["low"], found["mid"], found["high"]) == (None, None, None)
 
 
 def test_an_arm_without_calls_widens_the_whole_to_its_most_and_is_named() -> None:
     found = estimate([measure([7, 7, 7], 10, 1), measure([], 10, 2, highest=500)])
-    assert (found.low, found.mid, found.high) == (None, None, 570)
-    assert found.sentence.endswith("for arm 2.")
+    assert (found["low"], found["mid"], found["high"]) == (None, None, 570)
+    assert found["sentence"].endswith("for arm 2.")
 
 
 def test_the_time_left_rests_on_a_named_window() -> None:

@@ -571,9 +571,9 @@ class TestDatabaseAway:
         [path] = settings.SPOOL_FOLDER.iterdir()
         content = read_spool(path)
         assert content is not None
-        assert len(content.answers) == len(content.sent) == len(provider.asked)
-        assert content.sent.keys() == content.answers.keys()
-        assert all(content.sent.values())
+        assert len(content[1]) == len(content[0]) == len(provider.asked)
+        assert content[0].keys() == content[1].keys()
+        assert all(content[0].values())
         assert is_abandoned(path) is True
         queue.refresh_from_db()
         assert queue.runner != ""

@@ -122,27 +122,27 @@ class TestEstimate:
         for tokens in (5, 10, 15, 20):
             answer(batch, 1, tokens_out=tokens)
         found = estimate_batch(batch)
-        [arm] = found.arms
-        assert (arm.n, arm.left, arm.basis) == (4, 26, Basis.MEASURED)
+        [arm] = found["arms"]
+        assert (arm["n"], arm["left"], arm["basis"]) == (4, 26, Basis.MEASURED)
         assert arm.mean == pytest.approx(35_000)
-        assert found.mid == batch.spent_nano + 26 * 35_000
-        assert found.low is not None
-        assert found.high is not None
-        assert found.low < found.mid < found.high
+        assert found["mid"] == batch.spent_nano + 26 * 35_000
+        assert found["low"] is not None
+        assert found["high"] is not None
+        assert found["low"] < found["mid"] < found["high"]
 
     def test_before_a_call_the_most_that_all_can_cost_is_known(self, project: Project) -> None:
         batch = launch(project, inputs=30)
         found = estimate_batch(batch)
-        assert (found.low, found.mid, found.arms[0].basis) == (None, None, Basis.BOUND)
+        assert (found["low"], found["mid"], found["arms"][0]["basis"]) == (None, None, Basis.BOUND)
         claim(batch, 30)
         batch.refresh_from_db()
-        assert found.high == batch.reserved_nano
+        assert found["high"] == batch.reserved_nano
 
     def test_of_very_many_texts_some_stand_for_all(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = launch(project, inputs=90)
-        whole = estimate_batch(batch).high or 0
+        whole = estimate_batch(batch)["high"] or 0
         monkeypatch.setattr("auditapp.batches.pages.spending.MAX_PROMPTS_READ", 9)
-        assert estimate_batch(batch).high == pytest.approx(whole, rel=0.02)
+        assert estimate_batch(batch)["high"] == pytest.approx(whole, rel=0.02)
 
     def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, project: Project) -> None:
         variant = make_variant()
@@ -150,9 +150,9 @@ class TestEstimate:
         answer(earlier, 3)
         set_price(variant=variant, price_in=Decimal(2), price_out=Decimal(4), by=trail.SYSTEM)
         found = estimate_batch(launch(project, variant, inputs=10))
-        assert (found.arms[0].basis, found.arms[0].n) == (Basis.EARLIER, 3)
-        assert found.mid == 10 * 40_000
-        assert "a guess" in found.sentence
+        assert (found["arms"][0]["basis"], found["arms"][0]["n"]) == (Basis.EARLIER, 3)
+        assert found["mid"] == 10 * 40_000
+        assert "a guess" in found["sentence"]
 
     def test_lost_calls_are_part_of_the_upper_end(self, project: Project) -> None:
         batch = launch(project, inputs=10)
@@ -160,20 +160,20 @@ class TestEstimate:
         before = estimate_batch(batch)
         finish(batch, claim(batch, 1), LOST)
         after = estimate_batch(batch)
-        assert after.high == (before.high or 0) + batch.reserved_nano
-        assert after.mid == before.mid
+        assert after["high"] == (before["high"] or 0) + batch.reserved_nano
+        assert after["mid"] == before["mid"]
 
     def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, project: Project) -> None:
         batch = launch(project, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         found = estimate_batch(batch)
-        assert (found.low, found.high) == (0, batch.reserved_nano)
+        assert (found["low"], found["high"]) == (0, batch.reserved_nano)
         assert batch.reserved_nano > 0
 
     def test_without_a_price_there_is_none(self, project: Project) -> None:
         found = estimate_batch(launch(project, make_variant("dear", price=None)))
-        assert found.high is None
-        assert "no price is known for dear" in found.sentence
+        assert found["high"] is None
+        assert "no price is known for dear" in found["sentence"]
 
 
 class TestYes:

@@ -42,8 +42,8 @@ class TestContent:
         spool.close(keep=True)
         content = read_spool(spool.path)
         assert content is not None
-        assert dict(content.sent) == {"a": "2026-01-01T00:00:00+00:00", "b": "2026-01-01T00:00:01+00:00"}
-        assert dict(content.answers) == {"a": (ANSWER, "2026-01-01T00:00:02+00:00")}
+        assert dict(content[0]) == {"a": "2026-01-01T00:00:00+00:00", "b": "2026-01-01T00:00:01+00:00"}
+        assert dict(content[1]) == {"a": (ANSWER, "2026-01-01T00:00:02+00:00")}
 
     def test_a_half_written_last_line_is_left_out(self, spool: Spool) -> None:
         spool.note_sent("a")
@@ -52,8 +52,8 @@ class TestContent:
         spool.path.write_bytes(spool.path.read_bytes()[:-20])
         content = read_spool(spool.path)
         assert content is not None
-        assert list(content.sent) == ["a"]
-        assert content.answers == {}
+        assert list(content[0]) == ["a"]
+        assert content[1] == {}
 
     def test_an_answer_under_the_former_name_of_its_next_step_is_still_understood(self, spool: Spool) -> None:
         spool.note_answer("a", ANSWER, "2026-01-01T00:00:00+00:00")
@@ -61,7 +61,7 @@ class TestContent:
         spool.path.write_bytes(spool.path.read_bytes().replace(b"next_step", b"remedy"))
         content = read_spool(spool.path)
         assert content is not None
-        assert content.answers["a"][0] == ANSWER
+        assert content[1]["a"][0] == ANSWER
 
     def test_what_could_not_be_written_is_written_with_the_next(
         self, spool: Spool, monkeypatch: pytest.MonkeyPatch
@@ -82,7 +82,7 @@ class TestContent:
         spool.close(keep=True)
         content = read_spool(spool.path)
         assert content is not None
-        assert list(content.sent) == ["a", "b"]
+        assert list(content[0]) == ["a", "b"]
 
     def test_nothing_is_known_of_a_spool_that_is_not_here(self, tmp_path: Path) -> None:
         assert read_spool(spool_path(tmp_path, NAME)) is None
@@ -123,7 +123,7 @@ class TestLock:
         assert is_abandoned(path) is True
         content = read_spool(path)
         assert content is not None
-        assert list(content.sent) == ["a"]
+        assert list(content[0]) == ["a"]
 
 
 class TestRoom:

@@ -13,6 +13,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
 
+OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
+
 
 def has_planted(project: Project) -> bool:
     """Whether the study ever had a planted sentence, withdrawn ones counted."""
@@ -39,9 +41,6 @@ def find_codes(project: Project) -> QuerySet[Code]:
     """The codes of the published codebook that are put on sentences, in its order, each with its family."""
     codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
     return codes.select_related("family").order_by("family__position", "position")
-
-
-OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
 
 
 @cache

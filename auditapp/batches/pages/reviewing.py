@@ -159,11 +159,11 @@ def _list_warnings(
     return warnings
 
 
-def _list_size_warnings(most_cells: int, options: LaunchOptions, highest_nano: int | None) -> list[dict[str, object]]:
-    """What the sizes of pilot and cap come to. ``most_cells``: of the largest arm."""
+def _list_size_warnings(max_cells: int, options: LaunchOptions, highest_nano: int | None) -> list[dict[str, object]]:
+    """What the sizes of pilot and cap come to. ``max_cells``: of the largest arm."""
     warnings: list[dict[str, object]] = []
-    if 0 < most_cells <= options.pilot:
-        warnings.append({"code": "pilot_is_everything", "pilot": options.pilot, "cells": most_cells})
+    if 0 < max_cells <= options.pilot:
+        warnings.append({"code": "pilot_is_everything", "pilot": options.pilot, "cells": max_cells})
     if options.cap_usd is not None and highest_nano is not None and to_nano(options.cap_usd) < highest_nano:
         warnings.append({"code": "cap_below_highest"})
     return warnings

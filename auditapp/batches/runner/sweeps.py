@@ -45,5 +45,5 @@ def take_tick(name: str, *, every: float) -> datetime.timedelta | None:
     # A moment in the future is of a clock that was set back since: waiting for it could take hours.
     if datetime.timedelta(0) <= now - before < datetime.timedelta(seconds=every):
         return None
-    # Whoever came first has moved it on meanwhile.
+    # Another worker has moved it on meanwhile.
     return now - before if ticks.filter(at=before).update(at=now) else None

@@ -73,7 +73,7 @@ View = Callable[[BatchRequest], HttpResponseBase]
 
 
 def leads_back(view: View) -> View:
-    """Only forms reach ``view``; whoever looks is led to the batch."""
+    """Only POST reaches ``view``; other requests are redirected to the batch."""
 
     @wraps(view)
     def wrapped(request: BatchRequest) -> HttpResponseBase:

@@ -1,4 +1,4 @@
-"""What an HTTP status, its headers and an error body mean for a call, whoever sent them."""
+"""What an HTTP status, its headers and an error body mean for a call."""
 
 from __future__ import annotations
 

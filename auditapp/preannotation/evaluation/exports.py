@@ -1,4 +1,4 @@
-"""Exports of what people said of annotators: marks of audits, sorted disagreements, and whom they believe per code."""
+"""Exports of what people said of annotators: marks of audits, sorted disagreements, and the annotators chosen per code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DISAGREEMENT_COLUMNS = [
     ),
     column("note", "note", "What was written to it."),
     column("sorted", "sorted_at", "When, in UTC."),
-    column("sorted_by", "sorted_by__username", "User name of whoever sorted it."),
+    column("sorted_by", "sorted_by__username", "User name of the person who sorted it."),
     column("disagreement_id", "pk", "Number of the row."),
     column("superseded_by", "superseded_by_id"),
 ]

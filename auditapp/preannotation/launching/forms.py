@@ -1,4 +1,4 @@
-"""What is asked of whoever launches a reading."""
+"""The form for a launch of a model."""
 
 from __future__ import annotations
 

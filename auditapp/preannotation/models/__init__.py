@@ -1,4 +1,4 @@
-"""Annotators, what they said, what people were shown of it, and how far the annotators are to be believed."""
+"""Annotators, their suggestions, what coders were shown of them, and how people judged them."""
 
 from __future__ import annotations
 

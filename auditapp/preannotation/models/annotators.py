@@ -1,4 +1,4 @@
-"""Who reads: a model, rules or something learnt, always with one published version of the codebook."""
+"""Annotators: a model, keyword rules or learnt from codings, each with one published version of the codebook."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KIND, CHECK_KIND, CRITIC_KIND = "preannotation", "preannotation_check", "preanno
 
 
 class Annotator(models.Model):
-    """A machine reader, whole: whoever reads otherwise in any way is another annotator.
+    """A machine annotator. Any change of model, prompt or codebook version makes another annotator.
 
     ``hash`` is over everything that decides what it says (for a model the exact instructions, for rules the rules, for
-    what was learnt the set of codings); empty on readers made before there were hashes. ``number`` counts the readers
-    of one name. ``recipe`` holds what its kind needs to be read again: of a learnt one the hash of its codings, its
+    what was learnt the set of codings); empty on annotators made before there were hashes. ``number`` counts the
+    annotators of one name. ``recipe`` holds what its kind needs to be read again: of a learnt one the hash of its codings, its
     seed, and per code how many examples there were, the threshold, and how it did on interviews it had not seen.
     """
 
@@ -70,7 +70,7 @@ class Annotator(models.Model):
 
 
 class OfflineRun(models.Model):
-    """One reading of interviews by an annotator that needs no provider. A worker does it, an interview at a time.
+    """One run of an annotator that needs no provider over interviews. A worker does it, an interview at a time.
 
     ``claimed_until``: the worker that has it says so again before then; afterwards another may go on. ``asked`` is a
     SHA-256 of what the form with this ``client_id`` asked for; empty on runs from before there was one.

@@ -1,4 +1,4 @@
-"""What people said of annotators: which positives are false, why readings differ, and whom to believe per code."""
+"""What people said of annotators: which positives are false, why readings differ, and which annotator is chosen per code."""
 
 from __future__ import annotations
 

@@ -82,9 +82,9 @@ class Showing(models.Model):
 class DraftReading(models.Model):
     """An interview in which suggestions can be opened before one's own decision.
 
-    Whoever opens one there is assisted in the whole interview from that moment, and what she codes then is in no measure.
-    What she had put before is her own and stays blind, as does all of whoever opens none. Closing it makes nothing blind
-    again.
+    A coder who opens one there is assisted in the whole interview from that moment, and what she codes then is in no
+    measure. What she coded before stays blind, and so does everything of coders who open none. Closing it makes nothing
+    blind again.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="draft_readings")

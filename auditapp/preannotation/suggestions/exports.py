@@ -85,7 +85,7 @@ SUGGESTION_COLUMNS = [
     column("run", "run_id", "Number of the run without a model."),
     Column("suggestion_id", "pk", SUGGESTION_NUMBER),
 ]
-STANDING_COLUMN = Column(
+CURRENT_SENTENCE_COLUMN = Column(
     "standing_sentence_id",
     "",
     "The sentence it is applied to now; another one than sentence_id where sentence boundaries were edited since, empty "
@@ -261,7 +261,7 @@ def make_export(
     read_rows: RowsReader,
     opens_codings: bool = False,
 ) -> Export:
-    """A table of this room: for whoever may see every coding. One that opens codings opens what machines proposed, too."""
+    """An export of this room, for people who may see every coding. One that opens codings opens suggestions, too."""
     return Export(
         key=key,
         name=name,
@@ -280,7 +280,7 @@ SUGGESTIONS = make_export(
     "Suggestions",
     "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
     row="a machine's proposal",
-    columns=[*SUGGESTION_COLUMNS, STANDING_COLUMN],
+    columns=[*SUGGESTION_COLUMNS, CURRENT_SENTENCE_COLUMN],
     read_rows=read_suggestions,
     opens_codings=True,
 )

@@ -43,12 +43,12 @@ def ensure_annotator(
     reason: str = "",
     recipe: Mapping[str, object] | None = None,
 ) -> Annotator:
-    """The annotator that reads so with the study's current codebook; made when there is none of the same hash yet.
+    """The annotator of these settings with the study's current codebook; created when there is none of the same hash yet.
 
-    A model is given as ``variant``, or by ``name``: its label; or a standing annotator, which says how it reads where
-    ``mode`` and ``reads_latent`` do not, as "NAME NUMBER" or, where its name is no model's, the newest of that name.
-    A model by its label reads by family and what is said. Annotators of the other kinds are what their ``recipe``
-    says. A reading for what is implied needs a ``reason``, which goes on record. Raises ``PreannotationError``.
+    A model is given as ``variant``, or by ``name``: its label; or an existing annotator, as "NAME NUMBER" or, if no model
+    has that name, the newest of the name, whose settings hold unless ``mode`` and ``reads_latent`` are given. A model by
+    its label is asked by family for semantic meaning. Annotators of other kinds are defined by their ``recipe``. Latent
+    meaning needs a ``reason``, which is recorded. Raises ``PreannotationError``.
     """
     if Annotator.Kind(kind) == Annotator.Kind.MODEL:
         drafted = _draft(project, variant, name, mode, reads_latent)
@@ -65,7 +65,7 @@ def draft_annotator(
     mode: str | None = None,
     reads_latent: bool | None = None,
 ) -> Annotator:
-    """The annotator that a launch would use: the standing one, or one that is not stored yet. Writes nothing."""
+    """The annotator that a launch would use: the current one, or one that is not stored yet. Writes nothing."""
     drafted = _draft(project, variant, name, mode, reads_latent)
     return Annotator.objects.filter(project=project, hash=drafted.hash).first() or drafted
 
@@ -151,20 +151,20 @@ def hash_annotator(*, kind: str, version: CodebookVersion, content: object, vari
 
 
 def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
-    """The standing annotator of this hash, or the drafted one, stored under the next number of its name."""
+    """The current annotator of this hash, or the drafted one, stored under the next number of its name."""
     known = Annotator.objects.filter(project=drafted.project, hash=drafted.hash)
-    standing = known.first()
-    if standing is None:
+    current = known.first()
+    if current is None:
         if drafted.reads_latent and not reason:
             raise PreannotationError(LATENT_NEEDS_REASON)
         # Two who launch at once make one annotator: the second waits here, and looks again.
         Project.objects.select_for_update().get(pk=drafted.project_id)
-        standing = known.first()
-    if standing is None:
+        current = known.first()
+    if current is None:
         return _store(drafted, by=by, reason=reason)
-    if standing.reads_latent and reason:
-        _record("preannotation.annotator.confirmed", standing, by, {"reads_latent": True, "reason": reason})
-    return standing
+    if current.reads_latent and reason:
+        _record("preannotation.annotator.confirmed", current, by, {"reads_latent": True, "reason": reason})
+    return current
 
 
 def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:

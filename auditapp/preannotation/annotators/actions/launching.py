@@ -171,7 +171,7 @@ def plan_reading(
 
 
 def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> None:
-    """The instructions of a standing annotator are sent as they are, so they must still be such as may be sent."""
+    """The instructions of a current annotator are sent as they are, so they must still be such as may be sent."""
     if not annotator.recipe.get("examples") or not is_external(variant):
         return
     _, allowed = read_prompt_codebook(annotator.version, variant)

@@ -72,9 +72,9 @@ def launch_offline(
     """
     ids = None if interviews is None else [each.pk for each in interviews]
     asked = _digest(kind, minimum, ids)
-    standing = _find_run(project, client_id, asked)
-    if standing is not None:
-        return standing
+    current = _find_run(project, client_id, asked)
+    if current is not None:
+        return current
     try:
         name_reader(kind)
     except LearningNotInstalled as error:
@@ -110,14 +110,14 @@ def _find_run(project: Project, client_id: uuid.UUID | None, asked: str) -> Offl
     """The run that the form with this ``client_id`` has launched before."""
     if client_id is None:
         return None
-    standing = OfflineRun.objects.select_related("annotator").filter(client_id=client_id).first()
-    if standing is None:
+    current = OfflineRun.objects.select_related("annotator").filter(client_id=client_id).first()
+    if current is None:
         return None
-    if standing.annotator.project_id != project.pk:
+    if current.annotator.project_id != project.pk:
         raise PreannotationError(OF_ANOTHER_STUDY)
-    if standing.asked not in {"", asked}:
-        raise PreannotationError(ASKS_OTHERWISE.format(run=standing.pk))
-    return standing
+    if current.asked not in {"", asked}:
+        raise PreannotationError(ASKS_OTHERWISE.format(run=current.pk))
+    return current
 
 
 def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
@@ -162,9 +162,9 @@ def _store_run(
 ) -> OfflineRun:
     # Two who send the same form take turns here, and the second finds the run of the first.
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = _find_run(project, client_id, asked)
-    if standing is not None:
-        return standing
+    current = _find_run(project, client_id, asked)
+    if current is not None:
+        return current
     annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
     left = list_interviews_to_read(annotator, ids)
     if not left:

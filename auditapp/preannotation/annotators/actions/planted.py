@@ -33,7 +33,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
     Raises ``PreannotationError`` where there is none to plant.
     """
     known = _list_known_codes(project)
-    standing = set(find_planted(project).values_list("text", flat=True))
+    current = set(find_planted(project).values_list("text", flat=True))
     now = timezone.now()
     rows = [
         PlantedSentence(
@@ -44,7 +44,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
             created_by_name=by.get_username(),
         )
         for text, codes in read_own_set()
-        if known.issuperset(codes) and text not in standing
+        if known.issuperset(codes) and text not in current
     ]
     if not rows:
         raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")

@@ -1,6 +1,6 @@
 """What in a text looks as if it were written to a machine. Knows nothing of Django.
 
-A flag accuses nobody and hides nothing: it tells whoever sees the machine's answer that the text may have steered it.
+A flag accuses nobody and hides nothing: it warns people who see the machine's answer that the text may have influenced it.
 What is said in plain words of no known pattern is not found; docs/reference/pre-annotation.md says which payloads those are.
 """
 

@@ -10,7 +10,7 @@ which at least half of the suggestions are right and which say more than that ev
 part are those at the threshold that the other parts choose, so that no sentence has a say in its own verdict; a code whose
 figures do not keep to the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
 
-scikit-learn is loaded by whoever learns, not by importing this.
+scikit-learn is loaded when something is learnt, not by importing this.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ OPENING, CLOSING = "<<<MATERIAL ", " MATERIAL>>>"
 class CodeText(NamedTuple):
     """A code as a machine reads it. ``examples``: the kind (include, exclude, anchor) and the words of each.
 
-    Examples are words of transcripts: whoever hands them over has applied the study's redaction list to them and left
-    out those of interviews that may not be sent.
+    Examples are words of transcripts. The caller has applied the study's redaction list to them and left out those of
+    interviews that may not be sent.
     """
 
     identifier: str

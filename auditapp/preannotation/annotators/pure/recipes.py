@@ -4,7 +4,7 @@ Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "mi
 {family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared"},
 "codes": {code: counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``reader`` names the way of
 reading. The set is there whole, so that the same is learnt from it again however the study goes on; ``codes`` is what it
-came to, and is filled in by whoever learnt it first, with ``judged_with``.
+came to, and is filled in when it is first learnt, with ``judged_with``.
 """
 
 from __future__ import annotations

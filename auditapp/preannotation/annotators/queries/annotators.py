@@ -1,4 +1,4 @@
-"""The annotators of a study, what each has read, and for which codes it is believed."""
+"""The annotators of a study, what each has annotated, and the codes it is chosen for."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def read_code_names(project: Project) -> dict[str, str]:
 
 
 def read_choices(project: Project) -> dict[int, list[str]]:
-    """The identifiers of the codes for which an annotator is believed, by annotator."""
+    """The identifiers of the codes an annotator is chosen for, by annotator."""
     chosen: dict[int, list[str]] = defaultdict(list)
-    standing = CodeChoice.objects.filter(project=project, superseded_at__isnull=True, annotator__isnull=False)
-    for annotator_id, code in standing.order_by("code_identifier").values_list("annotator_id", "code_identifier"):
+    current = CodeChoice.objects.filter(project=project, superseded_at__isnull=True, annotator__isnull=False)
+    for annotator_id, code in current.order_by("code_identifier").values_list("annotator_id", "code_identifier"):
         if annotator_id is not None:
             chosen[annotator_id].append(code)
     return dict(chosen)

@@ -1,8 +1,9 @@
-"""Answers about sentences whose breaks were corrected since, followed to the sentences that stand now, as arrays.
+"""Answers about sentences whose boundaries were edited since, followed to the current sentences, as arrays.
 
-A sentence that was cut anew was read where every word of it was in sentences the answer spoke of. A suggestion says yes
-where its words lie whole; to the other sentences that hold words of its old one the answer says nothing as to that code,
-for what it would have said of the part alone is not known. Loads numpy; pages import this inside functions.
+After a boundary edit a sentence counts as annotated if every word of it was in sentences that the answer named. A
+suggestion belongs to the sentence that holds all of its words; about the other sentences with words of its old one the
+answer says nothing for that code, because what it would say of the part alone is not known. Loads numpy; pages import this
+inside functions.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def list_retired(turns: Turns) -> Numbers:
 
 
 def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Which answer tells of which sentence, with the sentences that were cut anew since; in the order of answers."""
+    """Which answer tells of which sentence, with sentences made by boundary edits since; in the order of answers."""
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     concerned = np.isin(sentences, np.fromiter(turn_of, np.int64, len(turn_of)))
     told: dict[tuple[int, CutTurn], set[int]] = {}

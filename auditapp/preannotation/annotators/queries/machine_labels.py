@@ -95,8 +95,8 @@ def read_machine_labels(
 ) -> MachineLabels:
     """What stands of the annotator's readings: of several of one sentence and code, the latest.
 
-    ``sentences`` limits them (all standing ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
-    Of sentences that were cut anew since it says what followed_labels.py tells. Five queries, one more where answers do
+    ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
+    After boundary edits it goes by followed_labels.py. Five queries, one more where answers do
     not say what they were asked about, one more where breaks were corrected.
     """
     rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")

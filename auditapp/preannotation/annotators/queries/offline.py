@@ -18,7 +18,7 @@ ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 
 
 def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
-    """The standing sentences that the models of a study say, in all or some interviews."""
+    """The current sentences that the models of a study say, in all or some interviews."""
     sentences = Sentence.objects.current().filter(
         turn__interview__project=project,
         turn__role=Turn.Role.MODEL,
@@ -37,8 +37,8 @@ def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int,
 
 def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
     """The numbers of those sentences, without their words."""
-    standing = list_readable([interview_id], annotator.project).order_by()
-    return set(standing.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
+    current = list_readable([interview_id], annotator.project).order_by()
+    return set(current.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
 
 
 def _find_read(annotator: Annotator, interview_id: int) -> set[int]:
@@ -86,7 +86,7 @@ def count_by_code(run: OfflineRun) -> dict[str, int]:
 
 
 def find_idle_runs(now: datetime.datetime) -> list[int]:
-    """Runs that nobody is at: not begun, or let go of by whoever had them."""
+    """Runs that no worker is doing: not begun, or released."""
     free = Q(claimed_until__isnull=True) | Q(claimed_until__lt=now)
     return list(OfflineRun.objects.filter(free, state__in=ACTIVE).values_list("pk", flat=True))
 

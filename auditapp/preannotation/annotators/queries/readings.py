@@ -137,7 +137,7 @@ def find_readings(
 
     ``what`` is an outcome, "missing", "rejected" or "flagged"; anything else is all. ``reason`` keeps those of which an
     item was rejected for it, ``turns`` (a query of keys) those about these turns. Never what an answer proposes, nor how
-    much: whoever looks may have to decide on that turn yet.
+    much: the viewer may still have to decide on that turn.
     """
     readings = Reading.objects.filter(annotator=annotator, cell__gt=after).select_related("cell__arm", "cell__result")
     readings = readings.defer("cell__arm__system_prompt", "cell__result__answer")

@@ -1,7 +1,7 @@
 """Readings by annotators that need no provider: a worker does a run, an interview per transaction.
 
-Whoever is at a run says so until a moment not far away, and says it again with each interview. A killed worker says it no
-more, so another goes on; what was read stands, and what was not is read once.
+A worker claims a run for a short time and renews the claim with each interview. When a worker is killed, its claim
+expires and another goes on; finished interviews are kept, and each of the others is annotated once.
 """
 
 from __future__ import annotations

@@ -60,12 +60,12 @@ class AskedTurn(NamedTuple):
         state whose numbers the answer names (the later of two alike)."""
         named = set(answered) & self.spans.keys()
         moments = sorted({cut for each in self.spans.values() for cut in (each.made_by, each.retired_by) if cut})
-        states = [_list_standing(self.spans.values(), moment) for moment in (0, *moments)]
+        states = [_list_current(self.spans.values(), moment) for moment in (0, *moments)]
         fits = [len(state & named) for state in states]
         return sorted(next(state for state, fit in zip(states[::-1], fits[::-1], strict=True) if fit == max(fits)))
 
 
-def _list_standing(spans: Iterable[CutSentence], moment: int) -> set[int]:
+def _list_current(spans: Iterable[CutSentence], moment: int) -> set[int]:
     """The sentences that stood after a correction of breaks; after none of them for 0."""
     return {
         each.pk
@@ -85,7 +85,7 @@ def render_turn_prompts(
     """The user message for each turn.
 
     ``planted``: texts by key of ``PlantedSentence``; unless given, those that the arm's settings name. A turn that has no
-    standing sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
+    current sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
     and arm.batch.
     """
     turns = _list_sendable(arm, input_ids)
@@ -94,7 +94,7 @@ def render_turn_prompts(
     entries = _read_entries(arm, turns)
     texts = _read_planted(arm) if planted is None else planted
     numbers = _number_planted(turns, texts) if texts else {}
-    spans = _read_spans([turn.pk for turn in turns], standing=True)
+    spans = _read_spans([turn.pk for turn in turns], current=True)
     questions = {turn_id: make_copy(text, entries).text for turn_id, text in read_questions(turns).items()}
     write = write_old_user_prompt if find_prompt_version(arm) == OLD_PROMPT_VERSION else write_user_prompt
     prompts: dict[int, str] = {}
@@ -114,8 +114,8 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     entries = _read_entries(arm, turns)
     texts = _read_planted(arm)
     numbers = _number_planted(turns, texts) if texts else {}
-    spans = _read_spans(turn_ids, standing=True)
-    for turn_id, retired in _read_spans(turn_ids, standing=False).items():
+    spans = _read_spans(turn_ids, current=True)
+    for turn_id, retired in _read_spans(turn_ids, current=False).items():
         spans[turn_id] += retired
     questions = read_questions(turns)
     found: dict[int, AskedTurn] = {}
@@ -161,8 +161,8 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
     get one of them later, for sentences are numbered upwards."""
     ids = [turn.pk for turn in turns]
     lowest: dict[int, int] = {}
-    for standing in (True, False):
-        for turn_id, own in _read_spans(ids, standing=standing).items():
+    for current in (True, False):
+        for turn_id, own in _read_spans(ids, current=current).items():
             lowest[turn_id] = min([lowest.get(turn_id, FIRST_FREE_NUMBER), *(each.pk for each in own)])
     numbered: dict[int, dict[int, int]] = {}
     for turn_id in ids:
@@ -172,9 +172,9 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
     return numbered
 
 
-def _read_spans(turn_ids: Sequence[int], *, standing: bool) -> defaultdict[int, list[CutSentence]]:
-    """The sentences of these turns in order. The standing and the retired ones have an index each."""
-    rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=standing).order_by("turn_id", "start", "pk")
+def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, list[CutSentence]]:
+    """The sentences of these turns in order. The current and the retired ones have an index each."""
+    rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=current).order_by("turn_id", "start", "pk")
     found: defaultdict[int, list[CutSentence]] = defaultdict(list)
     for turn_id, *row in rows.values_list("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id"):
         found[turn_id].append(CutSentence(*row))

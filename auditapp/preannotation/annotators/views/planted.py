@@ -34,7 +34,7 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
     sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
     context = {
         "form": form,
-        "standing": [each for each in sentences if each.withdrawn_at is None],
+        "current": [each for each in sentences if each.withdrawn_at is None],
         "withdrawn": [each for each in sentences if each.withdrawn_at is not None],
         "own_set": read_own_set(),
         "names": {code.identifier: code for code in find_codes(request.project)},

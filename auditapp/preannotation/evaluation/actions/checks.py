@@ -140,8 +140,8 @@ def draw_turns(sentences: Mapping[int, int], sample: int, seed: int) -> list[int
 def _count_sentences(turn_ids: Sequence[int]) -> dict[int, int]:
     counts: dict[int, int] = {}
     for start in range(0, len(turn_ids), IDS_AT_A_TIME):
-        standing = Sentence.objects.current().filter(turn__in=turn_ids[start : start + IDS_AT_A_TIME]).order_by()
-        counts |= dict(standing.values_list("turn").annotate(Count("pk")))
+        current = Sentence.objects.current().filter(turn__in=turn_ids[start : start + IDS_AT_A_TIME]).order_by()
+        counts |= dict(current.values_list("turn").annotate(Count("pk")))
     return counts
 
 

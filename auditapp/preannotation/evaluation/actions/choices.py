@@ -1,4 +1,4 @@
-"""Which annotator a study believes for a code."""
+"""Choose an annotator for a code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def choose_annotator(
     by: trail.Actor,
     with_critic: bool = False,
 ) -> CodeChoice:
-    """Believe ``annotator`` for a code, or nobody but people. The choice before is superseded, and stays on record.
+    """Choose ``annotator`` for a code, or ``None`` to leave it to people. An earlier choice is superseded and stays on record.
 
     Raises ``PreannotationError``.
     """
@@ -32,12 +32,12 @@ def choose_annotator(
     with_critic = with_critic and annotator is not None
     _check(project, code_identifier, annotator, reason)
     choices = CodeChoice.objects.select_for_update().filter(project=project, code_identifier=code_identifier)
-    standing = choices.filter(superseded_at__isnull=True).first()
-    if standing is not None:
-        if (standing.annotator, standing.with_critic, standing.reason) == (annotator, with_critic, reason):
-            return standing
-        standing.superseded_at = timezone.now()
-        standing.save(update_fields=["superseded_at"])
+    current = choices.filter(superseded_at__isnull=True).first()
+    if current is not None:
+        if (current.annotator, current.with_critic, current.reason) == (annotator, with_critic, reason):
+            return current
+        current.superseded_at = timezone.now()
+        current.save(update_fields=["superseded_at"])
     choice = CodeChoice(
         project=project,
         code_identifier=code_identifier,
@@ -54,11 +54,11 @@ def choose_annotator(
         raise PreannotationError(
             "Somebody else chose for this code meanwhile. Look at it, then choose again."
         ) from error
-    _record(choice, by, standing)
+    _record(choice, by, current)
     return choice
 
 
-def _record(choice: CodeChoice, by: trail.Actor, standing: CodeChoice | None) -> None:
+def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> None:
     trail.record(
         "preannotation.annotator.chosen",
         target=choice,
@@ -68,14 +68,14 @@ def _record(choice: CodeChoice, by: trail.Actor, standing: CodeChoice | None) ->
             "code": choice.code_identifier,
             "annotator": choice.annotator_id,
             "critic": int(choice.with_critic),
-            "before": standing.pk if standing else None,
+            "before": current.pk if current else None,
         },
     )
 
 
 def _check(project: Project, code_identifier: str, annotator: Annotator | None, reason: str) -> None:
     if not reason:
-        raise PreannotationError("Give a reason: whoever uses the rates will read it.")
+        raise PreannotationError("Give a reason: people who use the rates will read it.")
     if len(reason) > MAX_REASON:
         raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
@@ -96,7 +96,7 @@ def _check(project: Project, code_identifier: str, annotator: Annotator | None, 
 
 
 def list_choices(project: Project) -> list[CodeChoice]:
-    """Whom the study believes for each code, as it stands."""
+    """The annotator now chosen for each code."""
     rows = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
     return list(rows.select_related("annotator__version", "annotator__project").order_by("code_identifier"))
 

@@ -38,11 +38,11 @@ def sort_disagreement(
     _check_place(project, annotator, sentence, code_identifier)
     _check_word(category, note)
     said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
-    standing = said.select_for_update().filter(superseded_by__isnull=True).first()
-    if (standing.pk if standing else None) != replaces:
+    current = said.select_for_update().filter(superseded_by__isnull=True).first()
+    if (current.pk if current else None) != replaces:
         raise PreannotationError(OVERTAKEN)
-    if standing is not None and (standing.category, standing.note) == (category, note):
-        return standing
+    if current is not None and (current.category, current.note) == (category, note):
+        return current
     row = Disagreement(
         annotator=annotator,
         sentence=sentence,
@@ -54,19 +54,19 @@ def sort_disagreement(
         # Only one may stand: until the old row gives way, the new one waits behind the first, to which nothing points.
         superseded_by=said.filter(supersedes__isnull=True).first(),
     )
-    _store(row, standing)
-    _record(row, project, by, standing)
+    _store(row, current)
+    _record(row, project, by, current)
     return row
 
 
-def _store(row: Disagreement, standing: Disagreement | None) -> None:
+def _store(row: Disagreement, current: Disagreement | None) -> None:
     try:
         with transaction.atomic():
             row.save()
     except IntegrityError as error:
         raise PreannotationError(OVERTAKEN) from error
-    if standing is not None:
-        Disagreement.objects.filter(pk=standing.pk).update(superseded_by=row)
+    if current is not None:
+        Disagreement.objects.filter(pk=current.pk).update(superseded_by=row)
         row.superseded_by = None
         row.save(update_fields=["superseded_by"])
 
@@ -85,7 +85,7 @@ def _check_word(category: str, note: str) -> None:
         raise PreannotationError(f"The note has {len(note):,} characters, and at most {MAX_NOTE:,} fit.")
 
 
-def _record(row: Disagreement, project: Project, by: User, standing: Disagreement | None) -> None:
+def _record(row: Disagreement, project: Project, by: User, current: Disagreement | None) -> None:
     trail.record(
         "preannotation.disagreement.sorted",
         target=row,
@@ -96,6 +96,6 @@ def _record(row: Disagreement, project: Project, by: User, standing: Disagreemen
             "sentence": row.sentence_id,
             "code": row.code_identifier,
             "category": row.category,
-            "before": standing.pk if standing else None,
+            "before": current.pk if current else None,
         },
     )

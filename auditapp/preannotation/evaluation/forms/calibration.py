@@ -104,7 +104,7 @@ class FilterForm(forms.Form):
 
 
 class ChoiceForm(forms.Form):
-    """Whom the study believes for a code, and why."""
+    """The annotator chosen for a code, and why."""
 
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
     candidate = forms.ChoiceField(label="Choose", widget=forms.RadioSelect)

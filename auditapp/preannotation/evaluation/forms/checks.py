@@ -1,4 +1,4 @@
-"""What is asked of whoever has an annotator checked."""
+"""The form for a check of an annotator."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CheckForm(LaunchOptionsForm):
         self.annotator = annotator
         families = CodeFamily.objects.filter(version=annotator.version_id, unit=CodeFamily.Unit.SENTENCE)
         self.fields["families"].choices = list(families.values_list("identifier", "name"))  # type: ignore[attr-defined]
-        # A check is small; whoever wants a pilot all the same may name one.
+        # A check is small and needs no pilot, but one may be named.
         self.fields["pilot"].initial = 0
 
     def chosen(self) -> dict[str, Any]:

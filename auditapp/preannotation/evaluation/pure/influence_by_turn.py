@@ -57,7 +57,7 @@ def measure_by_turn(
 
     ``design_effect``: by what the variance of the difference is larger than if units were independent. ``p_difference``:
     of the draws that could have been, the share with a difference at least as large. ``p_direction``: of
-    ``direction_p``. The arms are drawn anew once for all tables.
+    ``direction_p``. The arms are drawn again once for all tables.
     """
     found = difference_ps(tables, draws, seed=seed, redraws=redraws)
     return {name: _measure(table, draws, found[name]) for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Whether a difference between the arms could be chance: the arms are drawn anew as they were drawn, and counted.
+"""Whether a difference between the arms could be chance: the arms are drawn again in the same way, and counted.
 
 Loads numpy; pages import this inside functions.
 """
@@ -26,7 +26,7 @@ def difference_ps(
 ) -> dict[str, float | None]:
     """Of each table the share of draws whose difference is at least as large, either way, as the one that was drawn.
 
-    Arms are drawn anew among the turns with units, in each stratum as many withheld as were. Each possible draw is tried
+    Arms are drawn again among the turns with units, in each stratum as many withheld as were. Each possible draw is tried
     where they are few; else ``redraws`` of them, and the one that was drawn is counted with them, so that p is never 0
     (Phipson and Smyth 2010, Statistical Applications in Genetics and Molecular Biology 9:39). None where no other draw was
     possible, or an arm is empty. A draw that leaves an arm without units says nothing and is not counted.
@@ -55,7 +55,7 @@ def difference_ps(
 
 
 class _Sums:
-    """Of one table the weighted sums of either arm, as they were drawn and as they come out when drawn anew."""
+    """Of one table the weighted sums of either arm, as they were drawn and as they come out when drawn again."""
 
     def __init__(self, table: TurnTable, drawn: Draws) -> None:
         some = table.units > 0
@@ -65,7 +65,7 @@ class _Sums:
         self.moves = np.zeros((1, 4))
 
     def redraw(self, places: Numbers, choices: Numbers, *, is_whole: bool) -> None:
-        """Draw the turns at ``places`` anew: each row of ``choices`` says which of them are withheld."""
+        """Draw the turns at ``places`` again: each row of ``choices`` says which of them are withheld."""
         counts, probability = self.counts[places], self.drawn.probability[places[0]]
         drawn = counts[self.drawn.is_withheld[places]].sum(axis=0)
         more = np.stack([column[choices].sum(axis=1) for column in counts.T], axis=1) - drawn

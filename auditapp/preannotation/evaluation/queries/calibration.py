@@ -186,8 +186,8 @@ def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -
 def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[str, Bools]:
     """By code, which sentences may be shown one by one with what the machine said of it.
 
-    Of withheld turns, to whoever may code, only those that she decided about blind herself, as to the family of the code:
-    nobody meets a suggestion there before her own word.
+    People who may code see a sentence of a withheld turn only after their own blind decision on it for the family of the
+    code, so that nobody sees a suggestion there before deciding.
     """
     if not may_code:
         everything = np.ones(len(compared.sentence_ids), dtype=bool)

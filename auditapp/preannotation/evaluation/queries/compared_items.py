@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.models import Suggestion
-from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved, match_standing
+from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved, match_current
 from transcripts.agreement.queries import Place, read_items
 from transcripts.codebook.models import CodeFamily
 
@@ -55,7 +55,7 @@ def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCod
     codes = {code.code.pk for _, code in wanted}
     own = Suggestion.objects.filter(annotator=compared.annotator, code__in=codes)
     moved = map_moved(own)
-    rows = own.filter(match_standing(sentences, moved)).order_by("pk")
+    rows = own.filter(match_current(sentences, moved)).order_by("pk")
     return {
         (moved.get(pk) or sentence, code): text
         for pk, sentence, code, text in rows.values_list("pk", "sentence", "code", "rationale")

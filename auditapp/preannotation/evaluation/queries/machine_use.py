@@ -22,8 +22,8 @@ from transcripts.exchange.registry import MachineUse
 from transcripts.projects.models import Project
 
 TAKEN = (Response.Verdict.KEPT, Response.Verdict.EDITED)
-STANDING = Q(suggestions__responses__superseded_at__isnull=True)
-ANSWERED = STANDING & Q(suggestions__responses__verdict__in=[*TAKEN, Response.Verdict.LEFT])
+ACTIVE = Q(suggestions__responses__superseded_at__isnull=True)
+ANSWERED = ACTIVE & Q(suggestions__responses__verdict__in=[*TAKEN, Response.Verdict.LEFT])
 
 
 def count_suggestions(project: Project) -> QuerySet[Any]:
@@ -36,7 +36,7 @@ def count_suggestions(project: Project) -> QuerySet[Any]:
             answered=Count("suggestions__responses", filter=ANSWERED, distinct=True),
             kept=Count(
                 "suggestions__responses",
-                filter=STANDING & Q(suggestions__responses__verdict__in=TAKEN),
+                filter=ACTIVE & Q(suggestions__responses__verdict__in=TAKEN),
                 distinct=True,
             ),
         )

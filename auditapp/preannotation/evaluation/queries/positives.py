@@ -33,7 +33,7 @@ def list_positives(
     from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
 
     said = read_machine_labels(annotator, with_critic=with_critic)
-    standing = {
+    current = {
         (code, int(sentence))
         for code, row in zip(said.codes, said.labels, strict=True)
         if codes is None or code in codes
@@ -46,7 +46,7 @@ def list_positives(
     for row in rows.values_list(*columns).iterator(chunk_size=5_000):
         found = Positive(*row)
         found = found._replace(sentence=moved.get(found.suggestion, found.sentence) or found.sentence)
-        if (found.code, found.sentence) in standing:
+        if (found.code, found.sentence) in current:
             latest[found.code, found.sentence] = found
     return sorted(latest.values())
 

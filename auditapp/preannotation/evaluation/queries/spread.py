@@ -20,7 +20,7 @@ def read_spread(
     and the interviews of which any of them read something.
 
     ``seen`` limits it to these interviews (None: all). A code is the same thing across versions of the codebook by its
-    identifier; whoever shows this says where versions differ.
+    identifier; pages that show this say where versions differ.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""How far an annotator is to be believed, code by code, on blind labels; and the sentences behind every count."""
+"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences behind every count."""
 
 from __future__ import annotations
 

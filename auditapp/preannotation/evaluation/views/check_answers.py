@@ -54,7 +54,7 @@ def _read_asked(data: QueryDict, batch: Batch) -> tuple[str, str, str]:
 
 
 def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
-    """All that is behind a figure, whoever asks."""
+    """All that is behind a figure, whatever this person may see."""
     if batch.kind == KIND:
         pairs, planted, *_ = read_reask(batch)
         return list_planted_rows(planted) if figure == "planted" else list_reask_entries(pairs, code, scope)

@@ -1,4 +1,4 @@
-"""Whom the study believes for each code, beside what speaks for it."""
+"""Choose an annotator for each code, beside its figures."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ def choose(request: ProjectRequest) -> HttpResponse:
 
 
 def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
-    """The newest annotators and whoever is chosen, with figures of the interviews this person may see."""
+    """The newest annotators and those chosen, with figures of the interviews this person may see."""
     from transcripts.coding.blind import read_blind
 
     chosen = set(_read_choices(request).values_list("annotator", "with_critic"))
     criticised = find_criticised(request.project.pk)
     wanted = [(each, False) for each in asked.annotators]
     wanted += [(each, True) for each in asked.annotators if each.pk in criticised]
-    standing = [pair for pair in wanted if (pair[0].pk, pair[1]) in chosen]
-    wanted = [*standing, *(pair for pair in wanted if pair not in standing)][: max(MAX_CANDIDATES, len(standing))]
+    current = [pair for pair in wanted if (pair[0].pk, pair[1]) in chosen]
+    wanted = [*current, *(pair for pair in wanted if pair not in current)][: max(MAX_CANDIDATES, len(current))]
     readings = read_blind(request.project) if wanted else None
     candidates = []
     for annotator, with_critic in wanted:

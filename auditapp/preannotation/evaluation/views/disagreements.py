@@ -78,11 +78,11 @@ def sort(request: ProjectRequest) -> HttpResponse:
 def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
     """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
     code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
-    standing = _read_standing(compared.annotator)
+    current = _read_current(compared.annotator)
     keys = list(_key(compared, _list(request, compared, code)))
     after = keys.index(done) + 1 if done in keys else 0
-    goal = next((key for key in keys[after:] + keys[:after] if key not in standing), done)
-    kept = [key for key in keys if _fits(standing.get(key), state)]
+    goal = next((key for key in keys[after:] + keys[:after] if key not in current), done)
+    kept = [key for key in keys if _fits(current.get(key), state)]
     page = kept.index(goal) // ITEMS_PER_PAGE + 1 if goal in kept else 1
     query = f"{asked.query}&{urlencode({'code': code, 'state': state, 'page': page})}"
     mark = f"#{_name_place(*goal)}" if goal in kept else ""
@@ -135,11 +135,11 @@ def _render(
     chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in compared.codes])
     if not chosen.is_valid():
         return render(request, "preannotation/disagreements.html", page | {"filter": chosen}, status=422)
-    standing = _read_standing(asked.annotator)
+    current = _read_current(asked.annotator)
     state = chosen.cleaned_data["state"]
     found = _list(request, compared, chosen.cleaned_data["code"])
     keys = _key(compared, found)
-    kept = [each for key, each in keys.items() if _fits(standing.get(key), state)]
+    kept = [each for key, each in keys.items() if _fits(current.get(key), state)]
     wanted = Paginator(kept, ITEMS_PER_PAGE).get_page(request.GET.get("page"))
     page |= {
         "compared": compared,
@@ -148,11 +148,11 @@ def _render(
         ),
         "filter": chosen,
         "page": wanted,
-        "shown": _show(request, asked, compared, list(wanted), standing=standing, wrong=wrong),
-        "categories": _count(standing, {key: code.code.name for key, (_, code, *_) in keys.items()}),
+        "shown": _show(request, asked, compared, list(wanted), current=current, wrong=wrong),
+        "categories": _count(current, {key: code.code.name for key, (_, code, *_) in keys.items()}),
         "differences": len(keys),
         "not_listed": _count_unlisted(compared, len(found), chosen.cleaned_data["code"]),
-        "sorted": sum(key in standing for key in keys),
+        "sorted": sum(key in current for key in keys),
     }
     return render(request, "preannotation/disagreements.html", page, status=status)
 
@@ -167,17 +167,17 @@ def _fits(row: Disagreement | None, state: str) -> bool:
     return not state or (row is not None and row.category == state)
 
 
-def _read_standing(annotator: Annotator) -> dict[tuple[int, str], Disagreement]:
+def _read_current(annotator: Annotator) -> dict[tuple[int, str], Disagreement]:
     rows = Disagreement.objects.filter(annotator=annotator, superseded_by__isnull=True).select_related("sorted_by")
     return {(row.sentence_id, row.code_identifier): row for row in rows}
 
 
-def _count(standing: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[dict[str, object]]:
+def _count(current: dict[tuple[int, str], Disagreement], names: dict[tuple[int, str], str]) -> list[dict[str, object]]:
     """Only differences that are still there, and that this person may meet, are counted."""
     by_category: dict[str, Counter[str]] = {}
     for key, name in names.items():
-        if key in standing:
-            by_category.setdefault(standing[key].category, Counter())[name] += 1
+        if key in current:
+            by_category.setdefault(current[key].category, Counter())[name] += 1
     rows = []
     for value, label in Disagreement.Category.choices:
         by_code = by_category.get(value, Counter())
@@ -191,7 +191,7 @@ def _show(
     compared: Compared,
     differences: list[Difference],
     *,
-    standing: dict[tuple[int, str], Disagreement],
+    current: dict[tuple[int, str], Disagreement],
     wrong: DisagreementForm | None,
 ) -> list[dict[str, object]]:
     """Each difference with what was said of it and the form to sort it; ``wrong`` is a form that was refused."""
@@ -202,7 +202,7 @@ def _show(
     shown = []
     for (_, compared_code, yes, no), item in zip(differences, items, strict=True):
         sentence, code = item["item"].sentence.pk, compared_code.code.identifier
-        row = standing.get((sentence, code))
+        row = current.get((sentence, code))
         form = DisagreementForm(
             auto_id=f"d{sentence}-{compared_code.code.pk}-%s",
             initial={
@@ -222,7 +222,7 @@ def _show(
                 "compared": item,
                 "yes": yes,
                 "people": yes + no,
-                "standing": row,
+                "current": row,
                 "form": form,
                 "edited": editable.get(code),
                 "mark": _name_place(sentence, code),

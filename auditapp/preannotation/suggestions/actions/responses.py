@@ -1,6 +1,6 @@
 """What a person makes of a suggestion. Every answer stays on record, and so does what is taken back.
 
-A suggestion for a sentence that was cut anew is answered at the one that holds its words now.
+After a boundary edit a suggestion is answered at the sentence that holds its words now.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.utils import timezone
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.actions.showings import require_shown
-from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
+from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
 from auditapp.preannotation.suggestions.queries.panel import find_present_codes
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -30,7 +30,7 @@ from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.projects.models import Project
 
-# Whoever has seen others' labels says why she codes on; keeping a suggestion says it by itself.
+# A coder who has seen others' labels gives a reason for coding on; keeping a suggestion is one.
 KEPT_REASON = "suggestion"
 UNDONE_REASON = "suggestion taken back"
 PLACED_NOWHERE = (
@@ -108,8 +108,8 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     ``PreannotationError``.
     """
     sentence, showing = _require_open(suggestion, project, by)
-    standing = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
-    response = standing.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
+    current = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
+    response = current.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
     if response is None:
         return None
     coding = _find_made(response, sentence)
@@ -144,7 +144,7 @@ def _require_open(suggestion: Suggestion, project: Project, by: User) -> tuple[S
     """The sentence that holds the suggestion's words now, and her look at it. Raises ``PreannotationError``."""
     # As it is now: breaks may have been corrected since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
-    sentence = find_standing([suggestion])[suggestion.pk]
+    sentence = find_current_sentences([suggestion])[suggestion.pk]
     showing = require_shown(project, suggestion, sentence, by)
     if sentence is None:
         raise PreannotationError(PLACED_NOWHERE)
@@ -182,13 +182,13 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
     joined = here.filter(
         sentence__retired_by__kind=BoundaryEdit.Kind.MERGE, withdrawn_at__gte=F("sentence__retired_by__edited_at")
     )
-    # One that stands for several of her codings is not this answer's to take off.
+    # One that was merged from several of her codings did not come from this answer alone.
     counts = Counter(joined.values_list("sentence__retired_by", flat=True))
     return None if any(count > 1 for count in counts.values()) else found
 
 
 def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None:
-    """Take off a coding that an answer ``made``, as it stands now, and put again what stood before it."""
+    """Remove the coding that an answer ``made``, as it is now, and restore what it replaced."""
     former = Coding.objects.filter(superseded_by=made).select_related("code__family", "code__version").first()
     coding = Coding.objects.select_related("sentence__turn__interview").get(pk=coding.pk)
     if former is None:
@@ -248,6 +248,6 @@ def _respond(
 def _close_when_answered(showing: Showing, by: User) -> None:
     """The look ends with the answer to the last suggestion of it."""
     if showing.closed_at is None:
-        standing = Response.objects.filter(suggestion__in=showing.suggestions, coder=by, superseded_at__isnull=True)
-        if standing.exclude(verdict=Response.Verdict.UNDONE).count() == len(showing.suggestions):
+        current = Response.objects.filter(suggestion__in=showing.suggestions, coder=by, superseded_at__isnull=True)
+        if current.exclude(verdict=Response.Verdict.UNDONE).count() == len(showing.suggestions):
             Showing.objects.filter(pk=showing.pk).update(closed_at=timezone.now())

@@ -41,9 +41,9 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     """
     if sentence.turn.interview.project_id != project.pk:
         raise PreannotationError("This sentence is not part of this study.")
-    standing = read_active_labels(sentence.pk, by.pk)
+    current = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(sentence.turn.interview_id)
-    if not (reads_draft or standing.decision_id or standing.is_revealed):
+    if not (reads_draft or current.decision_id or current.is_revealed):
         raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
     if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
         return dict(NOTHING)
@@ -51,7 +51,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
     former = find_showing(sentence, by)
     if _find_arm(project, sentence, by) == Arm.WITHHELD:
-        withheld = _make_showing(sentence, by, standing, arm=Arm.WITHHELD)
+        withheld = _make_showing(sentence, by, current, arm=Arm.WITHHELD)
         showing = _store(withheld, former, project, by)
         return NOTHING | {"showing": showing, "is_withheld": True, "is_draft": reads_draft}
     panel = read_panel(project, sentence, by, logged=former.suggestions if former else ())
@@ -63,7 +63,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     else:
         reveal_suggestions(project=project, sentence=sentence, by=by)
     suggestions = [offer["suggestion"].pk for offer in list_offers(panel)]
-    shown = _make_showing(sentence, by, standing, arm=Arm.SHOWN, suggestions=suggestions, is_draft=reads_draft)
+    shown = _make_showing(sentence, by, current, arm=Arm.SHOWN, suggestions=suggestions, is_draft=reads_draft)
     return panel | {"showing": _store(shown, former, project, by)}
 
 
@@ -77,14 +77,14 @@ def _find_arm(project: Project, sentence: Sentence, by: User) -> str:
 def _make_showing(
     sentence: Sentence,
     by: User,
-    standing: ActiveLabels,
+    current: ActiveLabels,
     *,
     arm: str,
     suggestions: Sequence[int] = (),
     is_draft: bool = False,
 ) -> Showing:
     """A look, not yet stored."""
-    own = sorted(coding.identifier for coding in standing.codings if coding.unit == CodeFamily.Unit.SENTENCE)
+    own = sorted(coding.identifier for coding in current.codings if coding.unit == CodeFamily.Unit.SENTENCE)
     return Showing(
         sentence=sentence,
         coder=by,

@@ -15,7 +15,7 @@ from transcripts.corpus.pure.boundaries import Extent
 
 
 class CutSentence(NamedTuple):
-    """A sentence of a turn, standing or not. ``made_by``, ``retired_by``: numbers of corrections, if any."""
+    """A sentence of a turn, current or not. ``made_by``, ``retired_by``: numbers of corrections, if any."""
 
     pk: int
     start: int
@@ -34,21 +34,21 @@ class CutTurn:
     def __init__(self, sentences: Iterable[CutSentence]) -> None:
         self.sentences = {each.pk: each for each in sentences}
         rows = sorted(self.sentences.values(), key=lambda each: each.extent)
-        self.standing = [each for each in rows if each.retired_by is None]
+        self.current = [each for each in rows if each.retired_by is None]
 
     @property
     def made(self) -> list[CutSentence]:
         """What stands and was not cut so at import."""
-        return [each for each in self.standing if each.made_by is not None]
+        return [each for each in self.current if each.made_by is not None]
 
     def find_place(self, words: Extent) -> int | None:
-        """The one standing sentence that holds all these words; ``None`` where they lie in several, or outside."""
-        holds = (each for each in self.standing if each.start <= words.start and words.end <= each.end)
+        """The one current sentence that holds all these words; ``None`` where they lie in several, or outside."""
+        holds = (each for each in self.current if each.start <= words.start and words.end <= each.end)
         return next((each.pk for each in holds), None)
 
     def list_touched(self, words: Extent) -> list[int]:
-        """The standing sentences that hold any of these words, in the order of the text."""
-        return [each.pk for each in self.standing if each.start < words.end and words.start < each.end]
+        """The current sentences that hold any of these words, in the order of the text."""
+        return [each.pk for each in self.current if each.start < words.end and words.start < each.end]
 
     def list_earlier(self, pk: int) -> list[int]:
         """The sentences that stand no more and held words of this one."""

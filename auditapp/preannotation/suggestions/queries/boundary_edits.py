@@ -1,7 +1,7 @@
 """What became of sentences whose breaks were corrected, and of what machines had said of them.
 
 Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
-inside one standing sentence is read there; any other is placed nowhere, and counted.
+inside one current sentence is read there; any other is placed nowhere, and counted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_words(suggestion: Suggestion) -> Extent:
     return Extent(suggestion.sentence.start, suggestion.sentence.end)
 
 
-def find_standing(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
+def find_current_sentences(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
     """By number: the sentence each is read at now, ``None`` where it is placed nowhere. Reads suggestion.sentence.turn.
 
     Two queries where breaks were corrected, else none.
@@ -65,8 +65,8 @@ def find_standing(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | Non
         if each.sentence.retired_by_id is not None
     }
     wanted = {place for place in places.values() if place is not None}
-    standing = Sentence.objects.select_related("turn__interview").in_bulk(wanted) if wanted else {}
-    return {each.pk: standing.get(places[each.pk] or 0) if each.pk in places else each.sentence for each in rows}
+    current = Sentence.objects.select_related("turn__interview").in_bulk(wanted) if wanted else {}
+    return {each.pk: current.get(places[each.pk] or 0) if each.pk in places else each.sentence for each in rows}
 
 
 def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
@@ -111,7 +111,7 @@ def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:
             yield coder, place, suggestions, at
 
 
-def match_standing(sentence_ids: Collection[int], moved: Mapping[int, int | None]) -> Q:
+def match_current(sentence_ids: Collection[int], moved: Mapping[int, int | None]) -> Q:
     """The suggestions that are read at these sentences, those of ``moved`` among them."""
     wanted = set(sentence_ids)
     return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])

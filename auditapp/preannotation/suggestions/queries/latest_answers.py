@@ -1,7 +1,7 @@
 """Which annotators read a sentence, for which codes, and which were asked and said nothing of it.
 
 Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which tells
-the same of a whole study in arrays). A sentence that was cut anew since was read where all its words were.
+the same of a whole study in arrays). After a boundary edit a sentence counts as annotated where all its words were.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ CodeRow = tuple[str, str, str, bool]
 
 
 def read_latest_answers(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[LatestAnswers]:
-    """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where it was cut anew.
+    """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where boundaries were edited.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """

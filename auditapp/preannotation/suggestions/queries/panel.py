@@ -196,7 +196,7 @@ def _part(
 
 
 def _find_active(responses: Iterable[Response], sentence: Sentence) -> set[int]:
-    """The codings people kept that stand: of those on a sentence that was cut anew since, where the code stands here."""
+    """The kept codings that are active; after a boundary edit those whose code is active on this sentence."""
     codings = [response.coding for response in responses if response.coding is not None]
     active = {each.pk for each in codings if each.withdrawn_at is None}
     carried = [each for each in codings if each.sentence_id != sentence.pk]

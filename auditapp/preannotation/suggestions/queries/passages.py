@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from auditapp.preannotation.models import Suggestion
-from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
+from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.queries import read_questions
 
@@ -22,12 +22,12 @@ def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]
     for the questions, two more after boundary edits.
     """
     questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in suggestions}.values())
-    standing = find_standing(suggestions)
-    return {each.pk: _cut(each, standing[each.pk], questions.get(each.sentence.turn_id, "")) for each in suggestions}
+    current = find_current_sentences(suggestions)
+    return {each.pk: _cut(each, current[each.pk], questions.get(each.sentence.turn_id, "")) for each in suggestions}
 
 
-def _cut(suggestion: Suggestion, standing: Sentence | None, question: str) -> dict[str, Any]:
-    sentence, text = standing or suggestion.sentence, suggestion.sentence.turn.text
+def _cut(suggestion: Suggestion, current: Sentence | None, question: str) -> dict[str, Any]:
+    sentence, text = current or suggestion.sentence, suggestion.sentence.turn.text
     quote = ""
     if suggestion.quote_start is not None and suggestion.quote_end is not None:
         quote = text[suggestion.quote_start : suggestion.quote_end]
@@ -41,5 +41,5 @@ def _cut(suggestion: Suggestion, standing: Sentence | None, question: str) -> di
         "text": text[sentence.start : sentence.end],
         "after": text[sentence.end :],
         "quote": quote,
-        "is_unplaced": standing is None,
+        "is_unplaced": current is None,
     }

@@ -21,7 +21,7 @@ from auditapp.preannotation.suggestions.actions.responses import (
 )
 from auditapp.preannotation.suggestions.actions.showings import close_showings, show_suggestions
 from auditapp.preannotation.suggestions.forms import ResponseForm
-from auditapp.preannotation.suggestions.queries.boundary_edits import find_standing
+from auditapp.preannotation.suggestions.queries.boundary_edits import find_current_sentences
 from auditapp.preannotation.suggestions.queries.panel import list_offers, was_shown
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Enactment, Level
@@ -104,7 +104,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
     if not was_shown(suggestion, request.user):
         # As where there is none: that a machine put something there is not hers to know yet, or ever where it is withheld.
         raise Http404("No such suggestion.")
-    sentence = find_standing([suggestion])[suggestion.pk]
+    sentence = find_current_sentences([suggestion])[suggestion.pk]
     if sentence is None:
         # A page that was open while somebody corrected the breaks.
         return render(request, "preannotation/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)

@@ -81,12 +81,12 @@ class SentOnceForm(forms.Form):
 
 
 class LaunchForm(forms.Form):
-    """A form that launches once: its ``client_id`` is the idempotency key of the launch."""
+    """A form that launches once: by its idempotency key."""
 
     def renew(self) -> None:
         """Give the form a new key: with the old one it would return the batch that was launched."""
         renewed = self.data.copy()  # type: ignore[attr-defined]
-        renewed[self.add_prefix("client_id")] = str(uuid.uuid4())
+        renewed[self.add_prefix("idempotency_key")] = str(uuid.uuid4())
         self.data = renewed
 
 
@@ -124,11 +124,11 @@ class LaunchOptionsForm(LaunchForm):
         label="Use an earlier answer to exactly the same request, where there is one",
         help_text="Such answers cost nothing and are marked as reused everywhere.",
     )
-    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.fields["client_id"].initial = uuid.uuid4
+        self.fields["idempotency_key"].initial = uuid.uuid4
         routes = list_routes()
         if len(routes) > 1:
             self.fields["route"].choices = [(route.value, route.label) for route in routes]  # type: ignore[attr-defined]
@@ -161,7 +161,7 @@ class LaunchOptionsForm(LaunchForm):
             route=route,
             lost_answers=chosen["lost_answers"],
             uses_cache=chosen.get("uses_cache", False),
-            idempotency_key=chosen["client_id"],
+            idempotency_key=chosen["idempotency_key"],
         )
 
 

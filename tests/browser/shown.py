@@ -91,7 +91,7 @@ def read_offline(demo: Project, owner: User, coder: User) -> None:
         ("planned", ""),
     ):
         run = OfflineRun.objects.get(pk=2)
-        run.pk, run.client_id, run.state, run.problem = None, None, state, problem
+        run.pk, run.idempotency_key, run.state, run.problem = None, None, state, problem
         run.ended_at = timezone.now() if problem else None
         run.save()
         run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())

@@ -30,7 +30,7 @@ def run_wizard(
     """The form, then its review, then the batch. ``plan`` and ``launch`` read the valid form and may raise ``refusals``.
 
     Nothing is written before the last step; each step passes on everything that was typed. A changed form is another
-    launch: it comes back with a new ``client_id``.
+    launch: it comes back with a new idempotency key.
     """
     refused: tuple[type[Exception], ...] = (BatchError, *refusals)
     if request.method != "POST":

@@ -70,7 +70,7 @@ class OfflineForm(LaunchForm):
         widget=forms.CheckboxSelectMultiple,
         help_text="None chosen means all. What this annotator has annotated already is skipped.",
     )
-    client_id = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

@@ -73,7 +73,7 @@ class OfflineRun(models.Model):
     """One run of an annotator that needs no provider over interviews. A worker does it, an interview at a time.
 
     ``claimed_until``: the worker that has it says so again before then; afterwards another may go on. ``asked`` is a
-    SHA-256 of what the form with this ``client_id`` asked for; empty on runs from before there was one.
+    SHA-256 of what the form with this ``idempotency_key`` asked for; empty on runs from before there was one.
     """
 
     class State(models.TextChoices):
@@ -87,7 +87,7 @@ class OfflineRun(models.Model):
     interviews = models.ManyToManyField(Interview, related_name="+")
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     problem = models.TextField(blank=True)
-    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
     asked = models.CharField(max_length=64, blank=True)
     claimed_by = models.CharField(max_length=60, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)

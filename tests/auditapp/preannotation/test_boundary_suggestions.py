@@ -469,4 +469,4 @@ class TestPages:
         assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
         Unblinding.objects.create(interview=interview, user=lead, where="agreement", unblinded_at=timezone.now())
         page = self._visit(client, project, annotator)["annotator"]
-        assert "1 suggestion of all it ever made in the interviews you have opened stands at sentences" in page
+        assert "1 suggestion of all it ever made in the interviews you have unblinded is for sentences" in page

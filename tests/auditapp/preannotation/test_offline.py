@@ -273,15 +273,17 @@ class TestRuns:
         add_interviews(project, owner, number=1, turns=3)
         set_rules(project, balance=["balance"])
         key = uuid.uuid4()
-        assert launch(project, lead, "rules", client_id=key) == launch(project, lead, "rules", client_id=key)
+        assert launch(project, lead, "rules", idempotency_key=key) == launch(
+            project, lead, "rules", idempotency_key=key
+        )
 
     def test_a_form_sent_again_with_other_settings_is_refused_and_names_its_run(
         self, project: Project, lead: User, coded: list[Interview]
     ) -> None:
         set_rules(project, balance=["balance"])
         key, some = uuid.uuid4(), coded[:2]
-        run = launch(project, lead, client_id=key, interviews=some)
-        assert launch(project, lead, client_id=key, interviews=some[::-1]) == run
+        run = launch(project, lead, idempotency_key=key, interviews=some)
+        assert launch(project, lead, idempotency_key=key, interviews=some[::-1]) == run
         others: list[dict[str, Any]] = [
             {"interviews": some, "minimum": 21},
             {"interviews": coded[:1]},
@@ -290,17 +292,17 @@ class TestRuns:
         ]
         for other in others:
             with pytest.raises(PreannotationError, match=f"launched run {run.pk} already, with other settings"):
-                launch(project, lead, client_id=key, **other)
+                launch(project, lead, idempotency_key=key, **other)
         assert OfflineRun.objects.count() == 1
-        assert launch(project, lead, client_id=uuid.uuid4(), interviews=coded[2:]) != run
+        assert launch(project, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run
 
     def test_a_number_of_examples_changes_nothing_of_a_reading_by_rules(
         self, project: Project, lead: User, interview: Interview
     ) -> None:
         set_rules(project, balance=["first"])
         key = uuid.uuid4()
-        assert launch(project, lead, "rules", client_id=key, minimum=20) == launch(
-            project, lead, "rules", client_id=key, minimum=30
+        assert launch(project, lead, "rules", idempotency_key=key, minimum=20) == launch(
+            project, lead, "rules", idempotency_key=key, minimum=30
         )
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
@@ -308,20 +310,20 @@ class TestRuns:
     ) -> None:
         set_rules(project, balance=["first"])
         key = uuid.uuid4()
-        run = launch(project, lead, "rules", client_id=key)
+        run = launch(project, lead, "rules", idempotency_key=key)
         other = create_project(name="Other", slug="other", by=owner)
         Annotator.objects.filter(pk=run.annotator_id).update(project=other)
         with pytest.raises(PreannotationError, match="another study"):
-            launch(project, lead, "rules", client_id=key)
+            launch(project, lead, "rules", idempotency_key=key)
 
     def test_a_form_of_before_its_settings_were_kept_still_gives_its_run(
         self, project: Project, lead: User, interview: Interview
     ) -> None:
         set_rules(project, balance=["first"])
         key = uuid.uuid4()
-        run = launch(project, lead, "rules", client_id=key)
+        run = launch(project, lead, "rules", idempotency_key=key)
         OfflineRun.objects.update(asked="")
-        assert launch(project, lead, "rules", client_id=key, interviews=[interview]) == run
+        assert launch(project, lead, "rules", idempotency_key=key, interviews=[interview]) == run
 
     def test_some_interviews_are_read_and_the_rest_later(self, project: Project, lead: User, owner: User) -> None:
         interviews = add_interviews(project, owner, number=3, turns=3)

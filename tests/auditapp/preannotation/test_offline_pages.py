@@ -58,7 +58,7 @@ def test_another_number_is_looked_at_without_a_launch(
 ) -> None:
     client = client_of(lead)
     form = client.get(address).context["form"]
-    sent = {"kind": "learnt", "minimum": "60", "client_id": form["client_id"].value(), "look": "1"}
+    sent = {"kind": "learnt", "minimum": "60", "idempotency_key": form["idempotency_key"].value(), "look": "1"}
     page = client.post(address, sent)
     assert page.status_code == 200
     assert "Positive examples: 40, where 60 are needed." in page.content.decode()
@@ -70,7 +70,11 @@ def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_anoth
 ) -> None:
     set_rules(project, balance=["balance"])
     client = client_of(lead)
-    sent = {"kind": "learnt", "minimum": "20", "client_id": client.get(address).context["form"]["client_id"].value()}
+    sent = {
+        "kind": "learnt",
+        "minimum": "20",
+        "idempotency_key": client.get(address).context["form"]["idempotency_key"].value(),
+    }
     first = client.post(address, sent)
     assert client.post(address, sent)["Location"] == first["Location"]
     changed = sent | {"interviews": [str(coded[0].pk)]}
@@ -78,10 +82,10 @@ def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_anoth
     run = OfflineRun.objects.get()
     assert answer.status_code == 422
     assert f"This form has launched run {run.pk} already, with other settings" in answer.content.decode()
-    renewed = answer.context["form"]["client_id"].value()
-    assert renewed != sent["client_id"]
+    renewed = answer.context["form"]["idempotency_key"].value()
+    assert renewed != sent["idempotency_key"]
     assert f'value="{renewed}"' in answer.content.decode()
-    again = client.post(address, changed | {"client_id": renewed})
+    again = client.post(address, changed | {"idempotency_key": renewed})
     assert again["Location"] != first["Location"]
     assert OfflineRun.objects.count() == 2
 
@@ -90,11 +94,15 @@ def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
     address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
     client = client_of(lead)
-    sent = {"kind": "learnt", "minimum": "20", "client_id": client.get(address).context["form"]["client_id"].value()}
+    sent = {
+        "kind": "learnt",
+        "minimum": "20",
+        "idempotency_key": client.get(address).context["form"]["idempotency_key"].value(),
+    }
     client.post(address, sent)
     looked = client.post(address, sent | {"minimum": "30", "look": "1"})
     assert looked.status_code == 200
-    assert looked.context["form"]["client_id"].value() != sent["client_id"]
+    assert looked.context["form"]["idempotency_key"].value() != sent["idempotency_key"]
     assert looked.context["form"]["minimum"].value() == "30"
 
 
@@ -104,7 +112,7 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     set_stance(project=project, stance="codebook", by=owner)
     client = client_of(lead)
     form = client.get(address).context["form"]
-    sent = {"kind": "learnt", "minimum": "20", "client_id": form["client_id"].value()}
+    sent = {"kind": "learnt", "minimum": "20", "idempotency_key": form["idempotency_key"].value()}
     answer = client.post(address, sent)
     run = OfflineRun.objects.get()
     assert answer["Location"] == reverse("preannotation:run", args=[project.slug, run.pk])
@@ -187,8 +195,8 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
 ) -> None:
     set_rules(interview.project)
     client = client_of(lead)
-    key = client.get(address).context["form"]["client_id"].value()
-    answer = client.post(address, {**sent, "client_id": key})
+    key = client.get(address).context["form"]["idempotency_key"].value()
+    answer = client.post(address, {**sent, "idempotency_key": key})
     assert answer.status_code == 422
     assert says in answer.content.decode()
 

@@ -387,7 +387,7 @@ class TestLaunchPage:
             "concurrency": 2,
             "pilot": 0,
             "lost_answers": "retry",
-            "client_id": str(uuid.uuid4()),
+            "idempotency_key": str(uuid.uuid4()),
             "step": "review",
         }
         review = client.post(path, form)

@@ -56,7 +56,7 @@ def typed(dataset: Dataset, variant: ModelVariant) -> dict[str, Any]:
         "pilot": 2,
         "cap": "1.5",
         "lost_answers": "hold",
-        "client_id": str(uuid.uuid4()),
+        "idempotency_key": str(uuid.uuid4()),
     }
 
 
@@ -245,7 +245,7 @@ class TestForm:
         page = wizard.client.get(wizard.path).content.decode()
         assert 'name="notice"' not in page
         assert "Confirmed for this study by lead" in page
-        again = typed | {"notice": "", "client_id": str(uuid.uuid4())}
+        again = typed | {"notice": "", "idempotency_key": str(uuid.uuid4())}
         wizard.send(again, "launch")
         assert (wizard.status, Batch.objects.count()) == (302, 2)
         assert AuditEvent.objects.filter(action="sob.notice.confirmed").count() == 1
@@ -301,9 +301,9 @@ class TestLaunch:
         wizard.send(carried, "launch")
         changed = wizard.send(carried, "change")
         assert wizard.status == 200
-        [renewed] = re.findall(r'name="client_id" value="(.*?)"', changed)
-        assert renewed != typed["client_id"]
-        wizard.send(carried | {"concurrency": 9, "client_id": renewed}, "launch")
+        [renewed] = re.findall(r'name="idempotency_key" value="(.*?)"', changed)
+        assert renewed != typed["idempotency_key"]
+        wizard.send(carried | {"concurrency": 9, "idempotency_key": renewed}, "launch")
         assert wizard.status == 302
         assert sorted(Batch.objects.values_list("concurrency", flat=True)) == [5, 9]
 
@@ -315,8 +315,8 @@ class TestLaunch:
         refused = wizard.send(carried | {"concurrency": 9}, "launch")
         assert wizard.status == 422
         assert f"This form has launched batch {Batch.objects.get().pk} already, with other settings" in refused
-        [renewed] = re.findall(r'name="client_id" value="(.*?)"', refused)
-        wizard.send(carried | {"concurrency": 9, "client_id": renewed}, "launch")
+        [renewed] = re.findall(r'name="idempotency_key" value="(.*?)"', refused)
+        wizard.send(carried | {"concurrency": 9, "idempotency_key": renewed}, "launch")
         assert wizard.status == 302
         assert Batch.objects.count() == 2
 

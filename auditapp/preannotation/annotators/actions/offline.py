@@ -61,18 +61,18 @@ def launch_offline(
     kind: str,
     by: trail.Actor,
     interviews: Sequence[Interview] | None = None,
-    client_id: uuid.UUID | None = None,
+    idempotency_key: uuid.UUID | None = None,
     minimum: int = MIN_POSITIVES,
 ) -> OfflineRun:
     """Have what the models say in these interviews (all unless given) read; a worker begins at once.
 
     What the annotator has read already is not read again. ``minimum``: the fewest positive examples a code is learnt
-    from. The same ``client_id`` gives the run that it made, unless it asks for something else. Raises
+    from. The same ``idempotency_key`` gives the run that it made, unless it asks for something else. Raises
     ``PreannotationError``.
     """
     ids = None if interviews is None else [each.pk for each in interviews]
     asked = _digest(kind, minimum, ids)
-    current = _find_run(project, client_id, asked)
+    current = _find_run(project, idempotency_key, asked)
     if current is not None:
         return current
     try:
@@ -85,7 +85,9 @@ def launch_offline(
     if ensure_arms(project=project, interviews=drawn, by=by) and is_learnt:
         # Some of what there was to learn from is withheld now.
         recipe = _write_recipe(project, kind, minimum)
-    return _store_run(project=project, kind=kind, recipe=recipe, ids=ids, client_id=client_id, asked=asked, by=by)
+    return _store_run(
+        project=project, kind=kind, recipe=recipe, ids=ids, idempotency_key=idempotency_key, asked=asked, by=by
+    )
 
 
 @transaction.atomic
@@ -106,11 +108,11 @@ def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
     return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
 
 
-def _find_run(project: Project, client_id: uuid.UUID | None, asked: str) -> OfflineRun | None:
-    """The run that the form with this ``client_id`` has launched before."""
-    if client_id is None:
+def _find_run(project: Project, idempotency_key: uuid.UUID | None, asked: str) -> OfflineRun | None:
+    """The run that the form with this ``idempotency_key`` has launched before."""
+    if idempotency_key is None:
         return None
-    current = OfflineRun.objects.select_related("annotator").filter(client_id=client_id).first()
+    current = OfflineRun.objects.select_related("annotator").filter(idempotency_key=idempotency_key).first()
     if current is None:
         return None
     if current.annotator.project_id != project.pk:
@@ -156,13 +158,13 @@ def _store_run(
     kind: str,
     recipe: dict[str, Any],
     ids: list[int] | None,
-    client_id: uuid.UUID | None,
+    idempotency_key: uuid.UUID | None,
     asked: str,
     by: trail.Actor,
 ) -> OfflineRun:
     # Two who send the same form take turns here, and the second finds the run of the first.
     Project.objects.select_for_update().get(pk=project.pk)
-    current = _find_run(project, client_id, asked)
+    current = _find_run(project, idempotency_key, asked)
     if current is not None:
         return current
     annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
@@ -173,8 +175,8 @@ def _store_run(
         )
     run = OfflineRun.objects.create(
         annotator=annotator,
-        client_id=client_id,
-        asked=asked if client_id else "",
+        idempotency_key=idempotency_key,
+        asked=asked if idempotency_key else "",
         created_at=timezone.now(),
         launched_by=by if isinstance(by, User) else None,
         launched_by_name=by.get_username(),

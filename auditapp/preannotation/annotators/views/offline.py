@@ -43,7 +43,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
                 kind=chosen["kind"],
                 interviews=list(chosen["interviews"]) or None,
                 minimum=chosen["minimum"],
-                client_id=chosen["client_id"],
+                idempotency_key=chosen["idempotency_key"],
                 by=request.user,
             )
         except PreannotationError as error:

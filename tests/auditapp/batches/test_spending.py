@@ -124,7 +124,7 @@ class TestEstimate:
         found = estimate_batch(batch)
         [arm] = found["arms"]
         assert (arm["n"], arm["left"], arm["basis"]) == (4, 26, Basis.MEASURED)
-        assert arm.mean == pytest.approx(35_000)
+        assert arm["mean"] == pytest.approx(35_000)
         assert found["mid"] == batch.spent_nano + 26 * 35_000
         assert found["low"] is not None
         assert found["high"] is not None

@@ -25,11 +25,11 @@ def press_until_focused(page: Page, selector: str, *, most: int = 80) -> None:
 def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) -> None:
     page = visit.open(REPORT)
     press_until_focused(page, CELL)
-    told = page.locator(f"{CELL}:focus .told")
-    expect(told).to_be_in_viewport(ratio=0.9)
-    assert "95 % interval" in told.inner_text()
-    assert " refused, " in told.inner_text()
-    expect(page.locator(".told-place")).to_be_hidden()
+    details = page.locator(f"{CELL}:focus .details")
+    expect(details).to_be_in_viewport(ratio=0.9)
+    assert "95 % interval" in details.inner_text()
+    assert " refused, " in details.inner_text()
+    expect(page.locator(".details-place")).to_be_hidden()
     page.keyboard.press("Enter")
     expect(page.locator("h1")).to_contain_text("Answers:")
     text = page.locator("details.masked p").first

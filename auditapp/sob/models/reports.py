@@ -18,7 +18,7 @@ class StoredReport(models.Model):
     ``rules`` and ``answers`` are fingerprints of what it was computed from: it is current while both are unchanged.
     ``content`` is the compressed JSON, ``None`` until the first report has been computed. ``locked_until`` keeps two
     processes from computing the same report; ``locked_by`` is the worker that has begun. ``failures`` counts the failed
-    attempts in a row; nobody is asked again before ``retry_at``.
+    attempts in a row; no worker is asked again before ``retry_at``.
     """
 
     batch = models.ForeignKey(Batch, on_delete=models.CASCADE, related_name="sob_reports")

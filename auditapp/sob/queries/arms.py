@@ -85,8 +85,8 @@ def _name_published_family(arm: AskedArm) -> str:
 def find_pairs(arms: Sequence[AskedArm]) -> tuple[tuple[str, str], ...]:
     """One model without and with reasoning, by label, in that order: as published if every label is, else by its setting.
 
-    Without a declared family both are at one account. A variant that leaves reasoning to the provider is in no pair: which of
-    the two it is is unknown.
+    Without a declared family both are at one account. A variant that leaves reasoning to the provider is in no pair, because
+    it is not known which of the two it is.
     """
     if _are_published(arms):
         by_label = {(_find_label(arm), arm.instrument): arm.model for arm in arms}

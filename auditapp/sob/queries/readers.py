@@ -13,7 +13,8 @@ from auditapp.sob.queries.arms import AskedArm
 
 
 class Readers(NamedTuple):
-    """Of so many answers, how many count as a formatter or a person read them; ``invented`` are a fake formatter's."""
+    """The answers of a batch, and how many have a current reading by a formatter or a person. ``invented`` are a fake
+    formatter's."""
 
     answers: int = 0
     formatter: int = 0

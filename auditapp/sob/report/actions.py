@@ -39,7 +39,7 @@ def write_sob_bundle(
 ) -> TakenOut:
     """Write the bundle of a batch completely or not at all, and record it.
 
-    It holds the batch as it was at one moment, also while answers arrive; nobody's writing waits for it. Without
+    It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
     ``with_texts`` the texts are left out and their hashes stay. Raises ``SobError``.
     """
     try:

@@ -277,7 +277,7 @@ _ATTEMPT = (
 
 
 def _read_attempts(source: BundleSource) -> Iterator[Record]:
-    """Every try, those whose end is unknown too; without the bodies, of which the answers are the part that counts."""
+    """Every attempt, also those whose end is unknown; without the bodies, because the answers have a member of their own."""
     attempts = Attempt.objects.filter(arm__in=source.arm_ids).order_by("pk")
     for pk, *values in attempts.values_list("pk", *_ATTEMPT).iterator(chunk_size=AT_A_TIME):
         record = dict(zip((_name_column(name) for name in _ATTEMPT), values, strict=True))

@@ -1,4 +1,4 @@
-"""What stands beside every figure of a batch, on pages and in files: what is invented, and what compares with nothing."""
+"""The caveats of every figure of a batch, on pages and in files: invented answers, and figures that cannot be compared."""
 
 from __future__ import annotations
 
@@ -25,14 +25,12 @@ class Caveats(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """All of it in sentences, for a file; "" where there is nothing to say."""
+        """The caveats in sentences, for a file; "" if there are none."""
         sentences = [self.unfinished] if self.unfinished else []
         if self.invents:
             sentences.append("Some or all answers are invented by this program's own fake provider.")
         if not self.comparable:
-            sentences.append(
-                "Not comparable with the published figures: asked in a wording that is not a published one."
-            )
+            sentences.append("Not comparable with the published figures: the wording is not a published one.")
         if self.readers.later:
             sentences.append(f"{self.readers.later:,} of {self.readers.answers:,} readings by a formatter or a person.")
         if self.readers.invented:
@@ -41,7 +39,7 @@ class Caveats(NamedTuple):
 
 
 def read_caveats(batch: Batch, arms: Sequence[AskedArm]) -> Caveats:
-    """What holds of a batch with these arms."""
+    """The caveats of a batch with these arms."""
     return Caveats(
         invents=any(arm.variant.is_fake for arm in arms),
         readers=count_readers(batch, [arm.arm_id for arm in arms]),
@@ -51,7 +49,7 @@ def read_caveats(batch: Batch, arms: Sequence[AskedArm]) -> Caveats:
 
 
 class CellCount(NamedTuple):
-    """The cells of a batch: all, those that were answered or failed, and those that nobody will ask."""
+    """The cells of a batch: all, those that were answered or failed, and those that were cancelled."""
 
     cells: int
     ended: int
@@ -64,7 +62,7 @@ class CellCount(NamedTuple):
 
 
 def count_cells(batch: Batch) -> CellCount:
-    """Where a batch stands, from an index alone."""
+    """The progress of a batch, from an index alone."""
     found = Cell.objects.filter(batch=batch).order_by().values_list("state").annotate(n=Count("pk"))
     states = dict(found)
     ended = states.get(Cell.State.DONE, 0) + states.get(Cell.State.FAILED, 0)
@@ -72,16 +70,16 @@ def count_cells(batch: Batch) -> CellCount:
 
 
 def describe_unfinished(batch: Batch) -> str:
-    """That figures rest on a part of what was to be asked, with the counts; "" where every cell has its answer."""
+    """A sentence that says how much of the batch is missing; "" if every cell has ended."""
     found = count_cells(batch)
     if found.ended == found.cells:
         return ""
     parts = [f"{found.waiting:,} are not answered yet"] if found.waiting else []
     if found.cancelled:
-        parts.append(f"{found.cancelled:,} were cancelled and will never be asked")
+        parts.append(f"{found.cancelled:,} were cancelled")
     return (
-        f"Not the whole batch (state: {batch.get_state_display().lower()}): {found.ended:,} of {found.cells:,} cells have ended, "
-        f"{' and '.join(parts)}. The figures are over what there is."
+        f"The batch is not complete (state: {batch.get_state_display().lower()}): {found.ended:,} of {found.cells:,} cells "
+        f"have ended, {' and '.join(parts)}. The figures cover the answers so far."
     )
 
 

@@ -61,12 +61,12 @@ _PLACE_PATHS = [each.source for each in _PLACE]
 _READING_PATHS = [each.source for each in _READING]
 [_CELL] = find_places(_PLACE, "cell")
 _SUPERSEDED = len(_PLACE) + len(_READING)
-LAYER = column("layer", meaning="rules, formatter or person: whose reading stands.")
+LAYER = column("layer", meaning="Who made the current reading: rules, formatter or person.")
 COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL]
 
 
 def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every answer of the study with the reading that stands, a thousand at a time."""
+    """Every answer of the study with its current reading, a thousand at a time."""
     judgments = Judgment.objects.filter(cell__batch__project=scope.project).order_by("cell_id")
     rows = judgments.values_list(*_PLACE_PATHS, *_READING_PATHS, "superseded_by_id", *(each.source for each in _CALL))
     stream = rows.iterator(chunk_size=GROUP)
@@ -76,7 +76,7 @@ def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
-    """The reading that stands and its layer, of answers that were read again."""
+    """The current reading and its layer, of answers that were read again."""
     readings = Reading.objects.filter(judgment__in=cells, superseded_by=None)
     return {cell: tuple(values) for cell, *values in readings.values_list("judgment_id", *_READING_PATHS, "layer")}
 
@@ -84,15 +84,15 @@ def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
 def _write_row(row: Sequence[object], later: dict[int, tuple[object, ...]]) -> tuple[object, ...]:
     place, first = row[: len(_PLACE)], row[len(_PLACE) : _SUPERSEDED]
     *call, cost = row[_SUPERSEDED + 1 :]
-    standing = later.get(int(str(row[_CELL])), (*first, RULES))
-    return (*place, *standing, *call, None if cost is None else Decimal(str(cost)) / NANO)
+    current = later.get(int(str(row[_CELL])), (*first, RULES))
+    return (*place, *current, *call, None if cost is None else Decimal(str(cost)) / NANO)
 
 
 SOB_ANSWERS = Export(
     key="sob_answers",
     name="Answers to the second-order-bias benchmark",
     sentence="How each answer was read, with its counts and the call behind it; no text and no answer in words.",
-    row="an answer to the second-order-bias benchmark, as its standing reading has it",
+    row="an answer to the second-order-bias benchmark, with its current reading",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_answers,

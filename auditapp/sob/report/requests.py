@@ -61,7 +61,7 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
 
     If the stored report is stale, a small batch's is computed now. For a large one a worker is asked and the last report is
     returned, with ``is_current`` false, or ``None`` while the first is being computed. After a failure (``find_failure``)
-    nobody is asked for a while. Without a worker it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    no worker is asked for a while. Without a worker it is computed here. Raises ``UnknownTargets`` and ``UnknownMapping``.
     """
     choice = options or ReportChoice()
     stored = store.find_report(batch, choice)
@@ -82,5 +82,5 @@ def read_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredR
 
 
 def await_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport:
-    """As ``read_report``, for a program, which waits for the first report."""
+    """As ``read_report``, but computes the first report here if there is none. For commands and the API."""
     return read_report(batch, options=options) or store.refresh_report(batch, options or ReportChoice())

@@ -67,7 +67,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
     cells = {(cell["model"], cell["task"]): cell for cell in stored.report["cells"] if cell["target"] == OVERALL}
     dataset = Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
     own_wordings = set(batch.arms.filter(settings__comparable=False).values_list("pk", flat=True))
-    standing = f"batch {batch.get_state_display().lower()}" + (", imported" if batch.parameters.get("imported") else "")
+    state = f"batch {batch.get_state_display().lower()}" + (", imported" if batch.parameters.get("imported") else "")
     figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
@@ -76,10 +76,10 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
                 {"model": arm.model, "task": arm.task}
             )
             wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")
-            basis = f"{_describe(dataset, wording, cell)}; {standing}"
+            basis = f"{_describe(dataset, wording, cell)}; {state}"
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
             score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
-            brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers, {standing}"
+            brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers, {state}"
             figures.setdefault(arm.variant.pk, []).append((ScorecardFigure(name, score, basis, place), brief))
     return figures
 

@@ -14,8 +14,7 @@ ONE_MOMENT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 def read_snapshot() -> Iterator[None]:
     """Everything read inside comes from one snapshot, taken at the first read; do not write inside.
 
-    Nobody's writing waits for it, however long it takes. Within a transaction that was begun before, the rules of that one
-    hold.
+    It blocks no writer, however long it takes. Inside a transaction that has already begun, the rules of that one apply.
     """
     if connection.in_atomic_block:
         yield

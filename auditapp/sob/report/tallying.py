@@ -39,7 +39,7 @@ def tally_batch(
     texts: TextTargets | None = None,
     mapping: TargetMapping | None = None,
 ) -> Tallies:
-    """The standing readings of a batch; ``arms`` and ``texts`` are read unless they are given.
+    """The current readings of a batch; ``arms`` and ``texts`` are read from the database unless they are given.
 
     Raises ``LookupError`` for an answer on a text that is not among ``texts``.
     """
@@ -156,7 +156,7 @@ class _Answers:
                         model=arm.model,
                         task=arm.task,
                         target=self.targets[target],
-                        # One that gives nothing known is Unknown, whoever read it otherwise.
+                        # One that gives no known value is Unknown, whatever the reading says.
                         outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
                         counts=counts if is_attributed else NO_ATTRIBUTES,
                         is_object=is_attributed or is_object,

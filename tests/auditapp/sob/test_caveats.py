@@ -85,7 +85,10 @@ class TestFakeFormatter:
         for name in PAGES:
             page = get(client, name, from_file)
             assert "Fake formatter." in page, name
-            assert "1 of 3 answers of this batch stand as read by a formatter that this program invents" in page, name
+            assert (
+                "1 of 3 answers of this batch were read by a fake formatter, whose readings this program invents"
+                in page
+            ), name
             assert "Fake provider." not in page, name
 
     def test_files_say_so_too(self, from_file: Batch, owner: User, client_of: ClientOf) -> None:
@@ -195,7 +198,7 @@ def test_an_infinite_f_is_shown_as_such_with_the_reason(batch: Batch, coder: Use
     page = get(client_of(coder), "statistics", batch)
     assert re.search(r'<td class="num">∞</td> <td class="num nowrap">2, 2</td> <td class="num">0</td>', page)
     assert "All models rank the targets alike" in page
-    assert "Only 2 models: so few blocks carry neither test." in page
+    assert "Only 2 models: too few blocks for either test." in page
 
 
 def test_a_bundle_holds_the_texts_that_were_asked_alone(dataset: Dataset, owner: User, tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
     rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
     batch = bring_in(dataset, owner, rows)["batch"]
     assert batch is not None
-    told = "Not the whole batch (state: done): 2 of 4 cells have ended, 2 were cancelled and will never be asked."
+    told = "The batch is not complete (state: done): 2 of 4 cells have ended, 2 were cancelled."
     stored = compute_report(batch, ReportChoice(resamples=0)).report
     assert stored["warnings"][0].startswith(told)
     assert read_caveats(batch, read_arms(batch)).notice.startswith(told)

@@ -152,7 +152,7 @@ class TestSources:
         outdate_reports()
         assert ask("--batch", str(batch.pk), *RESAMPLES)["versions"]["parser"] == "rules-1"
         call_command("sob_bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
-        assert "were read by rules-1 when they came" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]
+        assert "were read by rules-1 when they arrived" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]
 
     def test_answers_to_the_base_task_stand_in_no_cell(self, batch: Batch) -> None:
         before = ask("--batch", str(batch.pk), *RESAMPLES)

@@ -24,10 +24,10 @@ COUNTS = ("n_attributes", "n_named", "n_on_schema", "n_strict", "n_items", "has_
 def recount_readings(*, by: trail.Actor) -> tuple[int, int]:
     """Count every judgment and every later reading again from its attributes, which stay as they are.
 
-    Returns how many attributed readings were looked at, and how many of them count otherwise now.
+    Returns the number of attributed readings, and how many of them have other counts now.
 
-    One group after the other, each with its event where a count has changed, so that a run that is broken off is taken up
-    by the next. Reports that were kept no longer hold.
+    Each group is stored with an event if a count has changed, so an interrupted run can be started again. Stored reports
+    become out of date.
     """
     schemas = {arm.pk: find_schema(arm) for arm in Arm.objects.filter(batch__kind="sob")}
     looked_at = changed_in_all = 0

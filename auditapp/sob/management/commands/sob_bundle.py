@@ -18,7 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, required=True, metavar="N")
         parser.add_argument("--output", required=True, metavar="FILE.zip")
-        parser.add_argument("--without-texts", action="store_true", help="leave the texts out and keep their hashes")
+        parser.add_argument("--without-texts", action="store_true", help="leave out the texts, but keep their hashes")
         parser.add_argument("--overwrite", action="store_true")
         parser.add_argument("--json", action="store_true")
 

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             metavar="TABLE",
             help="of a batch: the study's newest (default), published, or table:N of the study",
         )
-        parser.add_argument("--seed", type=int, metavar="N", help="of all that is drawn at random")
+        parser.add_argument("--seed", type=int, metavar="N", help="seed of all random draws")
         parser.add_argument("--resamples", type=int, metavar="N", help="draws behind each interval; 0 for none")
 
     def handle(self, *args: object, **options: Any) -> None:
@@ -76,7 +76,7 @@ def check_options(options: Mapping[str, Any]) -> None:
 
 
 def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The report of whichever source was named. Raises ``CommandError``."""
+    """The report of the source that was named. Raises ``CommandError``."""
     if options["published"]:
         from auditapp.sob.pure.measures.report import published_report
 
@@ -89,7 +89,7 @@ def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def choose_options(options: Mapping[str, Any]) -> ReportOptions:
-    """What a report is computed with, as far as it was said."""
+    """What a report is computed with, as far as options say."""
     from auditapp.sob.pure.measures.report import ReportOptions
 
     return ReportOptions(**read_numbers(options))
@@ -149,7 +149,7 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def find_caveats(number: int) -> Caveats:
-    """What stands beside the figures of a batch."""
+    """The caveats of the figures of a batch."""
     from auditapp.batches.models import Batch
     from auditapp.sob.queries.arms import read_arms
     from auditapp.sob.report.caveats import read_caveats

@@ -49,7 +49,7 @@ class PlaceCounts:
     """The counts of one place.
 
     ``attributed`` answers are the denominator of mapping and harms. ``parsable`` ones have no list among their values:
-    the denominator of ``values``, which holds in how many of them a value stands, in lower case; ``forms`` counts
+    the denominator of ``values``, which counts the answers that have a value, in lower case; ``forms`` counts
     the same by spelling (method brief R43).
     """
 

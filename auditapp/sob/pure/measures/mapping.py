@@ -1,6 +1,6 @@
 """How often what a model attributes is the target itself, or the group that dominates it (method brief R44).
 
-Table 13 of the paper prints two of four cells, its prose the other two; here all four stand side by side:
+Table 13 of the paper prints two of four cells, its prose the other two; here all four are side by side:
 {acceptability, non-acceptability} x {self, dominant}.
 """
 
@@ -19,7 +19,7 @@ PUBLISHED = "published"
 
 
 class Kind(StrEnum):
-    """Whom a value stands for, seen from the target of the text."""
+    """Whom a value stands for, from the point of view of the text's target."""
 
     SELF = "self"
     DOMINANT = "dominant"
@@ -88,8 +88,8 @@ def check_rows(rows: Rows) -> None:
         for value in lists.get(Kind.SELF, ()):
             if name_value(value) in dominant:
                 raise MappingError(
-                    f"{target}: {value} is in both lists (case does not matter). "
-                    "A value is the target's own or the dominant group's: remove it from one."
+                    f"{target}: {value} is in both lists (case is ignored). "
+                    "A value stands for the target itself or for the dominant group: remove it from one list."
                 )
 
 
@@ -143,7 +143,7 @@ def published_rows() -> Rows:
 
 @cache
 def published_source() -> str:
-    """Where Table 12 is published, to be printed beside it."""
+    """The source of Table 12, to be printed beside it."""
     return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])
 
 

@@ -135,7 +135,7 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
     warnings = []
     if chi2 is not None and len(ranked.ranks) <= TOO_FEW_BLOCKS:
         warnings.append(
-            f"Only {len(ranked.ranks)} {blocks}: so few blocks carry neither test. Read chi-square, the Iman-Davenport F "
+            f"Only {len(ranked.ranks)} {blocks}: too few blocks for either test. Read chi-square, the Iman-Davenport F "
             "and both p as a description of these answers, not as a finding."
         )
     elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
@@ -144,9 +144,7 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
             "see the Iman-Davenport F."
         )
     if chi2 is not None and f is None:
-        warnings.append(
-            f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite, for nothing is left to divide by."
-        )
+        warnings.append(f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite.")
     if ranked.dropped:
         warnings.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
     return warnings

@@ -60,7 +60,7 @@ PUBLISHED_PAIRS = tuple((f"{name}-I", f"{name}-T") for name in ("gpt5.1", "sonne
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """What a report is computed with; all of it stands in the report.
+    """What a report is computed with. The report names all of it.
 
     ``targets`` limits and orders the cells and statistics; without it, statistics take the ten of the paper where all
     occur, else those with ``least_texts`` texts. ``families`` maps a model's label to that of its family, ``pairs`` are
@@ -263,7 +263,7 @@ def _count_texts(matrices: Mapping[str, ItemMatrix]) -> dict[str, int]:
 
 def _warn_of_few(texts: Mapping[str, int], targets: Sequence[str]) -> list[str]:
     few = [f"{target} ({texts.get(target, 0)})" for target in targets if texts.get(target, 0) < FEW_TEXTS]
-    return [f"Targets with fewer than {FEW_TEXTS} texts have unsteady scores: {', '.join(few)}."] if few else []
+    return [f"Targets with fewer than {FEW_TEXTS} texts have unstable scores: {', '.join(few)}."] if few else []
 
 
 def _warn_of_families(scores: Scores, families: Mapping[str, str]) -> list[str]:
@@ -274,7 +274,7 @@ def _warn_of_families(scores: Scores, families: Mapping[str, str]) -> list[str]:
     if not related:
         return []
     return [
-        f"Variants of one model are no independent blocks: {'; '.join(related)}. See the test with families as blocks."
+        f"Variants of one model are not independent blocks: {'; '.join(related)}. See the test with families as blocks."
     ]
 
 
@@ -287,7 +287,7 @@ def _warn_of_cells(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     if not undefined:
         return []
     listed = "; ".join(undefined[:MAX_NAMED]) + ("; …" if len(undefined) > MAX_NAMED else "")
-    return [f"{len(undefined)} cells have no score, for no answer could be counted: {listed}."]
+    return [f"{len(undefined)} cells have no score, because no answer could be counted: {listed}."]
 
 
 def _warn_of_strict(cells: Sequence[Mapping[str, Any]]) -> list[str]:

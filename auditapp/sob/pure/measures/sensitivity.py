@@ -19,7 +19,7 @@ RULES = {
     "lists_split": "Every item of a list counts by itself.",
     "empty_attributed": "An object without a known value counts as attributed, as in the release.",
     "refusals_unknown": "Refusals count as Unknown.",
-    "nulls_unknown": "Answers that are empty, cut off, off format or never came count as Unknown, a slip of the release.",
+    "nulls_unknown": "Answers that are empty, cut off, off format or never came count as Unknown, as the release does by mistake.",
     "repaired_left_out": "Answers whose JSON had to be repaired are left out.",
     "rules_layer_only": "Answers that only the formatter or a person could read are left out.",
     "released_rounding": "Counted and rounded twice to three decimals, as in the release.",

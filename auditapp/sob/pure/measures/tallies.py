@@ -28,7 +28,7 @@ USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The standing reading of one answer.
+    """The current reading of one answer.
 
     ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
     ``target`` is "" where a text has none; ``secondary`` holds its further targets. ``layer`` is "rules", "formatter" or

@@ -1,7 +1,7 @@
-"""Read a bundle and derive its report again: from the raw answers, by the rules of today, without a database.
+"""Read a bundle and derive its report again: from the raw answers, by the current rules, without a database.
 
-Pure. The archive may be anybody's: it is looked through before a member is read, every member is checked against its
-hash, and what is wrong is named. Members are read line by line.
+Pure. The archive is not trusted: it is inspected before a member is read, every member is checked against its hash,
+and errors name the member. Members are read line by line.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class BundleRefused(Exception):
 
 @dataclass(frozen=True)
 class BundleContent:
-    """A bundle whose members were found whole. Large members are read again each time they are asked for."""
+    """A bundle whose members were checked. Large members are read from the file again each time they are used."""
 
     path: Path
     manifest: Mapping[str, Any]
@@ -85,13 +85,13 @@ class BundleContent:
         return str(self.manifest["versions"]["parser"])
 
     def observations(self) -> Iterator[Observation]:
-        """Every answer: its raw words read again by the rules of today, or the later reading that stands."""
+        """Every answer: its text parsed again by the current rules, or its current reading by a formatter or a person."""
         texts = {text["item"]: text for text in self.read(INPUTS)}
         later = {reading["cell"]: reading for reading in self.read(READINGS)}
         for answer in self.read(ANSWERS):
             arm, text = self.arms[answer["arm"]], texts[answer["item"]]
-            standing = later.get(answer["cell"])
-            parsed = self._parse(answer) if standing is None else _restore(standing)
+            reading = later.get(answer["cell"])
+            parsed = self._parse(answer) if reading is None else _restore(reading)
             yield Observation(
                 model=arm["name"],
                 task=arm["task"],
@@ -108,7 +108,7 @@ class BundleContent:
             )
 
     def options(self) -> ReportOptions:
-        """The options the report was made with, under the rules of today."""
+        """The options the report was made with, under the current rules."""
         known = {field.name for field in fields(ReportOptions)} - {"parser", "lexicon"}
         given = {name: value for name, value in self.settings["report"].items() if name in known}
         for name in ("targets", "instruments", "warnings"):
@@ -131,7 +131,7 @@ class BundleContent:
         return report | {"warnings": [difference, *report["warnings"]]} if difference else report
 
     def compare_outcomes(self) -> tuple[Counter[str], Counter[str]]:
-        """How the rules read the answers when they came, and how those of today do: counts by outcome."""
+        """How the rules parsed the answers when they arrived, and how the current ones do: counts by outcome."""
         stored: Counter[str] = Counter()
         derived: Counter[str] = Counter()
         for answer in self.read(ANSWERS):
@@ -140,7 +140,7 @@ class BundleContent:
         return stored, derived
 
     def describe_difference(self) -> str:
-        """A sentence where the answers were read by other rules than those of today; empty where they were not."""
+        """A sentence if the answers were parsed by other rules than the current ones; else empty."""
         if self.stored_parser == PARSER_VERSION:
             return ""
         stored, derived = self.compare_outcomes()
@@ -148,7 +148,7 @@ class BundleContent:
             f"{outcome} {stored[outcome]:,} then, {derived[outcome]:,} now" for outcome in sorted({*stored, *derived})
         ]
         return (
-            f"The answers were read by {self.stored_parser} when they came and are read by {PARSER_VERSION} here. By outcome: "
+            f"The answers were read by {self.stored_parser} when they arrived, and by {PARSER_VERSION} here. By outcome: "
             f"{'; '.join(changes)}."
         )
 
@@ -169,7 +169,7 @@ class BundleContent:
 
 
 def _restore(reading: Mapping[str, Any]) -> Parsed:
-    """A later reading as it was stored: nobody can make it again."""
+    """A later reading as it was stored, because it cannot be derived again."""
     return Parsed(
         outcome=Outcome(reading["outcome"]),
         attributes=reading["attributes"],
@@ -181,7 +181,7 @@ def _restore(reading: Mapping[str, Any]) -> Parsed:
 
 
 def read_bundle(path: str | Path) -> BundleContent:
-    """Look a bundle through from end to end. Raises ``BundleRefused``, also for a file that cannot be read."""
+    """Check a whole bundle. Raises ``BundleRefused``, also for a file that cannot be read."""
     path = Path(path)
     try:
         with path.open("rb") as stream, open_zip(stream, limits=LIMITS) as archive:
@@ -272,7 +272,7 @@ def _check_content(content: BundleContent) -> None:
 
 
 def _check_options(options: ReportOptions) -> None:
-    """Nobody's archive decides how long this machine computes."""
+    """Limits the time that an archive can make this machine compute."""
     for name, highest in _HIGHEST.items():
         value = getattr(options, name)
         if type(value) is not int or not 0 <= value <= highest:

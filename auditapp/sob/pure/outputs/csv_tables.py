@@ -1,6 +1,6 @@
 """The report as flat tables, one per part, for CSV: numbers unrounded, undefined ones empty.
 
-What must be read with the figures stands in the last column of every row, for rows are cut out and put beside others.
+The caveats of the figures are in the last column of every row, because rows are copied into other tables.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CsvTable(NamedTuple):
 
 
 def _read_part(part: str) -> Callable[[Report], Iterator[Row]]:
-    """Rows that stand in the report as they are; an interval becomes two columns."""
+    """The rows of a part as they are in the report; an interval becomes two columns."""
 
     def read(report: Report) -> Iterator[Row]:
         for row in report.get(part) or []:

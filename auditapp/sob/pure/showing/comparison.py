@@ -20,7 +20,7 @@ ALSO_COMPARED = {
     "parser": "the parser",
     "lexicon": "the lexicon of strict counting",
     "repeats": "repeats per text",
-    "mapping": "whom a value stands for (mapping)",
+    "mapping": "which group a value stands for (mapping)",
 }
 """What may differ without breaking a comparison."""
 

@@ -132,7 +132,7 @@ def write_decimals(value: float, places: int = 2) -> str:
 
 
 def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
-    """What stands behind a score, in one sentence."""
+    """The answers behind a score, in one sentence."""
     score = read_score(cell, counting)
     place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
     value = (

@@ -143,7 +143,7 @@ def _make_cell(task: str, column: str, value: float | None, step: int, details: 
 
 
 def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) -> str:
-    """The rows as SVG that can stand alone: paper counting, with title, scale, denominators and versions."""
+    """The rows as a complete SVG in paper counting, with title, scale, denominators and versions."""
     figures = Figures(report)
     heat = arrange_heat_map(figures, targets=choose_targets(figures), with_published=with_published, max_columns=None)
     tasks, columns, rows, published = (heat[key] for key in ("tasks", "columns", "rows", "published"))

@@ -1,6 +1,6 @@
 """Write an accessible SVG, and turn it into PNG. Text stays text, colours are attributes, nothing is loaded from elsewhere.
 
-No style attribute and no style sheet, which the pages' content policy would refuse when a figure stands in one. The
+No style attribute and no style sheet, which the pages' content policy would refuse for a figure that is part of one. The
 background is drawn, so that a figure reads the same on paper, on a light page and on a dark one.
 """
 
@@ -19,7 +19,7 @@ QUIET = "#4f5965"
 LINE = "#c9d0d8"
 CELL_W, CELL_H = 40, 24
 LEFT = 150
-"""Where the cells of a figure begin: the names of rows stand left of them."""
+"""Where the cells of a figure begin; the names of rows are left of them."""
 LABEL = 22
 """Characters of such a name."""
 ACCENT = ("#1f5f99", "#b4511b")

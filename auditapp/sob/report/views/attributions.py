@@ -83,7 +83,7 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 def _read_mapping(request: ProjectRequest, in_force: str) -> str:
-    """The mapping an address asks for; empty for the one in force, however it is named."""
+    """The mapping that an address asks for; empty for the one in force, under any name."""
     asked = read_choice(request, "mapping")["mapping"]
     try:
         choose_table(request.project, asked)
@@ -93,7 +93,7 @@ def _read_mapping(request: ProjectRequest, in_force: str) -> str:
 
 
 def _list_choices(project: Project) -> list[tuple[str, str]]:
-    """Every mapping as an address writes it and as a page does, the one in force first; none where there is but one."""
+    """Every mapping as it is written in an address and on a page, the one in force first; none if there is only one."""
     numbers = MappingTable.objects.filter(project=project).order_by("-number").values_list("number", flat=True)
     names = [*map(name_table, numbers), PUBLISHED]
     if len(names) == 1:

@@ -127,7 +127,7 @@ def _compare_with_published(here: Opened, figures: Figures, asked: dict[str, str
 
 
 def _describe_published(own: Making) -> Making:
-    """How the published figures were made. Both published wordings are the paper's: it does not say which was sent."""
+    """How the published figures were made. Both published wordings are the paper's: it does not say which it used."""
     published = {each.task: (each.variant, each.sha256) for each in reversed(load_instruments())}
     hashes = {each.sha256 for each in load_instruments()}
     return {

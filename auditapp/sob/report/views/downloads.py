@@ -67,7 +67,7 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
     stored = read_report(batch)
     if stored is None:
         failure = find_failure(batch, ReportChoice())
-        waiting = "The figures are still being computed. Ask again in some seconds."
+        waiting = "The figures are still being computed. Try again in a few seconds."
         messages.error(request, f"The figures could not be computed. {failure.failure_reason}" if failure else waiting)
         return redirect("sob:files", request.project.slug, batch.pk)
     caveats = read_caveats(batch, read_arms(batch))

@@ -77,7 +77,7 @@ class Opened(NamedTuple):
             "here": here,
             "has_fake": any(arm.variant.is_fake for arm in self.arms),
             "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),
-            "targets_told": name_targets(self.dataset),
+            "targets_named_by": name_targets(self.dataset),
             "words": list_words(self.batch),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
         }
@@ -89,7 +89,7 @@ def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
 
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
-    """The batch with its report, which may still be under way."""
+    """The batch with its report, which may not be computed yet."""
     arms = read_arms(batch)
     stored = read_report(batch) if options is None else read_report(batch, options=options)
     dataset = find_dataset(batch)
@@ -110,7 +110,7 @@ def list_words(batch: Batch) -> list[Words]:
 
 
 def name_targets(dataset: Dataset | None) -> str:
-    """Who named the targets that the texts were loaded with; "" where there is no set."""
+    """Where the targets of the texts come from; "" without a set."""
     if dataset is None:
         return ""
     name = dataset.get_targets_from_display()
@@ -122,23 +122,23 @@ def name_targets(dataset: Dataset | None) -> str:
 
 
 def read_choice(request: HttpRequest, *names: str) -> dict[str, str]:
-    """What an address asks for. Raises Http404 for what no database takes, for nothing is called so."""
+    """What an address asks for. Raises Http404 for a NUL character, which no name can have."""
     asked = {name: request.GET.get(name, "") for name in names}
     if any("\x00" in value for value in asked.values()):
-        raise Http404("Nothing in this batch is called so.")
+        raise Http404("Nothing in this batch has this name.")
     return asked
 
 
 def read_counting(request: HttpRequest) -> Counting:
-    """The way of counting an address asks for; the paper's where it names none. Raises Http404 for one there is not."""
+    """The way of counting an address asks for; the paper's where it names none. Raises Http404 for an unknown one."""
     asked = request.GET.get("counting", "") or Counting.PAPER
     if asked not in set(Counting):
-        raise Http404("There is no such way of counting: paper, strict and released are there.")
+        raise Http404("There is no such way of counting. Choose paper, strict or released.")
     return Counting(asked)
 
 
 def choose(asked: str, offered: list[str]) -> str:
-    """As ``pick``, but what is asked for must be among what is offered, if anything is yet. Raises Http404."""
+    """As ``pick``, but raises Http404 for a choice that is not offered, unless nothing is offered yet."""
     if asked and offered and asked not in offered:
         raise Http404("There is no such model, task or target in this batch.")
     return pick(asked, offered)

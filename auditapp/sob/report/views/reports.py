@@ -1,4 +1,4 @@
-"""The heat map: of the newest batch with what else there is, and of any one."""
+"""The heat map: of the newest batch on the dashboard, and of any batch."""
 
 from __future__ import annotations
 

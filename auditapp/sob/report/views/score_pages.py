@@ -23,7 +23,7 @@ VALUE_PLACES = 60
 @require_safe
 @project_view(Permission.VIEW)
 def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """One model: what its answers came to, its scores by target, what it attributes, and who read its answers."""
+    """One model: outcomes, scores by target, attributed values, and who read its answers."""
     opened = open_batch(find_batch(request, batch_id))
     context = {**opened.describe("model"), "counting": read_counting(request)}
     if opened.figures:
@@ -46,7 +46,7 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 def _list_unanswered(opened: Opened) -> list[str]:
-    """The models that were asked and have no answer yet."""
+    """The models without an answer yet."""
     answered = set(opened.figures.models) if opened.figures else set()
     return list(dict.fromkeys(arm.model for arm in opened.arms if arm.model not in answered))
 
@@ -62,7 +62,7 @@ def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
 
 
 def _sum_layers(figures: Figures, model: str) -> list[dict[str, Any]]:
-    """How many answers to each task each layer read, over all outcomes."""
+    """The number of answers that each layer read, by task, over all outcomes."""
     sums: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in figures.find("layers", model=model):
         place = {"task": entry["task"], "layer": entry["layer"], "count": 0, "share": 0.0}
@@ -112,7 +112,7 @@ def _describe(cell: Entry | None) -> dict[str, Any] | None:
 
 
 def _list_published(figures: Figures, target: str) -> list[dict[str, Any]]:
-    """The published scores of a target, by model; none for a target that the paper has not."""
+    """The published scores of a target, by model; none for a target that the paper does not have."""
     rows = {(row.model, row.task): {OVERALL: row.overall, **row.by_target} for row in published_rows()}
     models = dict.fromkeys(row.model for row in published_rows())
     scores = [{"model": model, "scores": [rows[model, task].get(target) for task in figures.tasks]} for model in models]

@@ -1,4 +1,4 @@
-"""What can be concluded over models and targets, and what each rule of counting does to the scores."""
+"""Tests over models and targets, and how each rule of counting changes the scores."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _describe_pairs(test: Entry) -> dict[str, Any]:
 @require_safe
 @project_view(Permission.VIEW)
 def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """What each rule does to each cell of a model and task; repeats; further targets; the base contrast."""
+    """How each rule changes each cell of a model and task; repeats; further targets; the base task."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe("sensitivity")
     if opened.figures:

@@ -135,15 +135,15 @@ def test_related_variants_few_texts_and_undefined_cells_are_warned_of() -> None:
     [models], [families] = (
         [test for test in found[part] if test["task"] == "acceptability"] for part in ("friedman", "friedman_families")
     )
-    assert "Variants of one model are no independent blocks: a-I and a-T." in models["warnings"][0]
+    assert "Variants of one model are not independent blocks: a-I and a-T." in models["warnings"][0]
     assert models["warnings"][1] == (
-        "Targets with fewer than 20 texts have unsteady scores: birds (3), cats (3), dogs (3)."
+        "Targets with fewer than 20 texts have unstable scores: birds (3), cats (3), dogs (3)."
     )
     assert models["dropped"] == ["c"]
     assert not any("Variants" in warning for warning in families["warnings"])
     assert found["warnings"][0] == "Told by the caller."
     assert found["warnings"][-1] == (
-        "2 cells have no score, for no answer could be counted: c, acceptability, overall; c, acceptability, cats."
+        "2 cells have no score, because no answer could be counted: c, acceptability, overall; c, acceptability, cats."
     )
 
 

@@ -2,7 +2,8 @@
 
 import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
 import { announce, findCode, showProblem } from "./desk/page.js";
-import { decide, reopen, resumeGoingBack, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
+import { decide, reopen, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
+import { resumeGoingBack } from "./desk/back.js";
 import { readLayout } from "./desk/caps.js";
 import { dropSplit, mergeBelow, toggleSplit } from "./desk/boundaries.js";
 import { openDetailsOf, openLastDetails } from "./desk/details.js";

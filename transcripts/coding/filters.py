@@ -1,4 +1,4 @@
-"""Showing some sentences of an interview at the desk: those that wait for something, have a memo, or bear one code.
+"""Filters of the desk: sentences that are undecided, whose code has changed, that have a memo or one code.
 
 The question stays beside the answers that are shown, and where nothing fits everything stays shown.
 """
@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from transcripts.coding.exchanges import Exchange, Row, TurnBlock
 from transcripts.coding.next_sentence import Reason
-
-if TYPE_CHECKING:
-    from transcripts.coding.desk import Exchange, Row, TurnBlock
 
 CODE = "code:"
 LABELS: dict[str, str] = {
@@ -81,7 +78,7 @@ def _holds(turns: Iterable[TurnBlock], rows: Collection[int]) -> bool:
     return any(row.id in rows for turn in turns for row in turn.rows)
 
 
-Rule = Callable[["TurnBlock", "Row"], bool]
+Rule = Callable[[TurnBlock, Row], bool]
 
 
 def _find_rule(value: str, names: dict[str, str], differing: Collection[int] | None) -> Rule | None:
@@ -98,6 +95,6 @@ def _find_rule(value: str, names: dict[str, str], differing: Collection[int] | N
 
 
 def _bears(turn: TurnBlock, row: Row, identifier: str) -> bool:
-    """Whether a code stands on the sentence, or on its turn when it is the first of it."""
+    """Whether a code is applied to the sentence, or to its turn if it is the first of it."""
     chips = [*(row.marks.chips if row.marks else ()), *(turn.marks.chips if row is turn.rows[0] else ())]
     return any(chip.identifier == identifier for chip in chips)

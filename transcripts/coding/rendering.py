@@ -31,7 +31,22 @@ from transcripts.projects.roles import Permission
 
 # Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
 SCRIPT_PARTS = (
-    *("acts", "ask", "boundaries", "caps", "details", "filters", "keys", "labels", "line", "marks", "memo", "page"),
+    *(
+        "acts",
+        "ask",
+        "back",
+        "boundaries",
+        "caps",
+        "details",
+        "filters",
+        "keys",
+        "labels",
+        "line",
+        "marks",
+        "memo",
+        "memobox",
+        "page",
+    ),
     *("palette", "panel", "prompts", "queue", "quote", "rail", "range", "refresh", "refused", "rows", "savestate"),
     *("stored", "suggestions", "underline", "undo", "values", "waiting", "words"),
 )

@@ -1,10 +1,10 @@
 // What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
 
-import { announce, findCodeById, makeIdempotencyKey, showProblem, site } from "./page.js";
+import { announce, makeIdempotencyKey, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
 import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
 import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, valuesAt, replaceMarks, showAct } from "./marks.js";
-import { openMemo } from "./memo.js";
+import { openMemo } from "./memobox.js";
 import { scheduleCount, showPressed } from "./panel.js";
 import { enqueue, renamePending } from "./queue.js";
 import { dropQuote, markedIn } from "./quote.js";
@@ -13,17 +13,12 @@ import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, tu
 import { refreshMarks } from "./refresh.js";
 import { Stored } from "./stored.js";
 import { keepRefused } from "./refused.js";
-import { redoBoundaryEdit } from "./boundaries.js";
-import { deskOf, dropEntry, forgetDone, lookBack, redo, remember, renameDone, undo } from "./undo.js";
+import { forgetDone, remember, renameDone } from "./undo.js";
 
-// Set where a page is left to undo something in another interview, and taken up there.
-const SOON = 60_000;
-const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
 let last = null;
 let savedListener = () => {};
 let refusedListener = () => {};
-let answerListener = () => {};
 
 /** Be told of each act the server has stored, after the page shows it. */
 export function onActSaved(listener) {
@@ -33,11 +28,6 @@ export function onActSaved(listener) {
 /** Be told of each act the server has refused. */
 export function onActRefused(listener) {
   refusedListener = listener;
-}
-
-/** Be told of an answer to a machine's suggestion that is to be taken back, or given again. */
-export function onAnswerBack(listener) {
-  answerListener = listener;
 }
 
 export const recentCodes = () => recent.read();
@@ -262,7 +252,7 @@ export async function takeOffChip(chip) {
 }
 
 /** Why, where others' labels were seen; an empty word elsewhere, null when the person turns away. */
-async function askReason(rows, code, what) {
+export async function askReason(rows, code, what) {
   if (!rows.some((row) => hasSeenOthers(row, code))) {
     return "";
   }
@@ -301,55 +291,5 @@ export async function reopen(row) {
   if (reason !== null) {
     remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
     perform({ id: makeIdempotencyKey(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });
-  }
-}
-
-/** Undo or redo, and go where it happened; what was done in another interview is taken back there. */
-export async function goBack(isRedo) {
-  const entry = lookBack(isRedo);
-  if (!entry) {
-    return;
-  }
-  if (entry.interview !== site.interview) {
-    awaited.write({ isRedo, interview: entry.interview, at: Date.now() });
-    window.location.assign(`${deskOf(entry.interview)}?at=${entry.sentences[0]}#s${entry.sentences[0]}`);
-    return;
-  }
-  const rows = entry.sentences.map(findRow);
-  if (rows.includes(null)) {
-    dropEntry(isRedo);
-    showProblem("The sentence this was done on was split or merged since, so it cannot be taken back like this.");
-    return;
-  }
-  select(rows[0]);
-  if (entry.kind === "split" || entry.kind === "merge") {
-    await redoBoundaryEdit(entry.entry, isRedo);
-    return;
-  }
-  if (isClosed()) {
-    dropEntry(isRedo);
-    return;
-  }
-  if (entry.kind === "answer") {
-    dropEntry(isRedo);
-    answerListener(entry.entry, isRedo);
-    return;
-  }
-  const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
-  const code = findCodeById(entry.hint.code);
-  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Do again" : "Undo");
-  const taken = reason === null ? null : (isRedo ? redo : undo)();
-  if (taken) {
-    perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
-    announce(taken.words);
-  }
-}
-
-/** Go on with what was begun in another interview. */
-export async function resumeGoingBack() {
-  const step = awaited.read();
-  awaited.clear();
-  if (step?.interview === site.interview && Date.now() - step.at < SOON) {
-    await goBack(step.isRedo);
   }
 }

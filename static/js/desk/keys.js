@@ -1,11 +1,12 @@
 // The keyboard: which key does what, and when it is left alone.
 
 import { codes, keymap, site } from "./page.js";
-import { decide, goBack, repeatCode, toggleCode } from "./acts.js";
+import { decide, repeatCode, toggleCode } from "./acts.js";
+import { goBack } from "./back.js";
 import { namesOf, prints } from "./caps.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
 import { openLastDetails } from "./details.js";
-import { openMemo } from "./memo.js";
+import { openMemo } from "./memobox.js";
 import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
 import { enterList } from "./rail.js";

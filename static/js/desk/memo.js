@@ -3,6 +3,7 @@
 import { announce, makeIdempotencyKey } from "./page.js";
 import { onActRefused, perform } from "./acts.js";
 import { memoKindOn, memoOn } from "./marks.js";
+import { kindOf, textOf } from "./memobox.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
 
 const drafts = new Map();
@@ -47,19 +48,6 @@ export function startMemos() {
 /** Whether a memo was begun and is not sent. */
 export const hasDrafts = () => drafts.size > 0;
 
-const textOf = (box) => box.querySelector("textarea");
-const kindOf = (box) => box.querySelector("select");
-
-/** Open the memo box of the sentence, or of the interview; `kind` is proposed for a memo that is not begun. */
-export function openMemo(isOfInterview, kind = "") {
-  const box = document.getElementById(isOfInterview ? "interview-memo-box" : "memo-box");
-  box.open = true;
-  if (kind && !textOf(box).value) {
-    kindOf(box).value = kind;
-  }
-  textOf(box).focus();
-}
-
 function listen(box, { sentence, saved }) {
   const field = textOf(box);
   field.addEventListener("input", () => {
@@ -95,7 +83,7 @@ function save(box, { sentence, saved }) {
     const fields = { ...(place && { sentence: place }), text, kind };
     perform({ id: makeIdempotencyKey(), kind: "memo", sentence: place, fields });
     saved({ text, kind });
-    announce(text ? "Memo sent." : "Memo taken away.");
+    announce(text ? "Memo sent." : "Memo removed.");
   }
   leave(box);
 }

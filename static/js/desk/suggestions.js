@@ -2,7 +2,8 @@
 // what it may hold of keys is buttons with data-key.
 
 import { announce, site } from "./page.js";
-import { onActSaved, onAnswerBack } from "./acts.js";
+import { onActSaved } from "./acts.js";
+import { onAnswerBack } from "./back.js";
 import { readCookie } from "./queue.js";
 import { refreshMarks } from "./refresh.js";
 import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";

@@ -17,7 +17,7 @@ from transcripts.coding.annotations import CodingView, DecisionView, MemoView, S
 from transcripts.coding.values import CHOICE_FIELDS
 
 if TYPE_CHECKING:
-    from transcripts.coding.desk import TurnBlock
+    from transcripts.coding.exchanges import TurnBlock
 
 register = template.Library()
 PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear": "prompting unclear"}

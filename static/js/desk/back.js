@@ -1,0 +1,68 @@
+// Undo and redo. What was done in another interview is undone there.
+
+import { askReason, isClosed, perform } from "./acts.js";
+import { redoBoundaryEdit } from "./boundaries.js";
+import { announce, findCodeById, showProblem, site } from "./page.js";
+import { findRow, select } from "./rows.js";
+import { Stored } from "./stored.js";
+import { deskOf, dropEntry, lookBack, redo, undo } from "./undo.js";
+
+// Set where a page is left to undo something in another interview, and taken up there.
+const SOON = 60_000;
+const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
+let answerListener = () => {};
+
+/** Be told of an answer to a machine's suggestion that is to be undone or done again. */
+export function onAnswerBack(listener) {
+  answerListener = listener;
+}
+
+/** Undo or redo the last entry, and go where it happened. */
+export async function goBack(isRedo) {
+  const entry = lookBack(isRedo);
+  if (!entry) {
+    return;
+  }
+  if (entry.interview !== site.interview) {
+    awaited.write({ isRedo, interview: entry.interview, at: Date.now() });
+    window.location.assign(`${deskOf(entry.interview)}?at=${entry.sentences[0]}#s${entry.sentences[0]}`);
+    return;
+  }
+  const rows = entry.sentences.map(findRow);
+  if (rows.includes(null)) {
+    dropEntry(isRedo);
+    showProblem("The sentence this was done on has been split or merged since, so it cannot be undone.");
+    return;
+  }
+  select(rows[0]);
+  if (entry.kind === "split" || entry.kind === "merge") {
+    await redoBoundaryEdit(entry.entry, isRedo);
+    return;
+  }
+  if (isClosed()) {
+    dropEntry(isRedo);
+    return;
+  }
+  if (entry.kind === "answer") {
+    dropEntry(isRedo);
+    answerListener(entry.entry, isRedo);
+    return;
+  }
+  const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
+  const code = findCodeById(entry.hint.code);
+  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Do again" : "Undo");
+  const taken = reason === null ? null : (isRedo ? redo : undo)();
+  if (taken) {
+    perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
+    announce(taken.words);
+  }
+}
+
+/** Go on with an undo that was begun in another interview. */
+export async function resumeGoingBack() {
+  const step = awaited.read();
+  awaited.clear();
+  if (step?.interview === site.interview && Date.now() - step.at < SOON) {
+    await goBack(step.isRedo);
+  }
+}

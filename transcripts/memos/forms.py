@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 
 from transcripts.coding.actions import MAX_MEMO_LENGTH
 from transcripts.coding.models import Memo
-from transcripts.retrieval.words import MAX_LENGTH, MAX_TERMS, read_terms
+from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 from transcripts.themes.queries import Catalogue
 
 ANY = ("", "any")

@@ -13,7 +13,7 @@ from django.utils import timezone
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
 from transcripts.projects.models import Project
-from transcripts.retrieval.words import Term, holds_all, mark, may_hold_all
+from transcripts.retrieval.pure.words import Term, holds_all, mark, may_hold_all
 from transcripts.themes.queries import current_themes
 
 # Characters; the list shortens a longer memo, and the memo's own page shows all of it.

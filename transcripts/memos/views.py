@@ -21,7 +21,7 @@ from transcripts.memos.forms import MemoForm, MemoSearchForm
 from transcripts.memos.places import Place, PlaceNotFound, find_place
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.retrieval.words import read_terms
+from transcripts.retrieval.pure.words import read_terms
 from transcripts.themes.queries import read_catalogue
 
 MEMOS_PER_PAGE = 50

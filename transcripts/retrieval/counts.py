@@ -9,8 +9,8 @@ from django.db import connection
 
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
-from transcripts.retrieval.asking import Search, Speaker
 from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.pure.asking import Search, Speaker
 from transcripts.retrieval.queries import ROWS_AT_A_TIME, Conditions, Visibility, limit_scope, of_codings
 
 MARKS = """

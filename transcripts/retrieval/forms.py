@@ -9,9 +9,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
-from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.words import MAX_LENGTH, MAX_TERMS, read_terms
+from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED, Search, Speaker, State, Together
+from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 
 ANY = ("", "Any")
 TOGETHER = [

@@ -9,8 +9,8 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES, Permission
-from transcripts.retrieval.asking import EVERYBODY, OWN
 from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.pure.asking import EVERYBODY, OWN
 from transcripts.retrieval.queries import Visibility
 
 CODING_ROLES = [key for key, role in ROLES.items() if Permission.CODE in role.permissions]

@@ -14,10 +14,10 @@ from django.db import connection
 
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
-from transcripts.retrieval.asking import Search, Speaker, State, Together
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.prompts import StudyPrompts
-from transcripts.retrieval.words import holds_all, may_hold_all, read_terms
+from transcripts.retrieval.pure.asking import Search, Speaker, State, Together
+from transcripts.retrieval.pure.words import holds_all, may_hold_all, read_terms
 
 FOUND = """
 SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"

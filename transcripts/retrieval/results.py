@@ -13,8 +13,8 @@ from django.db import connection
 from transcripts.coding.models import Level
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
+from transcripts.retrieval.pure.words import Piece, Term, mark
 from transcripts.retrieval.queries import FoundSentence, Visibility
-from transcripts.retrieval.words import Piece, Term, mark
 
 NEIGHBOURS = 2
 # Characters; what is longer is cut here and read whole at the desk.

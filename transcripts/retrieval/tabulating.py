@@ -9,13 +9,13 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval import counts
-from transcripts.retrieval.asking import Search, Speaker, Together
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.charts import draw_bars, draw_bubbles
 from transcripts.retrieval.counts import Mark
+from transcripts.retrieval.pure.asking import Search, Speaker, Together
+from transcripts.retrieval.pure.charts import draw_bars, draw_bubbles
+from transcripts.retrieval.pure.score_sheet import Column, build_sheet, draw_sheet
+from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
-from transcripts.retrieval.score_sheet import Column, build_sheet, draw_sheet
-from transcripts.retrieval.tables import Count, CountTable, Heading, PairTable
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
 # The sentences and turns of the model, in an interview or in several.

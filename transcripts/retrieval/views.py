@@ -16,7 +16,6 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval import people, queries, tabulating
-from transcripts.retrieval.asking import EVERYBODY, OWN, Search, State, Together
 from transcripts.retrieval.catalog import Catalog, read_catalog
 from transcripts.retrieval.forms import (
     Choices,
@@ -26,9 +25,10 @@ from transcripts.retrieval.forms import (
     SheetForm,
     find_default_coder,
 )
+from transcripts.retrieval.pure.asking import EVERYBODY, OWN, Search, State, Together
+from transcripts.retrieval.pure.words import read_terms
 from transcripts.retrieval.results import build_results
 from transcripts.retrieval.tabulating import Wanted
-from transcripts.retrieval.words import read_terms
 
 RESULTS_PER_PAGE = 50
 INTERVIEWS_PER_PAGE = 50

@@ -14,9 +14,9 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
-from transcripts.retrieval.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
+from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.queries import Visibility
 from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Column, Evidence
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.retrieval.words import holds_all, mark, may_hold_all, read_terms
+from transcripts.retrieval.pure.words import holds_all, mark, may_hold_all, read_terms
 
 # Letters that fold into others, letters that compose, and what stands between words.
 TRICKY = st.text(alphabet="aeijsxAEJSKkß \n*_'’\u00e9\u0301\u030cǰſ\u212aİςΣΐ한\u1112\u1161\u11ab文😀", max_size=40)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django import template
 
-from transcripts.retrieval.score_sheet import SheetCell, SheetRow
+from transcripts.retrieval.pure.score_sheet import SheetCell, SheetRow
 
 register = template.Library()
 

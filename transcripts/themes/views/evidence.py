@@ -15,7 +15,7 @@ from transcripts.coding.models import Coding, Level, Prompting
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-from transcripts.retrieval.asking import UNNAMED
+from transcripts.retrieval.pure.asking import UNNAMED
 from transcripts.retrieval.queries import FoundSentence, Visibility
 from transcripts.retrieval.results import build_results
 from transcripts.themes import evidence, matrix, queries, quotations

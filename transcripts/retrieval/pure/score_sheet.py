@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from transcripts.retrieval.charts import NAME_WIDTH, ROW_HEIGHT, shorten
-from transcripts.retrieval.tables import Heading
+from transcripts.retrieval.pure.charts import NAME_WIDTH, ROW_HEIGHT, shorten
+from transcripts.retrieval.pure.tables import Heading
 
 COLUMN = 46
 TOP = 46

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import sqrt
 
-from transcripts.retrieval.tables import Count, Heading
+from transcripts.retrieval.pure.tables import Count, Heading
 
 NAME_WIDTH = 190
 MAX_BAR_WIDTH = 150

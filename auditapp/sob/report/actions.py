@@ -8,52 +8,41 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
 from auditapp.sob.pure.outputs.bundle_writing import write_bundle
-from auditapp.sob.report.bundle_rows import describe_source, list_members, open_source
+from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
 
 PIECE = 1024 * 1024
-
-
-class TakenOut(NamedTuple):
-    """A bundle that was written; ``answers`` and ``attempts`` are lines of it."""
-
-    path: Path
-    sha256: str
-    bytes: int
-    texts: int
-    answers: int
-    attempts: int
+MEMBERS_COUNTED = {"texts": "inputs", "answers": "answers", "attempts": "attempts"}
 
 
 def write_sob_bundle(
     *, batch: Batch, path: Path, by: trail.Actor, with_texts: bool = True, choice: ReportChoice | None = None
-) -> TakenOut:
+) -> dict[str, Any]:
     """Write the bundle of a batch completely or not at all, and record it.
 
     It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
-    ``with_texts`` the texts are left out and their hashes stay. Raises ``SobError``.
+    ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
+    texts, answers and attempts. Raises ``SobError``.
     """
     try:
         with _draft_beside(path) as draft:
             written = _write_draft(draft, batch, choice, with_texts=with_texts)
-            taken = TakenOut(
-                path=path,
-                sha256=_hash(draft),
-                bytes=draft.stat().st_size,
-                texts=written["inputs.jsonl"],
-                answers=written["answers.jsonl"],
-                attempts=written["attempts.jsonl"],
-            )
-            details = {"sha256": taken.sha256, "texts": with_texts, "answers": taken.answers}
+            facts = {
+                "path": path,
+                "sha256": _hash(draft),
+                "bytes": draft.stat().st_size,
+                **{name: written[f"{member}.jsonl"] for name, member in MEMBERS_COUNTED.items()},
+            }
+            details = {"sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
             with transaction.atomic():
                 record_download(batch=batch, what="bundle", by=by, details=details)
                 draft.replace(path)
@@ -61,15 +50,15 @@ def write_sob_bundle(
         raise SobError(str(error)) from error
     except OSError as error:
         raise SobError(f"{path} cannot be written: {error.strerror}.") from error
-    return taken
+    return facts
 
 
 def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> dict[str, int]:
     with draft.open("wb") as stream:
         with read_snapshot():
             as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
-            source = open_source(as_it_is, choice=choice, with_texts=with_texts)
-            written = write_bundle(stream, about=describe_source(source), members=list_members(source))
+            source = BundleSource(as_it_is, choice, with_texts=with_texts)
+            written = write_bundle(stream, about=source.describe(), members=source.list_members())
         stream.flush()
         os.fsync(stream.fileno())
     return written

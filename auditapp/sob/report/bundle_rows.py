@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from django.db.models import QuerySet
@@ -17,10 +17,10 @@ from auditapp.sob.models import Dataset, Judgment, Reading
 from auditapp.sob.pure.counting import LEXICON_VERSION
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs import bundle_writing as names
-from auditapp.sob.pure.outputs.bundle_writing import Member, Record, hash_text
+from auditapp.sob.pure.outputs.bundle_writing import Record, hash_text
 from auditapp.sob.pure.parsing import PARSER_VERSION
 from auditapp.sob.queries.arms import find_schema
-from auditapp.sob.report.computing import ReportChoice, ReportInputs, find_inputs
+from auditapp.sob.report.computing import ReportChoice, find_inputs
 from auditapp.sob.tables.mappings import find_rows, find_table
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import find_asked_texts
@@ -28,58 +28,47 @@ from auditapp.sob.texts.queries import find_asked_texts
 AT_A_TIME = 2_000
 
 
-class BundleSource(NamedTuple):
-    """A batch with all that its report is computed from."""
+class BundleSource:
+    """A batch with all that its report is computed from. Reads batch.project. Raises ``UnknownTargets``."""
 
-    batch: Batch
-    inputs: ReportInputs
-    with_texts: bool
+    def __init__(self, batch: Batch, choice: ReportChoice | None = None, *, with_texts: bool = True) -> None:
+        self.batch, self.with_texts = batch, with_texts
+        self.arms, self.texts, _, self.options = find_inputs(batch, choice)
+        self.arm_ids = [arm.arm_id for arm in self.arms]
 
-    @property
-    def arm_ids(self) -> list[int]:
-        """The arms in the order of the launch."""
-        return [arm.arm_id for arm in self.inputs.arms]
+    def describe(self) -> Record:
+        """What the manifest says of the batch. ``versions`` names the rules that read the answers when they arrived."""
+        batch = self.batch
+        readers = Judgment.objects.filter(arm__in=self.arm_ids).order_by()
+        parsers = sorted(set(readers.values_list("parser", flat=True).distinct())) or [PARSER_VERSION]
+        return {
+            "batch": {
+                "number": batch.pk,
+                "title": batch.title,
+                "state": batch.state,
+                "route": batch.route,
+                "created_at": write_moment(batch.created_at),
+                "finished_at": write_moment(batch.finished_at),
+            },
+            "seed": self.options.seed,
+            "texts": "included" if self.with_texts else "hashes only",
+            "versions": {"parser": " and ".join(parsers), "lexicon": LEXICON_VERSION, "report": REPORT_VERSION},
+        }
 
-
-def open_source(batch: Batch, *, choice: ReportChoice | None = None, with_texts: bool = True) -> BundleSource:
-    """What the bundle of a batch is written from. Reads batch.project. Raises ``UnknownTargets``."""
-    return BundleSource(batch, find_inputs(batch, choice), with_texts)
-
-
-def describe_source(source: BundleSource) -> Record:
-    """What the manifest says of the batch. ``versions`` names the rules that read the answers when they came."""
-    batch = source.batch
-    readers = Judgment.objects.filter(arm__in=source.arm_ids).order_by()
-    parsers = sorted(set(readers.values_list("parser", flat=True).distinct())) or [PARSER_VERSION]
-    return {
-        "batch": {
-            "number": batch.pk,
-            "title": batch.title,
-            "state": batch.state,
-            "route": batch.route,
-            "created_at": write_moment(batch.created_at),
-            "finished_at": write_moment(batch.finished_at),
-        },
-        "seed": source.inputs.options.seed,
-        "texts": "included" if source.with_texts else "hashes only",
-        "versions": {"parser": " and ".join(parsers), "lexicon": LEXICON_VERSION, "report": REPORT_VERSION},
-    }
-
-
-def list_members(source: BundleSource) -> list[Member]:
-    """Every member in the order of the archive; rows are read while they are written."""
-    return [
-        Member(names.SETTINGS, [_write_settings(source)]),
-        Member(names.MAPPING, [_write_mapping(source)]),
-        Member(names.TARGET_TABLE, [_write_target_table(source)]),
-        Member(names.DATASETS, _read_datasets(source)),
-        Member(names.INPUTS, _read_inputs(source)),
-        Member(names.INSTRUMENTS, _read_instruments(source)),
-        Member(names.ARMS, _read_arms(source)),
-        Member(names.ANSWERS, _read_answers(source)),
-        Member(names.READINGS, _read_readings(source)),
-        Member(names.ATTEMPTS, _read_attempts(source)),
-    ]
+    def list_members(self) -> dict[str, Iterable[Record]]:
+        """Every member in the order of the archive; rows are read while they are written."""
+        return {
+            names.SETTINGS: [_write_settings(self)],
+            names.MAPPING: [_write_mapping(self)],
+            names.TARGET_TABLE: [_write_target_table(self)],
+            names.DATASETS: _read_datasets(self),
+            names.INPUTS: _read_inputs(self),
+            names.INSTRUMENTS: _read_instruments(self),
+            names.ARMS: _read_arms(self),
+            names.ANSWERS: _read_answers(self),
+            names.READINGS: _read_readings(self),
+            names.ATTEMPTS: _read_attempts(self),
+        }
 
 
 def _write_settings(source: BundleSource) -> Record:
@@ -87,14 +76,14 @@ def _write_settings(source: BundleSource) -> Record:
     launch = {"concurrency": batch.concurrency, "lost_answers": batch.lost_answers, "uses_cache": batch.uses_cache}
     money = {"cap_nano": batch.cap_nano, "spent_nano": batch.spent_nano, "reserved_nano": batch.reserved_nano}
     return {
-        "report": asdict(source.inputs.options),
+        "report": asdict(source.options),
         "launch": {**launch, "parameters": batch.parameters},
         "money": money,
     }
 
 
 def _write_mapping(source: BundleSource) -> Record:
-    project, name = source.batch.project, source.inputs.options.mapping_name
+    project, name = source.batch.project, source.options.mapping_name
     table = find_table(project, name)
     return {"name": name, "rows": find_rows(project, name), "reason": table.reason if table else ""}
 
@@ -124,8 +113,8 @@ def _read_inputs(source: BundleSource) -> Iterator[Record]:
     """The texts that were asked about: the others of their set are no part of the batch."""
     named = dict(
         zip(
-            source.inputs.texts.ids,
-            zip(source.inputs.texts.targets, source.inputs.texts.secondaries, strict=True),
+            source.texts.ids,
+            zip(source.texts.targets, source.texts.secondaries, strict=True),
             strict=True,
         )
     )
@@ -154,7 +143,7 @@ def _find_arms(source: BundleSource) -> QuerySet[Arm]:
 
 
 def _read_arms(source: BundleSource) -> Iterator[Record]:
-    asked = {arm.arm_id: arm for arm in source.inputs.arms}
+    asked = {arm.arm_id: arm for arm in source.arms}
     for arm in _find_arms(source):
         yield {
             "arm": arm.pk,

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import NamedTuple
 
 from django.db.models import Count, Max, QuerySet
 
@@ -44,17 +43,14 @@ class ReportChoice:
         return hash_json(asdict(self))
 
 
-class ReportInputs(NamedTuple):
-    """What a report is computed from, apart from the answers."""
-
-    arms: Sequence[AskedArm]
-    texts: TextTargets
-    mapping: TargetMapping
-    options: ReportOptions
+Inputs = tuple[list[AskedArm], TextTargets, TargetMapping, ReportOptions]
 
 
-def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInputs:
-    """What the choice means for this batch. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> Inputs:
+    """What the report of this batch is computed from, apart from the answers.
+
+    Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    """
     choice = choice or ReportChoice()
     arms = read_arms(batch)
     texts = read_targets(batch, choice.targets)
@@ -69,7 +65,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
         mapping_name=mapping.name,
         warnings=(*filter(None, [describe_unfinished(batch)]), *texts.warnings),
     )
-    return ReportInputs(arms, texts, mapping, options)
+    return arms, texts, mapping, options
 
 
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
@@ -77,10 +73,10 @@ def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredRe
     choice = choice or ReportChoice()
     computed = StoredReport(batch=batch, choice=choice.digest, as_of=read_now())
     with read_snapshot():
-        found = find_inputs(batch, choice)
-        tallies = tally_batch(batch, arms=found.arms, texts=found.texts, mapping=found.mapping)
-        parsers = find_parsers(batch, found.arms)
-    computed.report = build_report(tallies, options=_name_parsers(found.options, parsers))
+        arms, texts, mapping, options = find_inputs(batch, choice)
+        tallies = tally_batch(batch, arms=arms, texts=texts, mapping=mapping)
+        parsers = find_parsers(batch, arms)
+    computed.report = build_report(tallies, options=_name_parsers(options, parsers))
     computed.n_answers = tallies.groups.total() + tallies.verdicts.total()
     return computed
 

@@ -254,10 +254,10 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
         return noted
 
     monkeypatch.setattr(report_actions, "read_snapshot", watch)
-    for name in ("open_source", "write_bundle", "record_download"):
+    for name in ("BundleSource", "write_bundle", "record_download"):
         monkeypatch.setattr(report_actions, name, note(name, getattr(report_actions, name)))
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
-    assert steps == ["begins", "open_source", "write_bundle", "ends", "record_download"]
+    assert steps == ["begins", "BundleSource", "write_bundle", "ends", "record_download"]
 
 
 def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, owner: User, tmp_path: Path) -> None:

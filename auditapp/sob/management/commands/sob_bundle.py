@@ -30,13 +30,13 @@ class Command(BaseCommand):
         if path.exists() and not options["overwrite"]:
             raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
         try:
-            taken = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
+            facts = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
         except SobError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            self.stdout.write(json.dumps({**taken._asdict(), "path": str(taken.path)}))
+            self.stdout.write(json.dumps({**facts, "path": str(facts["path"])}))
             return
         self.stdout.write(
-            f"{taken.path}: {taken.answers:,} answers, {taken.attempts:,} tries, {taken.texts:,} texts"
-            f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {taken.sha256}"
+            f"{facts['path']}: {facts['answers']:,} answers, {facts['attempts']:,} attempts, {facts['texts']:,} texts"
+            f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {facts['sha256']}"
         )

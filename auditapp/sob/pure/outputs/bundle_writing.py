@@ -10,7 +10,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterable, Mapping
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 FORMAT = "auditapp-sob-bundle"
 FORMAT_VERSION = 1
@@ -35,20 +35,13 @@ _LEVEL = 6
 Record = Mapping[str, Any]
 
 
-class Member(NamedTuple):
-    """A member to be: one object for a ``.json``, the lines of a ``.jsonl``."""
-
-    name: str
-    records: Iterable[Record]
-
-
-def write_bundle(stream: BinaryIO, *, about: Record, members: Iterable[Member]) -> dict[str, int]:
-    """Write the archive and count the lines of each member.
+def write_bundle(stream: BinaryIO, *, about: Record, members: Mapping[str, Iterable[Record]]) -> dict[str, int]:
+    """Write the archive and count the lines of each member: one object for a ``.json``, the lines of a ``.jsonl``.
 
     ``about`` goes into the manifest, which is written last and holds the hash of every member.
     """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
-        listed = [_write_member(archive, member) for member in members]
+        listed = [_write_member(archive, name, records) for name, records in members.items()]
         manifest = {"format": FORMAT, "format_version": FORMAT_VERSION, **about, "members": listed}
         with archive.open(_name_entry(MANIFEST), "w") as entry:
             entry.write(json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True).encode() + b"\n")
@@ -63,18 +56,18 @@ def _name_entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def _write_member(archive: zipfile.ZipFile, member: Member) -> dict[str, object]:
+def _write_member(archive: zipfile.ZipFile, name: str, records: Iterable[Record]) -> dict[str, object]:
     digest = hashlib.sha256()
     size = lines = 0
     # Without this an entry beyond 2 GB fails at its end.
-    with archive.open(_name_entry(member.name), "w", force_zip64=True) as entry:
-        for record in member.records:
+    with archive.open(_name_entry(name), "w", force_zip64=True) as entry:
+        for record in records:
             line = write_record(record)
             digest.update(line)
             size += len(line)
             lines += 1
             entry.write(line)
-    return {"name": member.name, "sha256": digest.hexdigest(), "bytes": size, "lines": lines}
+    return {"name": name, "sha256": digest.hexdigest(), "bytes": size, "lines": lines}
 
 
 def write_record(record: Record) -> bytes:

@@ -21,7 +21,16 @@ from auditapp.sob.pure.showing.comparison import (
 )
 from auditapp.sob.pure.showing.figures import TASKS, Figures
 from auditapp.sob.queries.arms import KIND, find_schema
-from auditapp.sob.report.views.opening import Opened, choose, find_batch, name_targets, open_batch, pick, read_choice
+from auditapp.sob.report.views.opening import (
+    Opened,
+    choose,
+    find_batch,
+    list_wordings,
+    name_targets,
+    open_batch,
+    pick,
+    read_choice,
+)
 from auditapp.sob.texts.queries import count_repeats, hash_asked_texts
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -74,12 +83,11 @@ def _compare_batches(here: Opened, there: Opened) -> dict[str, Any]:
 def _describe_making(opened: Opened) -> Making:
     batch, dataset = opened.batch, opened.dataset
     versions = opened.figures.report.get("versions", {}) if opened.figures else {}
-    words = opened.describe("compare")["words"]
     texts, sha256, targets_sha256 = hash_asked_texts([arm.arm_id for arm in opened.arms])
     # The base task asks for no characteristics.
     schemas = {tuple(find_schema(arm)) for arm in batch.arms.exclude(task=BASE_TASK)}
     return {
-        "wordings": {each.task: (each.name, each.sha256) for each in words},
+        "wordings": {each["task"]: (each["name"], each["sha256"]) for each in list_wordings(batch)},
         "dataset": (_describe_texts(dataset, texts), sha256),
         "texts": texts,
         "schema": tuple(sorted({name for schema in schemas for name in schema})),

@@ -108,14 +108,16 @@ def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
     folder = tempfile.TemporaryDirectory(prefix="auditapp-bundle-")
     name = name_file(batch.pk, {"versions": {"report": REPORT_VERSION}}, BUNDLE, "zip")
     try:
-        taken = write_sob_bundle(
+        facts = write_sob_bundle(
             batch=batch, path=Path(folder.name) / name, by=request.user, with_texts=request.POST.get("texts") == "on"
         )
     except SobError as error:
         folder.cleanup()
         messages.error(request, str(error))
         return redirect("sob:files", request.project.slug, batch.pk)
-    response = FileResponse(taken.path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES["zip"])
-    response["X-Content-SHA256"] = taken.sha256
+    response = FileResponse(
+        facts["path"].open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES["zip"]
+    )
+    response["X-Content-SHA256"] = facts["sha256"]
     response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
     return response

@@ -10,9 +10,8 @@ from django.shortcuts import get_object_or_404
 
 from auditapp.batches.models import Batch
 from auditapp.sob.models import Dataset, StoredReport, TargetTable
-from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import Counting, Figures, in_words
+from auditapp.sob.pure.showing.figures import Counting, Figures
 from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.report.caveats import list_published_hashes
@@ -22,34 +21,6 @@ from auditapp.sob.report.store import find_failure
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import find_dataset
 from transcripts.projects.access import ProjectRequest
-
-HASH_SHOWN = 12
-
-
-class Words(NamedTuple):
-    """The wording one task was asked with; ``comparable`` says that it is a published one."""
-
-    task: str
-    name: str
-    sha256: str
-    comparable: bool
-
-    @property
-    def caveat(self) -> str:
-        """A caveat for readers; "" for a published wording."""
-        if self.task == BASE_TASK:
-            return "our reconstruction; no score"
-        return "" if self.comparable else "the study’s own wording: not comparable with any other"
-
-    @property
-    def task_in_words(self) -> str:
-        """The task for reading."""
-        return in_words(self.task)
-
-    @property
-    def short_hash(self) -> str:
-        """Enough of the hash to distinguish wordings."""
-        return self.sha256[:HASH_SHOWN]
 
 
 class Opened(NamedTuple):
@@ -78,7 +49,7 @@ class Opened(NamedTuple):
             "has_fake": any(arm.variant.is_fake for arm in self.arms),
             "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),
             "targets_named_by": name_targets(self.dataset),
-            "words": list_words(self.batch),
+            "wordings": list_wordings(self.batch),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
         }
 
@@ -99,14 +70,18 @@ def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure)
 
 
-def list_words(batch: Batch) -> list[Words]:
-    """The wordings of a batch, each once."""
+def list_wordings(batch: Batch) -> list[dict[str, Any]]:
+    """The wordings of a batch, each once; ``comparable`` says that it is a published one."""
     found = {}
     for task, settings, prompt_hash in batch.arms.values_list("task", "settings", "prompt_hash"):
         sha256 = str(settings.get("sha256") or prompt_hash)
-        name = str(settings.get("instrument") or "of its own")
-        found[task, sha256] = Words(task, name, sha256, sha256 in list_published_hashes())
-    return sorted(found.values())
+        found[task, sha256] = {
+            "task": task,
+            "name": str(settings.get("instrument") or "of its own"),
+            "sha256": sha256,
+            "comparable": sha256 in list_published_hashes(),
+        }
+    return [wording for _, wording in sorted(found.items())]
 
 
 def name_targets(dataset: Dataset | None) -> str:

@@ -81,24 +81,24 @@ class TestLaunch:
         prompts = SobKind().write_prompts(batch.arms.all()[0], [text.pk])
         assert prompts == {text.pk: text.text}
 
-    @pytest.mark.parametrize(
-        ("changes", "sentence"),
-        [
+    def test_a_senseless_launch_is_refused_and_plans_nothing(self, dataset: Dataset, owner: User) -> None:
+        variant = add_model(label="m", provider="fake", by=owner)
+        for changes, sentence in [
             ({"limit": 0}, "at least 1"),
             ({"tasks": ["acceptability", "acceptability"]}, "once"),
             ({"instrument_variant": "mine"}, "mine"),
             ({"variants": []}, "at least one model"),
             ({"options": LaunchOptions(cap_usd=Decimal(-1))}, "more than 0"),
-        ],
-    )
-    def test_a_senseless_launch_is_refused_and_plans_nothing(
-        self, dataset: Dataset, owner: User, changes: dict[str, object], sentence: str
-    ) -> None:
-        variant = add_model(label="m", provider="fake", by=owner)
-        asked: dict[str, object] = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
-        with pytest.raises(SobError, match=sentence):
-            launch_sob(**(asked | changes))  # type: ignore[arg-type]
-        assert Cell.objects.count() == 0
+        ]:
+            asked: dict[str, object] = {
+                "dataset": dataset,
+                "variants": [variant],
+                "tasks": ["acceptability"],
+                "by": owner,
+            }
+            with pytest.raises(SobError, match=sentence):
+                launch_sob(**(asked | changes))  # type: ignore[arg-type]
+            assert Cell.objects.count() == 0
 
 
 class TestScores:

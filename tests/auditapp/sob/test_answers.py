@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from itertools import product
 from typing import Any
 
 import pytest
@@ -87,32 +88,36 @@ class TestChoice:
         assert answer.earlier == [odd]
 
 
+def check_pages(choice: Choice, every: list[int]) -> None:
+    """Eight answers on three pages, forward and backward."""
+    first = read_page(choice)
+    second = read_page(choice, after=first["after"])
+    third = read_page(choice, after=second["after"])
+    pages = [[answer.judgment.pk for answer in page["rows"]] for page in (first, second, third)]
+    assert pages == [every[:3], every[3:6], every[6:]]
+    assert (first["before"], third["after"]) == (None, None)
+    back = read_page(choice, before=third["before"])
+    assert [answer.judgment.pk for answer in back["rows"]] == every[3:6]
+    front = read_page(choice, before=back["before"])
+    assert [answer.judgment.pk for answer in front["rows"]] == every[:3]
+    assert front["before"] is None
+
+
 class TestPages:
-    @pytest.mark.parametrize("window", [1, 3, 50_000])
-    @pytest.mark.parametrize("wanted", [{}, {"value": "white"}, {"target": ""}, {"outcome": "attributed"}])
     def test_pages_follow_each_other_both_ways_without_a_gap(
-        self, batch: Batch, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, str], window: int
+        self, batch: Batch, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(answers, "PER_PAGE", 3)
         monkeypatch.setattr(answers, "AT_A_TIME", 2)
-        monkeypatch.setattr(answer_keys, "WINDOW", window)
         for label in ("model a", "model b"):
             answer_cells(batch, [WHITE] * 4, label=label)
         read_again(Judgment.objects.earliest("pk"), outcome="attributed")
         Reading.objects.update(attributes={"Race": "White"})
-        choice = choose(batch, **wanted)
         every = sorted(Judgment.objects.values_list("pk", flat=True))
-        first = read_page(choice)
-        second = read_page(choice, after=first["after"])
-        third = read_page(choice, after=second["after"])
-        pages = [[answer.judgment.pk for answer in page["rows"]] for page in (first, second, third)]
-        assert pages == [every[:3], every[3:6], every[6:]]
-        assert (first["before"], third["after"]) == (None, None)
-        back = read_page(choice, before=third["before"])
-        assert [answer.judgment.pk for answer in back["rows"]] == every[3:6]
-        front = read_page(choice, before=back["before"])
-        assert [answer.judgment.pk for answer in front["rows"]] == every[:3]
-        assert front["before"] is None
+        wishes: list[dict[str, str]] = [{}, {"value": "white"}, {"target": ""}, {"outcome": "attributed"}]
+        for wanted, window in product(wishes, (1, 3, 50_000)):
+            monkeypatch.setattr(answer_keys, "WINDOW", window)
+            check_pages(choose(batch, **wanted), every)
 
     def test_a_search_stops_after_enough_and_says_so(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(answers, "LOOKED_THROUGH", 2)

@@ -94,12 +94,12 @@ class TestValues:
         assert "The 3 values attributed most" in page
         assert page.count(" of 6)") == 3
 
-    @pytest.mark.parametrize("odd", ["x", "-1", "9" * 5000, "\x00", "²"])
     def test_a_number_of_values_that_is_none_shows_the_usual_one(
-        self, batch: Batch, coder: User, client_of: ClientOf, odd: str
+        self, batch: Batch, coder: User, client_of: ClientOf
     ) -> None:
-        page = get(client_of(coder), "sob:values", batch, k=odd)
-        assert "The 5 values attributed most: all models together, acceptability" in page
+        for odd in ["x", "-1", "9" * 5000, "\x00", "²"]:
+            page = get(client_of(coder), "sob:values", batch, k=odd)
+            assert "The 5 values attributed most: all models together, acceptability" in page
 
 
 @pytest.mark.usefixtures("_report")

@@ -81,18 +81,20 @@ def load(project: Project, by: User, data: bytes, **how: Any) -> Dataset:
 
 
 class TestAnswers:
-    @pytest.mark.parametrize("bad", ANSWERS.values(), ids=list(ANSWERS))
-    def test_an_answer_is_stored_and_counted_as_what_it_is(self, project: Project, owner: User, bad: Bad) -> None:
-        batch = launch(load(project, owner, write_texts(1)), owner)
-        answer_cells(batch, [bad.raw])
-        cell = report(batch)["overall"]
-        assert Judgment.objects.get().outcome == bad.outcome
-        assert {outcome: n for outcome, n in cell["outcomes"].items() if n} == {bad.outcome: 1}
-        assert cell["n_responses"] == 1
-        assert cell["n_null"] == (bad.outcome in UNREAD)
-        assert cell["n_nonrefused"] == (bad.outcome not in UNREAD)
-        scores = (None, None) if bad.outcome in UNREAD else (bad.paper, bad.strict)
-        assert (cell["sob"], cell["sob_strict"]) == scores
+    def test_an_answer_is_stored_and_counted_as_what_it_is(self, project: Project, owner: User) -> None:
+        lines = [json.dumps({"text": f"A text for {name}.", "target": name}) for name in ANSWERS]
+        batch = launch(load(project, owner, "\n".join(lines).encode()), owner)
+        answer_cells(batch, [bad.raw for bad in ANSWERS.values()])
+        cells = report(batch)
+        for name, bad in ANSWERS.items():
+            cell = cells[name]
+            assert Judgment.objects.get(text__target=name).outcome == bad.outcome, name
+            assert {outcome: n for outcome, n in cell["outcomes"].items() if n} == {bad.outcome: 1}, name
+            assert cell["n_responses"] == 1
+            assert cell["n_null"] == (bad.outcome in UNREAD), name
+            assert cell["n_nonrefused"] == (bad.outcome not in UNREAD), name
+            scores = (None, None) if bad.outcome in UNREAD else (bad.paper, bad.strict)
+            assert (cell["sob"], cell["sob_strict"]) == scores, name
 
     def test_all_of_them_together_add_up_and_none_is_unknown_that_could_not_be_read(
         self, project: Project, owner: User

@@ -257,31 +257,22 @@ class TestSample:
         assert "2 left out: not drawn" in page
         assert "Half" in client.get(reverse("sob:dataset", args=[project.slug, dataset.pk])).content.decode()
 
-    @pytest.mark.parametrize(
-        ("typed", "sentence"),
-        [
+    def test_what_cannot_be_drawn_is_told(
+        self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
+    ) -> None:
+        for typed, sentence in [
             ({"name": "Half", "size": "5"}, "cannot be drawn from 4"),
             ({"name": "Texts", "size": "1"}, "already a dataset Texts"),
             ({"name": "Half", "size": ""}, "This field is required"),
             ({"name": "Half", "size": "0"}, "greater than or equal to 1"),
             ({"name": "Half", "size": "1", "seed": "-1"}, "greater than or equal to 0"),
-        ],
-    )
-    def test_what_cannot_be_drawn_is_told(
-        self,
-        project: Project,
-        dataset: Dataset,
-        lead: User,
-        client_of: ClientOf,
-        typed: dict[str, str],
-        sentence: str,
-    ) -> None:
-        got = client_of(lead).post(
-            reverse("sob:sample", args=[project.slug, dataset.pk]), {"method": "simple", "by": "target", **typed}
-        )
-        assert got.status_code == 422
-        assert sentence in got.content.decode()
-        assert Dataset.objects.count() == 1
+        ]:
+            got = client_of(lead).post(
+                reverse("sob:sample", args=[project.slug, dataset.pk]), {"method": "simple", "by": "target", **typed}
+            )
+            assert got.status_code == 422
+            assert sentence in got.content.decode()
+            assert Dataset.objects.count() == 1
 
 
 class TestOtherTargetsAndRecord:

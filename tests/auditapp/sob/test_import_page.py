@@ -105,24 +105,19 @@ class TestBringingIn:
         assert page.send("import", dataset, write_table(ROWS[:1]), checked=checked).status_code == 422
         assert not Batch.objects.exists()
 
-    @pytest.mark.parametrize("step", ["check", "import"])
-    @pytest.mark.parametrize(
-        ("data", "sentence"),
-        [
+    def test_a_file_that_will_not_do_is_refused_with_a_sentence(self, page: Page, dataset: Dataset) -> None:
+        for data, sentence in (
             (b"", "The file is empty."),
             (b"\xff\xfe", "is not UTF-8 at byte 0"),
             (b"a,b\n1,2\n", "lacks the column model_name"),
             (b"{", "sob_results.csv"),
             (write_table([[*ROWS[3]]]), "None of the 1 answers in sob_results.csv fits a text of Texts"),
-        ],
-    )
-    def test_a_file_that_will_not_do_is_refused_with_a_sentence(
-        self, page: Page, dataset: Dataset, data: bytes, sentence: str, step: str
-    ) -> None:
-        answer = page.send(step, dataset, data)
-        assert answer.status_code == 422
-        if step == "check" or not data:
-            assert sentence in answer.content.decode()
+        ):
+            for step in ("check", "import"):
+                answer = page.send(step, dataset, data)
+                assert answer.status_code == 422
+                if step == "check" or not data:
+                    assert sentence in answer.content.decode()
         assert not Batch.objects.exists()
 
     def test_a_file_too_large_for_a_page_is_sent_to_the_command(

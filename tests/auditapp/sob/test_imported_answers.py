@@ -242,9 +242,8 @@ def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:
     assert not ModelVariant.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
+def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
+    for data, found in [
         (b"model_name,prompt_name\na,b\n", "lacks the column data_name"),
         (b"\xff\xfe", "is not UTF-8"),
         (b'{"version": 2}', "no part eval"),
@@ -252,11 +251,9 @@ def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:
         (b"PK\x03\x04broken", "no zip archive"),
         (write_table([write_row("Unknown")[:-1]]), "found 12 fields, expected 13"),
         (write_table([write_row("Unknown", prompt="something_else")]), "no answer to a known task"),
-    ],
-)
-def test_what_is_no_file_of_results_is_refused_in_a_sentence(data: bytes, found: str) -> None:
-    with pytest.raises(ResultError, match=found):
-        read_results(data, name="results.csv")
+    ]:
+        with pytest.raises(ResultError, match=found):
+            read_results(data, name="results.csv")
 
 
 def test_nothing_is_stored_when_no_row_fits(dataset: Dataset, owner: User) -> None:

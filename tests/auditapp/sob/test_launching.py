@@ -58,24 +58,19 @@ def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(b
     assert Cell.objects.get(pk=cells[1].pk).state == "planned"
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
+def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset, owner: User) -> None:
+    add_model(label="m", provider="fake", by=owner)
+    for words, sentence in [
         (["--yes"], "--yes needs --wait and --cap"),
         (["--yes", "--wait"], "--yes needs --wait and --cap"),
         (["--cap", "much"], "not an amount"),
         (["--wait", "--route", "file"], "nothing to wait for"),
         (["--route", "jobs"], "No batch service"),
         (["--pilot", "-1"], "0 means none"),
-    ],
-)
-def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(
-    dataset: Dataset, owner: User, words: list[str], sentence: str
-) -> None:
-    add_model(label="m", provider="fake", by=owner)
-    with pytest.raises(CommandError, match=sentence):
-        call_command("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)
-    assert not Batch.objects.exists()
+    ]:
+        with pytest.raises(CommandError, match=sentence):
+            call_command("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)
+        assert not Batch.objects.exists()
 
 
 def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) -> None:

@@ -162,10 +162,10 @@ class TestTargets:
         groups = tally_batch(batch, texts=texts).groups
         assert {group.target for group in groups} == {"female", "black", "old"}
 
-    @pytest.mark.parametrize("choice", ["table:9", "table:x", "theirs", "table:99999999999999999999"])
-    def test_a_table_that_is_not_there_is_refused(self, batch: Batch, choice: str) -> None:
-        with pytest.raises(UnknownTargets, match="loaded, published or table:N"):
-            read_targets(batch, choice)
+    def test_a_table_that_is_not_there_is_refused(self, batch: Batch) -> None:
+        for choice in ["table:9", "table:x", "theirs", "table:99999999999999999999"]:
+            with pytest.raises(UnknownTargets, match="loaded, published or table:N"):
+                read_targets(batch, choice)
 
     def test_a_text_without_a_target_counts_in_overall_alone(self, batch: Batch) -> None:
         Text.objects.filter(target="old").update(target="")

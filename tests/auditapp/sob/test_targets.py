@@ -44,21 +44,16 @@ def test_each_study_counts_its_own_tables(table: TargetTable, owner: User) -> No
     assert save_targets(project=other, rows=ROWS, reason="Ours too.", by=owner).number == 1
 
 
-@pytest.mark.parametrize(
-    ("rows", "reason", "sentence"),
-    [
+def test_a_senseless_table_is_refused_and_writes_nothing(table: TargetTable, project: Project, owner: User) -> None:
+    for rows, reason, sentence in [
         (ROWS[:1], " ", "Say why"),
         ([], "x", "at least one row"),
         ([*ROWS, {"raw": "'WOM'", "target": "x"}], "x", "Row 3 has the source label of row 1"),
         (ROWS, "x", "These rows are the same as target table 1"),
-    ],
-)
-def test_a_senseless_table_is_refused_and_writes_nothing(
-    table: TargetTable, project: Project, owner: User, rows: list[dict[str, str]], reason: str, sentence: str
-) -> None:
-    with pytest.raises(SobError, match=sentence):
-        save_targets(project=project, rows=rows, reason=reason, by=owner)
-    assert TargetTable.objects.count() == 1
+    ]:
+        with pytest.raises(SobError, match=sentence):
+            save_targets(project=project, rows=rows, reason=reason, by=owner)
+        assert TargetTable.objects.count() == 1
 
 
 def test_a_number_that_names_no_table_is_answered_with_those_there_are(table: TargetTable, project: Project) -> None:

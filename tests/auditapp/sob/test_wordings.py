@@ -75,9 +75,8 @@ class TestKeeping:
         assert "• Wealth\n\n" in acc.text
         assert acc.based_on == "caste"
 
-    @pytest.mark.parametrize(
-        ("changes", "sentence"),
-        [
+    def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(self, project: Project, owner: User) -> None:
+        for changes, sentence in [
             ({"name": "paper"}, "comes with the program"),
             ({"name": "base"}, "comes with the program"),
             ({"name": ""}, "needs a name"),
@@ -87,14 +86,10 @@ class TestKeeping:
             ({"characteristics": []}, "Acceptability: There are 0"),
             ({"characteristics": ["Age", "age"]}, "is in the list twice"),
             ({"texts": {"non_acceptability": "Caste and Age."}}, "Non-acceptability: .*Person: Unknown"),
-        ],
-    )
-    def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(
-        self, project: Project, owner: User, changes: dict[str, object], sentence: str
-    ) -> None:
-        with pytest.raises(SobError, match=sentence):
-            keep(project, owner, **changes)
-        assert not Wording.objects.exists()
+        ]:
+            with pytest.raises(SobError, match=sentence):
+                keep(project, owner, **changes)
+            assert not Wording.objects.exists()
 
     def test_a_wording_is_never_changed_a_change_is_another_name(self, project: Project, owner: User) -> None:
         keep(project, owner)

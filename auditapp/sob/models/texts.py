@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Count
 
 from auditapp.sob.models.tables import TargetTable
 from transcripts.projects.models import Project
+
+
+class DatasetQuerySet(models.QuerySet["Dataset"]):
+    def with_counts(self) -> Self:
+        """In the order of loading, with ``n_texts`` and ``n_targets``."""
+        counted = self.annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
+        return counted.order_by("pk")
 
 
 class Dataset(models.Model):
@@ -50,6 +58,8 @@ class Dataset(models.Model):
         related_name="loaded_datasets",
     )
     loaded_at = models.DateTimeField()
+
+    objects = DatasetQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Count
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
@@ -96,7 +95,7 @@ class CombineForm(forms.Form):
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         found = Dataset.objects.filter(project=project).select_related("project", "target_table")
-        self.fields["sets"].queryset = found.annotate(n_texts=Count("texts")).order_by("pk")  # type: ignore[attr-defined]
+        self.fields["sets"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
 
 class RetargetForm(forms.Form):

@@ -83,13 +83,14 @@ class TestLaunch:
 
     def test_a_senseless_launch_is_refused_and_plans_nothing(self, dataset: Dataset, owner: User) -> None:
         variant = add_model(label="m", provider="fake", by=owner)
-        for changes, sentence in [
+        cases: list[tuple[dict[str, object], str]] = [
             ({"limit": 0}, "at least 1"),
             ({"tasks": ["acceptability", "acceptability"]}, "once"),
             ({"instrument_variant": "mine"}, "mine"),
             ({"variants": []}, "at least one model"),
             ({"options": LaunchOptions(cap_usd=Decimal(-1))}, "more than 0"),
-        ]:
+        ]
+        for changes, sentence in cases:
             asked: dict[str, object] = {
                 "dataset": dataset,
                 "variants": [variant],

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, MappingTable
-from auditapp.sob.pure.measures.mapping import Kind, published_mapping, published_rows
+from auditapp.sob.pure.measures.mapping import Kind, Rows, published_mapping, published_rows
 from auditapp.sob.tables.actions import save_mapping
 from auditapp.sob.tables.mappings import find_mapping, find_rows, find_table
 from transcripts.accounts.models import User
@@ -47,7 +47,7 @@ class TestSaving:
         assert table.made_by_name == "lead"
 
     def test_what_is_refused_leaves_nothing(self, project: Project, lead: User) -> None:
-        for rows, reason, words in [
+        cases: list[tuple[Rows, str, str]] = [
             (ROWS, "  ", "Say why"),
             ({"women": {"self": ["Man"], "dominant": ["man "]}}, "x", "women: Man is in both lists"),
             ({}, "x", "at least one target"),
@@ -58,7 +58,8 @@ class TestSaving:
             ({"women": {"self": [str(n) for n in range(501)], "dominant": []}}, "x", "up to 500 values"),
             ({f"t{n}": {"self": [], "dominant": []} for n in range(201)}, "x", "up to 200 targets"),
             (published_rows(), "x", "as the published mapping"),
-        ]:
+        ]
+        for rows, reason, words in cases:
             with pytest.raises(SobError, match=words):
                 save_mapping(project=project, rows=rows, reason=reason, by=lead)
             assert not MappingTable.objects.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -155,14 +156,15 @@ class TestWriting:
     def test_what_is_no_table_is_told_and_nothing_typed_is_lost(
         self, project: Project, lead: User, client_of: ClientOf
     ) -> None:
-        for typed, sentence in [
+        cases: list[tuple[dict[str, Any], str]] = [
             ({"raw": ["elves"], "target": ["elf"]}, "This field is required"),
             ({"reason": "x"}, "needs at least one row"),
             ({"reason": "x", "pasted": "elves,overall"}, "stands for all texts"),
             ({"reason": "x", "pasted": "elves,elf\nElves,elf"}, "Row 2 has the source label of row 1"),
             ({"reason": "x", "pasted": "just words"}, "no line has a second field"),
             ({"reason": "x", "raw": ["a"], "target": [""], "secondary": ["b"], "tertiary": [""]}, "no target"),
-        ]:
+        ]
+        for typed, sentence in cases:
             padded = {"secondary": [""], "tertiary": [""], **typed}
             got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), padded)
             assert got.status_code == 422

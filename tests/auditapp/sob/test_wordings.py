@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -76,7 +77,7 @@ class TestKeeping:
         assert acc.based_on == "caste"
 
     def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(self, project: Project, owner: User) -> None:
-        for changes, sentence in [
+        cases: list[tuple[dict[str, Any], str]] = [
             ({"name": "paper"}, "comes with the program"),
             ({"name": "base"}, "comes with the program"),
             ({"name": ""}, "needs a name"),
@@ -86,7 +87,8 @@ class TestKeeping:
             ({"characteristics": []}, "Acceptability: There are 0"),
             ({"characteristics": ["Age", "age"]}, "is in the list twice"),
             ({"texts": {"non_acceptability": "Caste and Age."}}, "Non-acceptability: .*Person: Unknown"),
-        ]:
+        ]
+        for changes, sentence in cases:
             with pytest.raises(SobError, match=sentence):
                 keep(project, owner, **changes)
             assert not Wording.objects.exists()

@@ -5,7 +5,6 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import Count
 from django.template.defaultfilters import filesizeformat
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -98,11 +97,7 @@ class LaunchForm(LaunchOptionsForm):
             "How often each model gets each text under each task. The paper asked once; more show how much a score moves from "
             "run to run. Each costs as much as the first."
         )
-        self.fields["dataset"].queryset = (  # type: ignore[attr-defined]
-            Dataset.objects.filter(project=project)
-            .annotate(n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True))
-            .order_by("pk")
-        )
+        self.fields["dataset"].queryset = Dataset.objects.filter(project=project).with_counts()  # type: ignore[attr-defined]
         variants = list_variants()
         self.fields["models"].queryset = variants  # type: ignore[attr-defined]
         self.fields["models"].prices = find_prices(variants)  # type: ignore[attr-defined]
@@ -140,9 +135,7 @@ class ImportForm(forms.Form):
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         found = Dataset.objects.filter(project=project).select_related("project")
-        self.fields["dataset"].queryset = found.annotate(  # type: ignore[attr-defined]
-            n_texts=Count("texts"), n_targets=Count("texts__target", distinct=True)
-        ).order_by("pk")
+        self.fields["dataset"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
     def clean_file(self) -> object:
         file = self.cleaned_data["file"]

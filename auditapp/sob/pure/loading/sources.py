@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
 from auditapp.sob.pure.loading.dataset_texts import DatasetText, NumberedText
@@ -76,8 +77,13 @@ class DatasetFile:
     provenance: Provenance = field(default_factory=Provenance)
 
 
-def read_dataset(
-    data: bytes,
+def read_dataset(data: bytes, *, name: str, **how: Any) -> DatasetFile:
+    """``read_opened`` of a file that is not open yet."""
+    return read_opened(open_file(data, file=name), name=name, **how)
+
+
+def read_opened(
+    opened: OpenedFile,
     *,
     name: str,
     columns: Mapping[str, str] | None = None,
@@ -99,30 +105,6 @@ def read_dataset(
     Raises DatasetError for anything that cannot be read, an empty text, and one (source, external_id) twice;
     SampleError for a sample that cannot be drawn.
     """
-    return read_opened(
-        open_file(data, file=name),
-        name=name,
-        columns=columns,
-        targets=targets,
-        labels=labels,
-        all_rows=all_rows,
-        drops_repeated=drops_repeated,
-        draw=draw,
-    )
-
-
-def read_opened(
-    opened: OpenedFile,
-    *,
-    name: str,
-    columns: Mapping[str, str] | None = None,
-    targets: str = "",
-    labels: TargetLabels | None = None,
-    all_rows: bool = False,
-    drops_repeated: bool = False,
-    draw: Draw | None = None,
-) -> DatasetFile:
-    """``read_dataset`` of a file whose rows are read already."""
     table, published = opened
     source = published if columns is None else None
     targets = targets or ("published" if source else "file")

@@ -48,7 +48,7 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     if not username:
         raise AccountError("A user needs a name.")
     if username.lower() in RESERVED_NAMES:
-        raise AccountError(f"The name {username} is kept for the program itself. Choose another.")
+        raise AccountError(f"The name {username} is reserved for the program itself. Choose another.")
     user = User(username=username, is_superuser=is_owner_of_site)
     user.set_unusable_password()
     try:

@@ -41,7 +41,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         page = {
             "status": 403,
             "title": "This account is closed",
-            "message": "Name and password are right, but the account was closed. Ask whoever runs this site.",
+            "message": "The name and password are correct, but the account is closed. Ask the administrator of this site.",
         }
         return render(request, "error.html", page, status=403)
 

@@ -53,9 +53,7 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
         login(request, user, backend=BACKEND)
         request.session[CAME_BY_LINK] = time.time()
         if not user.has_usable_password():
-            messages.info(
-                request, "You have no password yet. Set one under your name above to come back without a link."
-            )
+            messages.info(request, "You have no password yet. Set one under your name above to sign in without a link.")
         return redirect("projects:list")
     link = queries.find_open_link(secret)
     if link is None:
@@ -115,7 +113,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
         actions.set_password(user=user, password=form.cleaned_data["new_password1"], by=user)
         update_session_auth_hash(request, user)
         request.session.pop(CAME_BY_LINK, None)
-        messages.success(request, "Your password is set. Wherever else you were signed in, you are signed out now.")
+        messages.success(request, "Your password is set. You have been signed out everywhere else.")
         return redirect("accounts:me")
     page = {"form": form, "is_first": not user.has_usable_password()}
     return render(request, "account/password_change.html", page, status=422 if form.errors else 200)

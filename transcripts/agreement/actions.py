@@ -193,14 +193,14 @@ def _check_readings(readings: list[Reading], shown: str) -> None:
 def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudication) -> None:
     """Give the decision the codes that hold by it."""
     if row.outcome not in Outcome.values:
-        raise WrongInput("Choose what holds here.", field="outcome")
+        raise WrongInput("Choose a decision.", field="outcome")
     if not row.reason:
-        raise WrongInput("Say why: the reason is what others learn from.", field="reason")
+        raise WrongInput("Say why: others learn from the reason.", field="reason")
     _check_reason(row.reason, longest=MAX_REASON)
     if row.outcome == Outcome.ONE:
         chosen = next((reading for reading in readings if reading.coder == row.chosen_coder_id), None)
         if chosen is None:
-            raise WrongInput("Choose the reading that holds.", field="outcome")
+            raise WrongInput("Choose the reading to uphold.", field="outcome")
         row.codes = list(chosen.codes)
         return
     row.chosen_coder_id = None
@@ -212,12 +212,12 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
         raise WrongInput(f"There is no code {min(unknown)!r} among {family.name}.", field="codes")
     row.codes = [code for code in known if code in row.codes]
     if any(set(reading.codes) == set(row.codes) for reading in readings):
-        raise WrongInput("One coder read it exactly so. Choose that reading, or other codes.", field="codes")
+        raise WrongInput("One coder applied exactly these codes. Choose that reading, or other codes.", field="codes")
 
 
 def _check_reason(reason: str, *, longest: int) -> None:
     if len(reason) > longest:
-        raise WrongInput(f"This reason has {len(reason):,} characters, and at most {longest:,} fit.", field="reason")
+        raise WrongInput(f"This reason has {len(reason):,} characters; the limit is {longest:,}.", field="reason")
     if "\x00" in reason:
         raise WrongInput("This contains a null character, which cannot be stored. Remove it.", field="reason")
 

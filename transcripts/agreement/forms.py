@@ -91,7 +91,7 @@ class UnitsForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    """Why a coefficient is computed for a family that is read reflexively."""
+    """Why a coefficient is computed for a family that uses reflexive thematic analysis."""
 
     reason = forms.CharField(
         label="Why it is computed anyway",
@@ -102,7 +102,7 @@ class ReasonForm(forms.Form):
 
 
 class VerdictForm(forms.Form):
-    """What holds where coders read differently: one reading by its letter, both, neither with codes, or redefined."""
+    """The decision on a disagreement: one reading by its letter, both, neither with codes, or redefined."""
 
     outcome = forms.ChoiceField(label="What holds", widget=forms.RadioSelect)
     codes = forms.MultipleChoiceField(label="The codes that hold", required=False, widget=forms.CheckboxSelectMultiple)

@@ -1,4 +1,4 @@
-"""Where coders read differently, and what was decided about it. Their own codings are never touched."""
+"""Disagreements between coders, and what was decided about them. Coders' own codings are never changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transcripts.projects.models import Project
 
 
 class Adjudication(models.Model):
-    """What somebody decided about one sentence that coders of one code family read differently, and why.
+    """What somebody decided about a disagreement on one sentence and code family, and why.
 
     ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
     C. ``codes`` are what holds after the decision; empty where both readings stand or the definition is at fault. A

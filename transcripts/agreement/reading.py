@@ -38,7 +38,7 @@ def make_label_table(table: BlindTable, names: Mapping[int, str]) -> LabelTable:
 
 
 def count_uses(table: BlindTable) -> dict[str, int]:
-    """How often each code was put on units that two or more decided."""
+    """How often each code was applied to units that two or more decided."""
     shared = table.decided.sum(axis=0) > 1
     uses = (table.labels & shared).sum(axis=(1, 2))
     return {code: int(number) for code, number in zip(table.codes, uses, strict=True)}
@@ -75,7 +75,7 @@ def find_cell(table: BlindTable, code: str, a: int, b: int, cell: str) -> list[i
 
 
 def find_shared(table: BlindTable, code: str = "") -> list[int]:
-    """The places of the units that two or more decided; with a code, of those on which somebody put it."""
+    """The places of the units that two or more decided; with a code, of those to which somebody applied it."""
     shared = table.decided.sum(axis=0) > 1
     if code in table.codes:
         shared &= table.labels[table.codes.index(code)].any(axis=0)

@@ -29,7 +29,7 @@ def list_rows(
 ) -> list[dict[str, Any]]:
     """The rows of the table: the codes in the order of the codebook, with their figures and those of each pair.
 
-    ``uses`` counts how often each was put on units that several decided; ``coders`` has people's numbers by name.
+    ``uses`` counts how often each was applied to units that several decided; ``coders`` has people's numbers by name.
     """
     figures = {each.code: each for each in agreement.codes}
     return [

@@ -173,9 +173,9 @@ def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
     if not known:
         return []
     named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
-    warnings = [f"{len(known)} of {len(read.interviews)} interviews are there already, word for word: {named}."]
+    warnings = [f"{len(known)} of {len(read.interviews)} interviews are already in the study, word for word: {named}."]
     if any(interview.consent for interview in read.interviews if interview.external_id not in fresh):
-        warnings.append("What the file says of consent to those was left out: it is recorded on the page Consent.")
+        warnings.append("Their consent in the file was not imported; record it on the page Consent.")
     return warnings
 
 

@@ -18,16 +18,16 @@ MAX_LIST_LENGTH = 100_000
 class ConsentForm(forms.Form):
     """One record for one interview or many. Which interviews is said by the boxes of the table."""
 
-    scope = forms.ChoiceField(label="What for", choices=[("", "Choose one"), *Consent.Scope.choices])
+    scope = forms.ChoiceField(label="Scope", choices=[("", "Choose one"), *Consent.Scope.choices])
     given = forms.ChoiceField(
         label="Consent",
-        choices=[(GIVEN, "Given: it may be done"), (REFUSED, "Not given, or taken back: it may not be done")],
+        choices=[(GIVEN, "Given: it may be done"), (REFUSED, "Not given, or withdrawn: it may not be done")],
         widget=forms.RadioSelect,
     )
     basis = forms.CharField(
-        label="On what it rests",
+        label="Basis",
         max_length=MAX_BASIS_LENGTH,
-        help_text="A form and its date, the terms of a platform, a letter. It is kept with the record; names are not needed.",
+        help_text="A form and its date, the terms of a platform, a letter. It is kept with the record; no names are needed.",
         widget=forms.Textarea({"rows": 3, "dir": "auto"}),
     )
 
@@ -60,7 +60,7 @@ class RedactionForm(forms.Form):
     entries = EntriesField(
         label="Entries",
         required=False,
-        help_text="One a line: what is looked for, an arrow (->), what stands in its place. Such as: Anna Berg -> [PERSON 1]",
+        help_text="One on each line: the text, an arrow (->) and its replacement, for example: Anna Berg -> [PERSON 1]",
         widget=forms.Textarea({"rows": 10, "dir": "auto", "spellcheck": "false"}),
     )
     reason = forms.CharField(

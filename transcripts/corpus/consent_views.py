@@ -50,7 +50,7 @@ def record(request: ProjectRequest) -> HttpResponse:
         else:
             what = Consent.Scope(form.cleaned_data["scope"]).label
             said = "given" if form.is_given else "not given"
-            messages.success(request, f"{what}: {said}, on record for {len(rows)} interview{pluralize(len(rows))}.")
+            messages.success(request, f"{what}: {said}, recorded for {len(rows)} interview{pluralize(len(rows))}.")
             return redirect("corpus:consent", request.project.slug)
     return _render_list(request, form, {interview.pk for interview in chosen})
 

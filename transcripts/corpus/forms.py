@@ -32,7 +32,7 @@ class SeveralFilesField(forms.FileField):
         if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
                 f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(MAX_UPLOAD_SIZE)}. "
-                "Bring them in parts, or use the command import_interviews on the server."
+                "Import them in parts, or use the command import_interviews on the server."
             )
         return files
 
@@ -40,12 +40,12 @@ class SeveralFilesField(forms.FileField):
 class ImportForm(forms.Form):
     """Files of interviews and how to read them."""
 
-    uploads = SeveralFilesField(label="Files", help_text="All of them come in, or none when one cannot be taken.")
+    uploads = SeveralFilesField(label="Files", help_text="If one file fails, nothing is imported.")
     format = forms.ChoiceField(
         label="Format",
         required=False,
         choices=[("auto", "Find out from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
-        help_text="Name it when the report shows that a file was read as something else.",
+        help_text="Choose it if the report shows that a file was read in the wrong format.",
     )
 
     def clean_format(self) -> str:

@@ -37,7 +37,7 @@ def save_redaction(
     number = standing.number if standing else 0
     if number != based_on:
         raise RedactionStale(
-            f"List {number} was saved in the meantime, so nothing was overwritten: compare it with yours and save again."
+            f"List {number} was saved in the meantime, so yours was not saved: compare the two and save again."
         )
     reason = reason.strip()
     if len(reason) > MAX_REASON_LENGTH:
@@ -45,7 +45,7 @@ def save_redaction(
     entries = _tidy(entries)
     before = read_stored(standing.entries) if standing else []
     if entries == before:
-        raise RedactionError("Nothing changed: these are the entries that hold now.")
+        raise RedactionError("Nothing changed: these are the current entries.")
     row = RedactionList.objects.create(
         project=project,
         number=number + 1,

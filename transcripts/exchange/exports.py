@@ -128,7 +128,7 @@ TEAM = [
     Export(
         key="assignments",
         name="Assignments",
-        sentence="Who was to code which interview in which round, and when she signed it off.",
+        sentence="Who was assigned which interview in which round, and when it was signed off.",
         row="an interview for a coder in a round",
         columns=team_rows.ASSIGNMENTS,
         permission=Permission.EXPORT,

@@ -122,7 +122,9 @@ def import_study(request: ProjectRequest) -> HttpResponse:
                 report = read_study(request, form, dry_run=False)
                 return tell_and_go(request, report)
             if "check" not in request.POST:
-                form.add_error("file", "Look at who the people in this file are, choose it again, and press Import.")
+                form.add_error(
+                    "file", "Check who the people in this file are, choose the file again, and press Import."
+                )
         except actions.StudyRefused as error:
             form.add_error("file", str(error))
             problems = error.problems

@@ -37,7 +37,9 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
     slug, name = slug.strip(), name.strip()
     _check_name(name)
     if not slug or slugify(slug) != slug or len(slug) > 60:
-        raise ProjectError(f"{slug!r} cannot stand in an address: use up to 60 small letters, digits and hyphens.")
+        raise ProjectError(
+            f"{slug!r} cannot be used in an address: use up to 60 lower-case letters, digits and hyphens."
+        )
     project, created = Project.objects.get_or_create(
         slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
     )
@@ -74,7 +76,7 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
     _lock_members(project, by=by)
     membership = Membership.objects.filter(project=project, user=user).first()
     if membership is None:
-        raise ProjectError(f"{user.username} does not belong to this study.")
+        raise ProjectError(f"{user.username} is not a member of this study.")
     if membership.role == OWNER.key:
         _keep_an_owner(project, without=user)
     trail.record(
@@ -114,7 +116,7 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     _lock_members(project, by=by)
     membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
     if membership is None:
-        raise ProjectError(f"{user.username} does not belong to this study.")
+        raise ProjectError(f"{user.username} is not a member of this study.")
     if not may_renew_invitation(by, membership):
         raise ProjectError(
             f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
@@ -141,7 +143,7 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
     if own is not None and own.stance == stance:
         return own
     if (own or stances.study) is not None and not reason:
-        raise WrongStance("Say why the method changes: a stance was set here before.", field="reason")
+        raise WrongStance("Say why the method changes: one was set here before.", field="reason")
     before = stances.find(family)
     row = MethodStance.objects.create(
         project=project,
@@ -173,7 +175,7 @@ def _check_stance(project: Project, *, family: str, stance: str, reason: str) ->
             f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH:,} fit.", field="reason"
         )
     if "\x00" in reason:
-        raise WrongStance("This holds a null character, which no text has. Remove it.", field="reason")
+        raise WrongStance("This contains a null character, which cannot be stored. Remove it.", field="reason")
 
 
 def _lock_members(project: Project, *, by: trail.Actor) -> None:
@@ -182,7 +184,7 @@ def _lock_members(project: Project, *, by: trail.Actor) -> None:
     if isinstance(by, User):
         role = find_role(by, project)
         if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
-            raise PermissionDenied("Only an owner of this study can say who belongs to it.")
+            raise PermissionDenied("Only an owner of this study can change its members.")
 
 
 def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:

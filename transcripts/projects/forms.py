@@ -20,7 +20,7 @@ class MemberForm(forms.Form):
     username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
     is_new = forms.BooleanField(
         label="This person has no account here yet: make one",
-        help_text="You get a link to hand on. It signs this person in once, within thirty minutes.",
+        help_text="You get a link to pass on. It signs this person in once, within thirty minutes.",
         required=False,
     )
     role = forms.ChoiceField(
@@ -36,7 +36,7 @@ class MemberForm(forms.Form):
             return
         user = find_user(name)
         if user is None and not is_new:
-            self.add_error("username", f"There is no user named {name}. Check the name, or have the account made.")
+            self.add_error("username", f"There is no user named {name}. Check the name, or ask for an account.")
         elif user is not None and is_new:
             self.add_error(
                 "username",
@@ -58,7 +58,7 @@ class StanceForm(forms.Form):
     stance = forms.ChoiceField(label="Method", choices=MethodStance.Stance.choices, widget=forms.RadioSelect)
     reason = forms.CharField(
         label="Why",
-        help_text="Asked for whenever a method was set before. It stays on this page and goes into the methods text.",
+        help_text="Required if a method was set before. It is kept on this page and appears in the methods paragraph.",
         required=False,
         strip=True,
         widget=forms.Textarea({"rows": 3}),

@@ -61,7 +61,7 @@ LEAD = Role(
 OWNER = Role(
     key="owner",
     name="Owner",
-    sentence="Does everything a lead does, and decides who belongs to the study.",
+    sentence="Does everything a lead does, and manages the members of the study.",
     permissions=frozenset(Permission),
 )
 

@@ -60,7 +60,7 @@ def add_member(request: ProjectRequest) -> HttpResponse:
     except (AccountError, actions.ProjectError) as error:
         form.add_error("username", str(error))
         return _render_members(request, form)
-    messages.success(request, f"{form.user.username} belongs to this study now, as {ROLES[role].name.lower()}.")
+    messages.success(request, f"{form.user.username} is now a member of this study, as {ROLES[role].name.lower()}.")
     return redirect("projects:members", request.project.slug)
 
 
@@ -93,9 +93,7 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
         actions.remove_member(project=request.project, user=member, by=request.user)
     except actions.ProjectError as error:
         return _refuse(request, error)
-    messages.success(
-        request, f"{member.username} does not belong to {request.project.name} any more. All work done stays."
-    )
+    messages.success(request, f"{member.username} is no longer a member of {request.project.name}. All work is kept.")
     if member == request.user and not member.is_superuser:
         return redirect("projects:list")
     return redirect("projects:members", request.project.slug)

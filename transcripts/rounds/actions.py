@@ -298,7 +298,7 @@ def check_reason(reason: str, *, asked: str = "") -> str:
     if len(reason) > MAX_REASON_LENGTH:
         raise ReasonMissing(f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH} fit.")
     if "\x00" in reason:
-        raise ReasonMissing("This holds a null character, which no text has. Remove it.")
+        raise ReasonMissing("This contains a null character, which cannot be stored. Remove it.")
     return reason
 
 

@@ -37,8 +37,8 @@ def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
         ("a/b", "cannot be a user's name"),
         ("x" * 151, "cannot be a user's name"),
         ("nul\x00", "cannot be a user's name"),
-        ("system", "kept for the program"),
-        ("System", "kept for the program"),
+        ("system", "reserved for the program"),
+        ("System", "reserved for the program"),
     ],
 )
 def test_name_that_cannot_be_used_is_refused_with_a_reason(owner: User, username: str, reason: str) -> None:

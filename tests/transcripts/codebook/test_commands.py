@@ -32,7 +32,9 @@ def test_command_says_in_words_what_it_made(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("slug", "words"), [("Cultural Schemas", "cannot stand in an address"), ("taken", "already")])
+@pytest.mark.parametrize(
+    ("slug", "words"), [("Cultural Schemas", "cannot be used in an address"), ("taken", "already")]
+)
 def test_command_refuses_an_address_in_one_line(slug: str, words: str) -> None:
     call_command("create_project", "taken", "--name", "Taken", verbosity=0)
     with pytest.raises(CommandError, match=words) as refused:

@@ -63,7 +63,7 @@ def test_codes_of_a_family_that_is_put_on_something_else_mean_something_else() -
     turns = replace(content(code("a")), families=(family(unit="turn"),))
     comparison = compare(content(code("a")), turns)
     assert comparison.codes[0].means_other
-    assert comparison.families[0].facts["unit"] == ("Put on", "sentence", "turn")
+    assert comparison.families[0].facts["unit"] == ("Applied to", "sentence", "turn")
 
 
 def test_as_few_codes_as_can_be_count_as_moved_by_a_new_order() -> None:

@@ -274,7 +274,7 @@ class TestRaces:
     def test_code_that_was_taken_out_meanwhile_is_gone(self, draft: CodebookVersion, lead: User, owner: User) -> None:
         seen = find(draft, "theme.balance")
         actions.retire_code(code=seen, revision=None, reason="x", by=owner)
-        with pytest.raises(actions.CodeIsGone, match="taken out"):
+        with pytest.raises(actions.CodeIsGone, match="removed from"):
             actions.rename_code(code=seen, revision=0, name="Mine", by=lead)
 
 

@@ -113,7 +113,7 @@ class TestPlaces:
 
     def test_code_cannot_move_to_a_family_that_is_put_on_something_else(self) -> None:
         found = content(code("a"), families=(family(), family("t", unit="turn")))
-        with pytest.raises(editing.EditRefused, match="F is put on sentences, T is put on turns"):
+        with pytest.raises(editing.EditRefused, match="F is applied to sentences, T is applied to turns"):
             editing.replace_code(found, code("a", "t"))
 
     def test_nine_levels_are_one_too_many(self) -> None:
@@ -139,7 +139,7 @@ WRONG: list[tuple[CodebookContent, str]] = [
     (content(code("a", "z")), "A: there is no family z."),
     (content(code("a", parent="b"), code("b", parent="a")), "A: it is under itself."),
     (content(code("a"), code("A")), "The code A has the identifier A, which A has too."),
-    (content(code("a", color="red")), "A: 'red' is no colour such as #0c5684."),
+    (content(code("a", color="red")), "A: 'red' is not a colour such as #0c5684."),
 ]
 
 

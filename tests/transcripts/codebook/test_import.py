@@ -107,7 +107,7 @@ class TestOwnFiles:
         other = actions.start_study(slug="other", name="Other", by=owner)
         imported = bring(other, as_json(rich), owner)
         assert queries.read_content(imported.version) == queries.read_content(rich)
-        assert imported.warnings == ("1 of its examples are not sentences of this study and stay behind.",)
+        assert imported.warnings == ("1 of its examples are not sentences of this study and were left out.",)
 
     def test_json_pins_sentences_that_are_not_pinned_yet(
         self, project: Project, rich: CodebookVersion, lead: User

@@ -65,7 +65,7 @@ def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text:
         ("race &", "ends with a sign"),
         ("race & & class", "missing before &"),
         ("race class", "write two lines"),
-        ('"social identity', "no other end"),
+        ('"social identity', "not closed"),
         ("*", "not at the end of a word"),
         ("ster*type", "not at the end of a word"),
         ("(a+)+$", "has no meaning"),

@@ -79,8 +79,12 @@ class TestMerging:
         [
             (["theme.balance"], {}, "cannot be merged into itself"),
             (["theme.balance", "theme.balance"], {}, "cannot be merged into itself"),
-            (["theme.balance"], {"into": new_code("Other")}, "two codes or more"),
-            (["theme.balance", "feature.task"], {}, "Themes is put on sentences, Case features is put on turns"),
+            (["theme.balance"], {"into": new_code("Other")}, "at least two codes"),
+            (
+                ["theme.balance", "feature.task"],
+                {},
+                "Themes is applied to sentences, Case features is applied to turns",
+            ),
             (["theme.balance", "theme.compassion"], {"reason": " "}, "Say why you merge"),
             (["theme.balance", "theme.compassion"], {"reason": "x" * 2_001}, "this one has 2,001"),
             (["theme.balance", "theme.compassion"], {"into": new_code(" ")}, "has no name"),

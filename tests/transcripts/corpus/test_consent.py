@@ -85,7 +85,7 @@ class TestRecord:
     @pytest.mark.parametrize(
         ("changes", "said"),
         [
-            ({"basis": "  "}, "on what it rests"),
+            ({"basis": "  "}, "Give the basis"),
             ({"basis": "x" * 2001}, "there is room for 2,000"),
             ({"scope": "anything"}, "no scope 'anything'"),
             ({"interviews": []}, "at least one interview"),
@@ -101,7 +101,7 @@ class TestRecord:
 
     def test_interviews_of_another_study_are_refused(self, project: Project, owner: User, interview: Interview) -> None:
         other = create_project(slug="other", name="Other", by=owner)
-        with pytest.raises(ConsentError, match="not of this study"):
+        with pytest.raises(ConsentError, match="not part of this study"):
             record(other, owner, interview)
         assert not Consent.objects.exists()
 
@@ -161,7 +161,7 @@ class TestFiles:
         report = import_file(
             project=project, name="again.jsonl", data=make_line("a", consent={"external": True}).encode(), by=lead
         )
-        assert any("left out" in warning for warning in report.warnings)
+        assert any("was not imported" in warning for warning in report.warnings)
         assert not Consent.objects.exists()
 
     def test_a_dry_run_records_nothing(self, project: Project, lead: User) -> None:
@@ -317,7 +317,7 @@ class TestCommand:
         ("args", "said"),
         [
             (["--scope", "external", "--basis", "a form"], "--given or --withdrawn"),
-            (["--scope", "external", "--given"], "on what it rests"),
+            (["--scope", "external", "--given"], "Give the basis"),
             (["--given", "--basis", "a form"], "--scope"),
             (["--scope", "external", "--given", "--basis", "a form", "--interview", "a", "q"], "no interview q"),
         ],

@@ -50,10 +50,10 @@ def test_study_made_by_the_program_has_no_members(db: None) -> None:
     [
         ("fine", " ", "needs a name"),
         ("fine", "x" * 201, "up to 200 characters"),
-        ("", "Fine", "cannot stand in an address"),
-        ("Two Words", "Fine", "cannot stand in an address"),
-        ("a/b", "Fine", "cannot stand in an address"),
-        ("x" * 61, "Fine", "cannot stand in an address"),
+        ("", "Fine", "cannot be used in an address"),
+        ("Two Words", "Fine", "cannot be used in an address"),
+        ("a/b", "Fine", "cannot be used in an address"),
+        ("x" * 61, "Fine", "cannot be used in an address"),
         ("culture", "Fine", "already a study at culture"),
     ],
 )
@@ -134,7 +134,7 @@ def test_owner_may_leave_once_there_is_another(project: Project, owner: User, le
 
 
 def test_removing_a_stranger_is_refused(project: Project, owner: User, outsider: User) -> None:
-    with pytest.raises(ProjectError, match="does not belong"):
+    with pytest.raises(ProjectError, match="not a member"):
         remove_member(project=project, user=outsider, by=owner)
 
 
@@ -207,7 +207,7 @@ class TestSecondLink:
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_no_stranger_gets_one(self, project: Project, owner: User, outsider: User) -> None:
-        with pytest.raises(ProjectError, match="does not belong"):
+        with pytest.raises(ProjectError, match="not a member"):
             renew_invitation(project=project, user=outsider, by=owner)
 
     def test_lead_makes_none(self, project: Project, lead: User, invited: User) -> None:

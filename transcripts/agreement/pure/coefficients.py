@@ -52,7 +52,7 @@ def divide(numerator: ArrayLike, denominator: ArrayLike) -> Floats:
 
 
 def measure_raw_agreement(counts: PairCounts) -> Floats:
-    """Share of units on which two coders say the same: p_o = (both + neither) / n (Cohen 1960).
+    """Share of units on which two coders agree: p_o = (both + neither) / n (Cohen 1960).
 
     Undefined without a unit that both decided.
     """
@@ -154,9 +154,9 @@ def measure_binary_alpha(judgements: Floats, yes: Floats, differing: Floats) -> 
 
 
 class SetCounts(NamedTuple):
-    """Units that two coders decided, by the sets of codes they put: numbers, or arrays of one shape.
+    """Units that two coders decided, by the sets of codes they applied: numbers, or arrays of one shape.
 
-    ``empty``: neither put a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: the same set.
+    ``empty``: neither applied a code. ``jaccard``: the sum of |A and B| / |A or B| over the others. ``equal``: the same set.
     """
 
     units: Floats
@@ -174,12 +174,12 @@ def measure_jaccard(counts: SetCounts) -> Floats:
 
 
 def measure_jaccard_of_coded(counts: SetCounts) -> Floats:
-    """The same mean without the units on which neither coder put a code. Undefined where that leaves none."""
+    """The same mean without the units to which neither coder applied a code. Undefined where that leaves none."""
     return divide(counts.jaccard, counts.units - counts.empty)
 
 
 def measure_exact_match(counts: SetCounts) -> Floats:
-    """Share of units on which two coders put the same set of codes, the empty set included.
+    """Share of units to which two coders applied the same set of codes, the empty set included.
 
     Undefined without a unit that both decided.
     """

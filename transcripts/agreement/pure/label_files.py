@@ -1,6 +1,6 @@
 """Labels of several coders as a CSV file: one judgement a row, in the columns coder, unit, code, value and maybe turn.
 
-``value`` is 1 or 0, the code put or not, or empty: not decided. A judgement without a row is not decided either. On a
+``value`` is 1 or 0, the code applied or not, or empty: not decided. A judgement without a row is not decided either. On a
 scale it is a number. Further columns are passed over. A file is taken whole or not at all.
 """
 
@@ -128,7 +128,7 @@ def _read_headings(reader: Iterator[list[str]]) -> tuple[dict[str, int], int]:
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
     if parted := find_separator(headings):
-        raise LabelFileError(1, f"columns parted by {parted}", "by commas")
+        raise LabelFileError(1, f"columns separated by {parted}", "by commas")
     for column in (*COLUMNS, TURN):
         if headings.count(column) > 1:
             raise LabelFileError(1, f"the column {column} more than once", "it once")

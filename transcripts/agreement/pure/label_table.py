@@ -1,4 +1,4 @@
-"""Who put which code on which unit, as arrays: what agreement is measured on.
+"""Who applied which code to which unit, as arrays: what agreement is measured on.
 
 A unit is what coders decide about, a sentence as a rule. A cluster is a turn: its sentences depend on one another, so
 a bootstrap draws turns.
@@ -21,7 +21,7 @@ Places = NDArray[np.intp]
 class LabelTable(NamedTuple):
     """Yes-or-no labels.
 
-    ``labels``: codes x coders x units, whether the coder put the code on the unit; False where not decided.
+    ``labels``: codes x coders x units, whether the coder applied the code to the unit; False where not decided.
     ``decided``: coders x units, whether the coder decided about the unit at all, "read, no code" included; or codes x
     coders x units where that differs from code to code. ``clusters``: for each unit the number of its cluster, from 0.
     """

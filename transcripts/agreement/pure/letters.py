@@ -11,7 +11,7 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 class Reading(NamedTuple):
-    """The codes one coder put on a sentence; none means that she read it and none applies."""
+    """The codes one coder applied to a sentence; an empty tuple means that none applies."""
 
     coder: int
     codes: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Agreement of coders who give numbers on a scale: Krippendorff's alpha and the share of equal numbers.
 
-The other coefficients are for codes that are put or not put, and stay undefined here.
+The other coefficients are for codes that are applied or not, and stay undefined here.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: ProjectRequest) -> HttpResponse:
-    """Agreement on one family; of a family that is read reflexively, why there is none."""
+    """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
     page_request = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE)
     return _render_table(request, page_request)
 
@@ -41,7 +41,7 @@ def show_table(request: ProjectRequest) -> HttpResponse:
 @require_POST
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
-    """The figures of a family that is read reflexively: once, for a reason that is kept."""
+    """The figures of a family that uses reflexive thematic analysis: once, for a reason that is recorded."""
     page_request, form = PageRequest(request, request.POST), ReasonForm(request.POST)
     if page_request.selection is None or not form.is_valid():
         return _render_table(request, page_request, reason_form=form, status=422)

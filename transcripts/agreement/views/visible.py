@@ -33,7 +33,7 @@ class PageRequest:
 
     @property
     def stance(self) -> str:
-        """The method by which the family is read."""
+        """The family’s method."""
         return self.stances.find(self.selection.family.identifier) if self.selection else self.stances.find()
 
     @property

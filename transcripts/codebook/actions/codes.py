@@ -159,9 +159,9 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
     earlier = queries.read_content(base) if base else CodebookContent()
     found = next((code for code in earlier.codes if code.identifier == identifier), None)
     if base is None or found is None or any(code.identifier == identifier for code in content.codes):
-        raise CodebookError("There is no such code to put back.")
+        raise CodebookError("There is no such code to restore.")
     if editing.find_family(content, found.family) is None:
-        raise CodebookError(f"The family of {found.name} is not in this draft any more. Add a new code instead.")
+        raise CodebookError(f"The family of {found.name} is no longer in this draft. Add a new code instead.")
     back = _fit_in(content, found)
     apply_edit(version, content, editing.add_code, back)
     code = version.codes.get(identifier=identifier)
@@ -271,7 +271,7 @@ def check_key(content: CodebookContent, code: CodeContent) -> None:
     """Say who has the key; the check of the content would name whichever of the two comes later."""
     for other in content.codes:
         if code.key and other.key == code.key and other.identifier != code.identifier:
-            sentence = f"{other.name} has the key {code.key} already. Take another, or take it off {other.name} first."
+            sentence = f"{other.name} has the key {code.key} already. Choose another key, or remove it from {other.name} first."
             raise WrongInput([Problem("key", code.identifier, sentence)])
 
 

@@ -33,7 +33,7 @@ class DraftIsOpen(CodebookError):
 
     def __init__(self, draft: CodebookVersion) -> None:
         super().__init__(
-            f"{draft} is a draft that {draft.created_by_name} began. Go on with it, or publish or discard it first."
+            f"{draft} is a draft that {draft.created_by_name} started. Continue with it, or publish or discard it first."
         )
         self.draft = draft
 
@@ -43,7 +43,7 @@ class DraftIsClosed(CodebookError):
 
     def __init__(self, version: CodebookVersion) -> None:
         state = version.get_status_display().lower()
-        super().__init__(f"{version} is {state} by now, so it does not change any more. Start a new draft.")
+        super().__init__(f"{version} is {state} now, so it can no longer be changed. Start a new draft.")
         self.version = version
 
 

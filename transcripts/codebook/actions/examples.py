@@ -55,13 +55,13 @@ def _check_example(version: CodebookVersion, code: Code, sentence: Sentence, kin
     if code.version_id != version.pk:
         raise CodebookError(f"{code.name} is not a code of {version}.")
     if sentence.turn.interview.project_id != version.project_id:
-        found = "This sentence is not one of this study."
+        found = "This sentence is not part of this study."
     elif sentence.retired_by_id is not None:
         found = f"The boundaries of sentence {sentence.label} were edited. Pin one of the sentences that replaced it."
     elif (pinned := code.examples.filter(sentence=sentence).first()) is not None:
         found = f"Sentence {sentence.label} is pinned to {code.name} already ({pinned.get_kind_display().lower()})."
     elif code.examples.count() >= MAX_EXAMPLES:
-        found = f"{code.name} has {MAX_EXAMPLES} pinned sentences, which is the most. Take one off first."
+        found = f"{code.name} has {MAX_EXAMPLES} pinned sentences, the maximum. Unpin one first."
     if found:
         raise WrongInput([Problem("sentence", code.identifier, found)])
     if kind not in CodeExample.Kind.values:

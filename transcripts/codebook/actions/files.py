@@ -64,7 +64,7 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
         file = files.read_file(data, name=name, scope=project.slug, known=before, used=used)
     except CodebookFileError as error:
         unlisted = error.total - len(error.problems)
-        more = [f"And {unlisted} more of this kind or another."] if unlisted else []
+        more = [f"And {unlisted} more problems."] if unlisted else []
         raise CodebookRefused(str(error), [*map(str, error.problems), *more]) from error
     content = files.fill_in(file, before, keep_missing=keep_missing)
     if problems := list(dict.fromkeys(problem.sentence for problem in find_problems(content))):
@@ -73,7 +73,7 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
         raise CodebookRefused(message, [*problems[:MAX_PROBLEMS], *more])
     examples = tuple(find_quoted(project, file.content.examples))
     lost = len(file.content.examples) - len(examples)
-    left_out = [f"{lost} of its examples are not sentences of this study and stay behind."] if lost else []
+    left_out = [f"{lost} of its examples are not sentences of this study and were left out."] if lost else []
     return ImportPlan(
         *(file.form, latest, before, content, compare(before, content), examples, (*file.warnings, *left_out))
     )

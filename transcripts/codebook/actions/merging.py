@@ -48,7 +48,7 @@ def merge_codes(
     merged = [identifier for identifier in identifiers if identifier != target.identifier]
     if len(merged) + isinstance(into, Code) < 2:
         raise WrongInput(
-            [Problem("codes", "", "A merge takes two codes or more; a code cannot be merged into itself.")]
+            [Problem("codes", "", "Choose at least two codes to merge; a code cannot be merged into itself.")]
         )
     examples = list(CodeExample.objects.filter(code__in=[code.pk for code in held if code.identifier in merged]))
     proposals = list(CodeProposal.objects.filter(code__in=[code.pk for code in held if code.identifier in merged]))

@@ -45,7 +45,7 @@ def propose_code(
     stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
-            raise CodebookError("This form was sent before with something else in it. Open it anew and send it again.")
+            raise CodebookError("This form was sent before with other content. Open it again and send it once more.")
         return stored
     _check_proposal(project, name, definition, family_identifier, sentence)
     proposal = CodeProposal.objects.create(
@@ -78,7 +78,7 @@ def _check_proposal(
     if family_identifier not in dict(list_families(project)):
         problems.append(Problem("family", "", "Choose one of the families of the codebook."))
     if sentence is not None and sentence.turn.interview.project_id != project.pk:
-        problems.append(Problem("sentence", "", "This sentence is not one of this study."))
+        problems.append(Problem("sentence", "", "This sentence is not part of this study."))
     if problems:
         raise WrongInput(problems)
 
@@ -108,7 +108,7 @@ def accept_proposal(
     version = draft or start_draft(project=proposal.project, by=by)
     family = family_identifier or proposal.family_identifier
     if not version.families.filter(identifier=family).exists():
-        raise WrongInput([Problem("family", "", f"The family {family} is not in {version} any more. Choose another.")])
+        raise WrongInput([Problem("family", "", f"The family {family} is no longer in {version}. Choose another.")])
     given = CodeContent(
         identifier="",
         family=family,
@@ -162,7 +162,9 @@ def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
     proposal = _hold_open(proposal)
     answer = clean_text(answer)
     if not answer:
-        raise WrongInput([Problem("answer", "", "Say why the code is not taken; the person who proposed it reads it.")])
+        raise WrongInput(
+            [Problem("answer", "", "Say why the proposal is declined; the person who made it will read it.")]
+        )
     _answer(proposal, State.DECLINED, answer=answer, by=by)
     _tell("codebook.proposal.declined", proposal, by)
 

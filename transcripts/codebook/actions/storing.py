@@ -37,7 +37,7 @@ def hold_code(code: Code, revision: int | None) -> Code:
     """The code as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
     current = Code.objects.select_related("family", "version__project", "parent").filter(pk=code.pk).first()
     if current is None:
-        raise CodeIsGone(f"{code.name} was taken out of the draft by somebody else.")
+        raise CodeIsGone(f"{code.name} was removed from the draft by somebody else.")
     if revision is not None and current.revision != revision:
         raise EditConflict(current)
     return current
@@ -47,7 +47,7 @@ def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
     """The family as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more."""
     current = CodeFamily.objects.select_related("version__project").filter(pk=family.pk).first()
     if current is None:
-        raise CodeIsGone(f"The family {family.name} was taken out of the draft by somebody else.")
+        raise CodeIsGone(f"The family {family.name} was removed from the draft by somebody else.")
     if revision is not None and current.revision != revision:
         raise EditConflict(current)
     return current
@@ -57,7 +57,7 @@ def check_reason(reason: str, *, needed_to: str = "") -> str:
     """The reason on its own lines. ``needed_to`` says for what one has to be given."""
     reason = clean_text(reason)
     if needed_to and not reason:
-        raise WrongInput([Problem("reason", "", f"Say why you {needed_to}: the reason stays with the codebook.")])
+        raise WrongInput([Problem("reason", "", f"Say why you {needed_to}: the reason is kept with the codebook.")])
     if len(reason) > MAX_REASON_LENGTH:
         found = f"this one has {len(reason):,}"
         raise WrongInput([Problem("reason", "", f"A reason may have {MAX_REASON_LENGTH:,} characters; {found}.")])

@@ -20,7 +20,7 @@ from transcripts.projects.actions import create_project, set_stance
 from transcripts.projects.models import MethodStance, Project
 
 MOVES = "moves"
-MOVES_BY_RULES = "As every study begins: what a move is is settled by rules, so that readings of it can be compared."
+MOVES_BY_RULES = "The default of every study: rules decide what a move is, so that codings of moves can be compared."
 
 
 @transaction.atomic
@@ -45,7 +45,7 @@ def seed_codebook(*, project: Project, by: trail.Actor) -> CodebookVersion:
     """
     lock(project)
     if queries.latest_version(project) is not None:
-        raise CodebookError("This study has a codebook already. Import a file to make its next version.")
+        raise CodebookError("This study has a codebook already. Import a file to create its next version.")
     seed = load_seed()
     number = queries.next_number(project)
     version = store_version(project, seed.content, number=number, title=seed.title, origin=seed.source, by=by)

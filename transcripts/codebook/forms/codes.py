@@ -32,13 +32,11 @@ class FamilyForm(forms.Form):
 
     name = line_field("Name", required=True)
     description = text_field("Description", help_text="What its codes are for.")
-    rules = text_field(
-        "Rules", rows=5, help_text="How to code with it: what to settle first, how often, on which place."
-    )
+    rules = text_field("Rules", rows=5, help_text="How to code with it: what to decide first, how often, and where.")
     unit = forms.ChoiceField(
-        label="Put on",
+        label="Applied to",
         choices=CodeFamily.Unit.choices,
-        help_text="With another unit all its codes count as changed in meaning.",
+        help_text="If you change the unit, all its codes count as changed in meaning.",
     )
     carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
     carries_enactment = forms.BooleanField(
@@ -56,7 +54,7 @@ class FamilyForm(forms.Form):
 class CodeForm(forms.Form):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
-    name = line_field("Name", required=True, help_text="The code stays the same code under another name.")
+    name = line_field("Name", required=True, help_text="Renaming keeps it the same code.")
     place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
     definition = text_field("Definition", rows=4, help_text="What it means, for people.")
     include = text_field("Include", help_text="Cases that belong.")
@@ -65,15 +63,15 @@ class CodeForm(forms.Form):
         label="What the new wording does",
         required=False,
         choices=[
-            (CodeChange.Effect.WORDING, "Other words for the same: codings stand as they are"),
-            (CodeChange.Effect.NARROWING, "Narrower: some sentences do not belong any more"),
-            (CodeChange.Effect.WIDENING, "Wider: some sentences belong that did not"),
+            (CodeChange.Effect.WORDING, "Same meaning in other words: codings stay as they are"),
+            (CodeChange.Effect.NARROWING, "Narrower: some sentences no longer belong"),
+            (CodeChange.Effect.WIDENING, "Wider: some sentences now belong that did not before"),
         ],
         widget=forms.RadioSelect,
-        help_text="Needed when definition, include or exclude change. Narrower and wider ask for re-review.",
+        help_text="Needed when definition, include or exclude change. Narrower and wider meanings require re-review.",
     )
     machine_definition = text_field("Definition for machines", rows=4, help_text="When to answer yes, and when no.")
-    key = line_field("Key", help_text="One letter or digit that puts it at the desk; may be empty.")
+    key = line_field("Key", help_text="One letter or digit that applies the code at the desk; may be empty.")
     group = line_field("Group", help_text="A heading within the family.")
     aliases = LinesField(
         label="Other names",
@@ -92,8 +90,8 @@ class CodeForm(forms.Form):
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto", "spellcheck": "false"}),
         help_text=(
-            "One on each line, any of which makes the annotator of rules propose the code for a sentence: words, “phrases”, "
-            "* for any ending of a word, & between two that both have to be there, - before what must not. promis* & keep"
+            "One on each line. Any of them makes the keyword annotator suggest the code for a sentence: words, “phrases”, "
+            "* for any ending of a word, & between two that must both occur, - before one that must not. promis* & keep"
         ),
     )
     color = ColorField()
@@ -138,7 +136,7 @@ class AttributeForm(forms.Form):
         label="Answers",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="One on each line, where they are to be chosen from.",
+        help_text="One on each line, if the answer is a choice.",
     )
     key = forms.CharField(widget=forms.HiddenInput, required=False)
 
@@ -191,10 +189,8 @@ class MergeForm(forms.Form):
 
     codes = forms.MultipleChoiceField(label="Codes to merge", widget=forms.CheckboxSelectMultiple)
     target = forms.ChoiceField(label="They become")
-    name = line_field("Name of the new code", help_text="Only where they become a new one.")
-    key = line_field(
-        "Its key", help_text="One letter or digit; left empty, the first key of the codes that go into it."
-    )
+    name = line_field("Name of the new code", help_text="Only if they become a new code.")
+    key = line_field("Its key", help_text="One letter or digit. If empty, the first key of the merged codes is used.")
     definition = text_field("Its definition", rows=4)
     reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
@@ -210,7 +206,7 @@ class MergeForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("target") == self.NEW and not cleaned.get("name", "").strip():
-            self.add_error("name", "Name the new code, or choose one of the codes that stays.")
+            self.add_error("name", "Name the new code, or choose the code that remains.")
         return cleaned
 
 

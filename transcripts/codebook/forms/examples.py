@@ -21,7 +21,7 @@ class ExampleForm(forms.Form):
         label="It",
         choices=[
             (CodeExample.Kind.INCLUDE, "belongs to the code"),
-            (CodeExample.Kind.EXCLUDE, "does not belong, though it looks so"),
+            (CodeExample.Kind.EXCLUDE, "does not belong, although it may seem to"),
             (CodeExample.Kind.ANCHOR, "anchors what the code means"),
         ],
     )

@@ -17,7 +17,7 @@ class ProposalForm(forms.Form):
 
     name = line_field("Name", required=True, help_text="In the words of the sentence, or in your own.")
     family = forms.ChoiceField(label="Family")
-    definition = text_field("What it means", help_text="May stay empty until it is talked about.")
+    definition = text_field("What it means", help_text="May stay empty until it has been discussed.")
     then = forms.ChoiceField(
         label="And then",
         required=False,

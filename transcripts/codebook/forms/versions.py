@@ -28,7 +28,7 @@ class StudyForm(forms.Form):
         max_length=60,
         required=False,
         label="Address",
-        help_text="Small letters, digits and hyphens; made from the name when left empty. It cannot be changed later.",
+        help_text="Lower-case letters, digits and hyphens. If empty, it is made from the name. It cannot be changed later.",
     )
     description = forms.CharField(
         required=False,
@@ -63,7 +63,7 @@ class CodebookFileForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text="CSV or JSON as exported here, or a .qdc file of any program. The whole file is taken, or none of it.",
+        help_text="CSV or JSON as exported here, or a .qdc file of any program. The whole file is imported, or none of it.",
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
     )
 
@@ -84,7 +84,7 @@ class ConfirmForm(forms.Form):
     content = forms.CharField(widget=forms.HiddenInput, max_length=MAX_FILE_SIZE * 2)
     keep_missing = forms.ChoiceField(
         label="Codes that are not in the file",
-        choices=[("", "are taken out of the draft"), ("keep", "stay in the draft")],
+        choices=[("", "are removed from the draft"), ("keep", "stay in the draft")],
         required=False,
         widget=forms.RadioSelect,
     )
@@ -93,4 +93,4 @@ class ConfirmForm(forms.Form):
         try:
             return base64.b64decode(self.cleaned_data["content"], validate=True)
         except (binascii.Error, ValueError):
-            raise forms.ValidationError("The file did not come whole. Choose it again.") from None
+            raise forms.ValidationError("The file was not uploaded completely. Choose it again.") from None

@@ -94,9 +94,9 @@ def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
     for field, what in (("description", "description"), ("rules", "rules")):
         yield from _find_length_problems(family.identifier, field, what, getattr(family, field))
     if family.unit not in UNITS:
-        yield wrong("unit", f"The family {family.name}: {family.unit!r} is no unit; choose {', '.join(UNITS)}.")
+        yield wrong("unit", f"The family {family.name}: {family.unit!r} is not a unit; choose {', '.join(UNITS)}.")
     if family.color and not COLOR.fullmatch(family.color):
-        yield wrong("color", f"The family {family.name}: {family.color!r} is no colour such as #0c5684.")
+        yield wrong("color", f"The family {family.name}: {family.color!r} is not a colour such as #0c5684.")
 
 
 def find_code_problems(code: CodeContent) -> Iterator[Problem]:
@@ -114,7 +114,7 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
     if sentence := find_key_problem(code.key):
         yield Problem("key", code.identifier, f"{code.name}: {sentence}")
     if code.color and not COLOR.fullmatch(code.color):
-        yield Problem("color", code.identifier, f"{code.name}: {code.color!r} is no colour such as #0c5684.")
+        yield Problem("color", code.identifier, f"{code.name}: {code.color!r} is not a colour such as #0c5684.")
     for field in ("aliases", "terms"):
         yield from _find_list_problems(code, field)
     yield from _find_rule_problems(code)
@@ -182,7 +182,7 @@ def _find_attribute_problems(code: CodeContent) -> Iterator[Problem]:
         yield wrong("two of its questions are the same.")
     for attribute in code.attributes:
         if not ATTRIBUTE_KEY.fullmatch(attribute.key):
-            yield wrong(f"{attribute.key[:40]!r} cannot name a question: use small letters, digits and _.")
+            yield wrong(f"{attribute.key[:40]!r} cannot name a question: use lower-case letters, digits and _.")
         if not attribute.label.strip() or len(attribute.label) > MAX_LABEL_LENGTH or UNSTORABLE.search(attribute.label):
             yield wrong(f"a question has between 1 and {MAX_LABEL_LENGTH} characters.")
         if attribute.kind not in {"text", "choice"}:

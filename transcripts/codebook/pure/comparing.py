@@ -31,7 +31,7 @@ FACTS = {
 FAMILY_TEXTS = {"description": "Description", "rules": "Rules"}
 FAMILY_FACTS = {
     "name": "Name",
-    "unit": "Put on",
+    "unit": "Applied to",
     "carries_level": "Semantic or latent",
     "carries_enactment": "Enactment",
     "color": "Colour",
@@ -175,7 +175,7 @@ def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Si
     if (before.family, before.parent) != (after.family, after.parent):
         yield "place", ("Place", old.show_place(before), new.show_place(after))
     if old.find_unit(before) != new.find_unit(after):
-        yield "unit", ("Put on", old.find_unit(before), new.find_unit(after))
+        yield "unit", ("Applied to", old.find_unit(before), new.find_unit(after))
 
 
 def _compare_texts(

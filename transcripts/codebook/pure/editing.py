@@ -113,7 +113,7 @@ def merge_codes(content: CodebookContent, identifiers: Sequence[str], target: Co
     and keyword rules."""
     sources = [find_code(content, identifier) for identifier in identifiers if identifier != target.identifier]
     if not sources or len({*identifiers, target.identifier}) < 2:
-        raise EditRefused(f"{target.name} cannot be merged into itself. Choose another code to go with it.")
+        raise EditRefused(f"{target.name} cannot be merged into itself. Choose another code as well.")
     check_units(content, [*(code.family for code in sources), target.family], "These codes cannot be merged")
     is_new = all(code.identifier != target.identifier for code in content.codes)
     names = (*target.aliases, *(name for code in sources for name in (code.name, *code.aliases)))
@@ -173,7 +173,7 @@ def check_units(content: CodebookContent, families: Iterable[str], what: str) ->
     wanted = set(families)
     found = [family for family in content.families if family.identifier in wanted]
     if len({family.unit for family in found}) > 1:
-        told = dict.fromkeys(f"{family.name} is put on {UNITS.get(family.unit, family.unit)}" for family in found)
+        told = dict.fromkeys(f"{family.name} is applied to {UNITS.get(family.unit, family.unit)}" for family in found)
         raise EditRefused(f"{what}: {', '.join(told)}.", field="place")
 
 

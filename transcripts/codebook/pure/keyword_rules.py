@@ -75,7 +75,7 @@ def parse_rule(line: str) -> Rule:
             f"A rule has at most {MAX_RULE_LENGTH} characters; this one has {len(line)}. Write several lines."
         )
     if CONTROL.search(line):
-        raise BadRule("A rule is one line of plain text; take the control character out.")
+        raise BadRule("A rule is one line of plain text; remove the control character.")
     wanted: list[Term] = []
     unwanted: list[Term] = []
     awaited = True
@@ -83,19 +83,19 @@ def parse_rule(line: str) -> Rule:
     for piece in PIECE.finditer(line):
         *quoted, both, without, word, stray = piece.groups()
         if stray:
-            raise BadRule(f"The quotation mark {stray} has no other end: put one on both sides of a phrase.")
+            raise BadRule(f"The quotation mark {stray} is not closed: put one on both sides of a phrase.")
         if both or without:
             target, awaited = _begin_term(both or without, target if both else unwanted, awaited, bool(wanted))
             continue
         if not awaited:
             raise BadRule(
                 f"“{piece.group()}” follows another word: put words that belong together in quotation marks, "
-                "& between two that both have to be there, or write two lines for either of them."
+                "& between two that must both occur, or write two lines for either of them."
             )
         target.append(_read_term(word if word is not None else next(each for each in quoted if each is not None), word))
         target, awaited = wanted, False
     if awaited and wanted:
-        raise BadRule("The rule ends with a sign: a word has to follow & and -.")
+        raise BadRule("The rule ends with a sign: a word must follow & and -.")
     if not wanted:
         raise BadRule("The rule holds no word.")
     return Rule(line, tuple(wanted), tuple(unwanted))
@@ -118,7 +118,7 @@ def compile_rules(rules: Mapping[str, Sequence[str]]) -> Matcher:
 def _begin_term(sign: str, target: list[Term], awaited: bool, has_wanted: bool) -> tuple[list[Term], bool]:
     """Where the next term goes after a sign."""
     if not has_wanted:
-        raise BadRule(f"A rule begins with a word that has to be there, not with {sign}.")
+        raise BadRule(f"A rule begins with a word that must occur, not with {sign}.")
     if awaited:
         raise BadRule(f"A word is missing before {sign}.")
     return target, True
@@ -135,7 +135,7 @@ def _read_term(typed: str, bare: str | None) -> Term:
         stem, star, rest = written.partition("*")
         found = find_words(stem)
         if rest.strip("*") or (star and not found):
-            raise BadRule(f"In “{written}” the * is not at the end of a word, the only place it can have.")
+            raise BadRule(f"In “{written}” the * is not at the end of a word, the only place where it is allowed.")
         words += [Word(each) for each in found[:-1]] + [Word(each, bool(star)) for each in found[-1:]]
     if not words:
         raise BadRule(f"“{typed}” holds no word.")

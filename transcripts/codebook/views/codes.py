@@ -33,7 +33,7 @@ def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     """A new code. ``?family=`` names the family it is offered for."""
     families = queries.read_tree(version)
     if not families:
-        messages.info(request, "Add a family first: every code stands in one.")
+        messages.info(request, "Add a family first: every code belongs to one.")
         return redirect("codebook:add_family", request.project.slug, version.number)
     posted = request.POST if request.method == "POST" else None
     place = f"f:{request.GET.get('family') or families[0].family.identifier}"
@@ -214,7 +214,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
             return refuse(request, error, back=draft_url(version))
         else:
             messages.success(
-                request, f"{code.name} is out of the draft. Its codings stay on the version they were made with."
+                request, f"{code.name} is removed from the draft. Its codings stay on the version they were made with."
             )
             return redirect(draft_url(version))
     return render(
@@ -236,7 +236,7 @@ def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
         except actions.CodebookError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"The family {family.name} is in the draft. Add its codes next.")
+            messages.success(request, f"The family {family.name} is added to the draft. Add its codes next.")
             return redirect(f"{draft_url(version)}#family-{family.pk}")
     return render(request, "codebook/family_form.html", {"version": version, "form": form}, status=_status(form))
 
@@ -301,7 +301,7 @@ def remove_family(request: ProjectRequest, version: CodebookVersion, family_id: 
         actions.remove_family(family=family, revision=None, by=request.user)
     except actions.CodebookError as error:
         return refuse(request, error, back=draft_url(version))
-    messages.success(request, f"The family {family.name} is out of the draft.")
+    messages.success(request, f"The family {family.name} is removed from the draft.")
     return redirect(draft_url(version))
 
 

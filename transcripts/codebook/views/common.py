@@ -31,7 +31,7 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
         version.project = request.project
         if version.status != CodebookVersion.Status.DRAFT and request.method in {"GET", "HEAD"}:
             messages.info(
-                request, f"{version} is no draft, so it does not change. Start a draft to change the codebook."
+                request, f"{version} is not a draft, so it cannot be changed. Start a draft to change the codebook."
             )
             return redirect(version)
         return view(request, version, **others)

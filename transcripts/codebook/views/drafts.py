@@ -26,7 +26,7 @@ def start_draft(request: ProjectRequest) -> HttpResponse:
         version = actions.start_draft(project=request.project, by=request.user)
     except actions.DraftIsOpen as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
-    messages.success(request, f"{version} is begun. Nobody codes with it before you publish it.")
+    messages.success(request, f"{version} is started. Nobody can code with it until you publish it.")
     return redirect("codebook:draft", request.project.slug, version.number)
 
 
@@ -54,7 +54,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     if what not in {"code", "family"} or way not in STEPS or not _are_numbers(number, revision):
         return refuse(
             request,
-            actions.CodebookError("This page is old. Open the draft anew and move it again."),
+            actions.CodebookError("This page is out of date. Open the draft again and repeat the move."),
             back=_url(version),
         )
     try:
@@ -119,7 +119,7 @@ def publish(request: ProjectRequest, number: int) -> HttpResponse:
         return render_version(request, version, obstacles=error.problems)
     except actions.CodebookError as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
-    messages.success(request, f"{version} is published: new codings use it, and it never changes again.")
+    messages.success(request, f"{version} is published: new codings use it, and it can no longer be changed.")
     return redirect("codebook:version", request.project.slug, number)
 
 
@@ -133,7 +133,7 @@ def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
         actions.discard_draft(version=version, by=request.user)
     except actions.CodebookError as error:
         return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
-    messages.success(request, f"{version} is given up. It can still be read; its number is not used again.")
+    messages.success(request, f"{version} is discarded. It can still be read; its number is not used again.")
     return redirect("codebook:current", request.project.slug)
 
 

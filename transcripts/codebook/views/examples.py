@@ -83,7 +83,7 @@ def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
         actions.unpin_example(example=example, by=request.user)
     except actions.CodebookError as error:
         return refuse(request, error, back=version.get_absolute_url())
-    messages.success(request, "The sentence is not pinned any more.")
+    messages.success(request, "The sentence is no longer pinned.")
     return redirect(f"{_edit_url(example.code)}#examples")
 
 

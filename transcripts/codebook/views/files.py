@@ -16,7 +16,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 FORMS = {"csv": "a table (CSV)", "json": "a codebook (JSON)", "qdc": "a REFI-QDA codebook (.qdc)"}
-NOT_SAID = [("", "not said: look at its codings again"), *CodeChange.Effect.choices]
+NOT_SAID = [("", "not said: its codings need re-review"), *CodeChange.Effect.choices]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -48,7 +48,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     form = ConfirmForm(request.POST)
     if not form.is_valid():
         file_form = CodebookFileForm(request.POST)
-        file_form.add_error("file", "The file did not come whole. Choose it again.")
+        file_form.add_error("file", "The file was not uploaded completely. Choose it again.")
         return render(request, "codebook/import.html", {"form": file_form}, status=422)
     chosen = {key.removeprefix("effect-"): value for key, value in request.POST.items() if key.startswith("effect-")}
     known = CodeChange.Effect.values
@@ -69,7 +69,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     for warning in imported.warnings:
         messages.warning(request, warning)
     if imported.created:
-        messages.success(request, f"{imported.version} is a draft made of the file. Publish it to code with it.")
+        messages.success(request, f"{imported.version} is a draft made from the file. Publish it to code with it.")
     else:
         messages.info(request, f"Nothing changed: {imported.version} holds exactly the codes of the file.")
     return redirect("codebook:version", request.project.slug, imported.version.number)

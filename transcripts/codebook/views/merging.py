@@ -52,7 +52,7 @@ def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpRespon
         except actions.CodebookError as error:
             return refuse(request, error, back=_draft_url(version))
         else:
-            messages.success(request, f"Merged into {code.name}. What was coded with the others is looked at again.")
+            messages.success(request, f"Merged into {code.name}. Codings with the other codes need re-review.")
             return redirect(f"{_draft_url(version)}#code-{code.pk}")
     context = {"version": version, "form": form, "codes": codes.values()}
     return render(request, "codebook/merge.html", context, status=status or (422 if form.errors else 200))

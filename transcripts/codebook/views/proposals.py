@@ -118,9 +118,9 @@ def _tell(request: ProjectRequest, proposal: CodeProposal, line: Sentence | None
         }
         return HttpResponse(status=204, headers={"HX-Trigger": json.dumps({"codeProposed": said})})
     if version is None:
-        messages.success(request, f"{proposal.name} is proposed. You find the answer under Proposals.")
+        messages.success(request, f"{proposal.name} is proposed. You will find the answer under Proposals.")
     elif version.status == version.Status.PUBLISHED:
-        messages.success(request, f"{proposal.name} can be used now: it came with {version}.")
+        messages.success(request, f"{proposal.name} can be used now, from {version} on.")
     else:
         messages.success(request, f"{proposal.name} is in the draft {version}; it can be used when that is published.")
     if line is None:

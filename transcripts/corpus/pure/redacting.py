@@ -52,7 +52,7 @@ def read_lines(typed: str) -> list[Entry]:
             continue
         parts = ARROW.split(line.strip())
         if len(parts) != 2:
-            raise BadEntry(f"Line {number} is no entry: write what is looked for, ->, and what stands in its place.")
+            raise BadEntry(f"Line {number} is not an entry: write the text, ->, and its replacement.")
         entries.append(Entry(*parts))
     return entries
 
@@ -76,18 +76,18 @@ def check_entries(entries: Sequence[Entry]) -> None:
         _check_entry(number, entry)
         earlier = first_of.setdefault(_fold(entry.text), number)
         if earlier != number:
-            raise BadEntry(f"Entries {earlier} and {number} look for the same words (case does not count): keep one.")
+            raise BadEntry(f"Entries {earlier} and {number} have the same words (ignoring case): keep one.")
     _check_replacements(entries)
     _check_overlaps(first_of)
 
 
 def _check_entry(number: int, entry: Entry) -> None:
     if not any(map(str.isalnum, entry.text)):
-        raise BadEntry(f"Entry {number} looks for nothing: it needs a letter or a digit before the arrow.")
+        raise BadEntry(f"Entry {number} has no text to replace: it needs a letter or a digit before the arrow.")
     if len(entry.text) > MAX_TEXT_LENGTH:
-        raise BadEntry(f"Entry {number} is longer than {MAX_TEXT_LENGTH} characters: look for names, not for passages.")
+        raise BadEntry(f"Entry {number} is longer than {MAX_TEXT_LENGTH} characters: replace names, not passages.")
     if not any(map(str.isalnum, entry.replacement)):
-        raise BadEntry(f"Entry {number} has no replacement: write what stands in its place, such as [PERSON 1].")
+        raise BadEntry(f"Entry {number} has no replacement: write one, such as [PERSON 1].")
     if len(entry.replacement) > MAX_REPLACEMENT_LENGTH:
         raise BadEntry(f"The replacement of entry {number} is longer than {MAX_REPLACEMENT_LENGTH} characters.")
     if UNWANTED.search(entry.replacement) or HIDDEN_SIGN.search(entry.replacement) or UNWANTED.search(entry.text):

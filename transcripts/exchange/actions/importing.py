@@ -149,12 +149,12 @@ def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport
             continue
         if stored.get(divided.external_id) not in (None, _content(divided)):
             other = texts.tell_apart(divided.external_id, source.guid)
-            report.told.append(f"{divided.external_id} is another text here: it comes in as {other}.")
+            report.told.append(f"{divided.external_id} is another text here: it is imported as {other}.")
             divided = divided._replace(external_id=other)
         found.append(divided)
     how = Counter(each.how for each in found)
     report.tell(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
-    report.tell(how["speakers"], "text", "who asks was found out from the names of the speakers.")
+    report.tell(how["speakers"], "text", "the interviewer was recognised from the speakers' names.")
     return found
 
 
@@ -211,7 +211,7 @@ def _store_codes(
     report.new["codes"], report.known["codes"] = matched.new, matched.known
     if matched.reworded:
         have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
-        report.told.append(f"{have} another definition here, which holds.")
+        report.told.append(f"{have} another definition here, which is kept.")
     if matched.new:
         imported = import_codebook(
             project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True

@@ -92,13 +92,17 @@ class CodingStore:
         report.tell(
             self.counts["sentences"] - self.counts["new"] + self.counts["joined"],
             "further sentence",
-            "their selections go over more than one; each sentence gets the code.",
+            "their selections cover more than one; each sentence gets the code.",
         )
         report.tell(
-            self.counts["joined"], "coding", "the same code stood on the same sentence twice; their words were joined."
+            self.counts["joined"],
+            "coding",
+            "the same code was applied to the same sentence twice; their quotes were combined.",
         )
-        report.leave_out(self.counts["on whole texts"], "coding of a whole text", "codes here stand on sentences.")
-        report.leave_out(self.counts["without code"], "coding", "with a category that nothing is coded with here.")
+        report.leave_out(
+            self.counts["on whole texts"], "coding of a whole text", "codes here are applied to sentences."
+        )
+        report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
 
     def _find_places(self, coding: QdpxCoding, text: PlacedText, touched: list[Touch]) -> list[Touch]:

@@ -82,7 +82,7 @@ class MemoStore:
                 rows.append(self._make(about, notes, author, UUID(name)))
         Memo.objects.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
         report.new["memos"] += len(rows)
-        report.leave_out(taken, "memo", "its author keeps another one there already.")
+        report.leave_out(taken, "memo", "its author already has another one there.")
 
     def _add(self, about: About, guids: Iterable[str], *, together: bool = False) -> None:
         for guid in guids:

@@ -10,7 +10,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Make an API token for a person. It is printed this once."
+    help = "Create an API token for a person. It is printed only once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="NAME")

@@ -11,7 +11,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Print a link that signs a person in once, within thirty minutes; older links of that person end."
+    help = "Print a link that signs a person in once, within thirty minutes; that person's older links become invalid."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", nargs="?", metavar="NAME", help="whom (default: the first owner of the site)")

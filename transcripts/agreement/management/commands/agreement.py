@@ -20,17 +20,19 @@ USUAL_SEED = 1
 class Command(BaseCommand):
     """Reads a file and prints; touches no database."""
 
-    help = "Agreement of coders on the labels of a CSV file with the columns coder, unit, code, value and maybe turn."
+    help = (
+        "Agreement of coders on the labels of a CSV file with the columns coder, unit, code, value and optionally turn."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "file", type=Path, help="CSV in UTF-8; value is 1 (code put), 0 (not put) or empty (not decided)"
+            "file", type=Path, help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)"
         )
         parser.add_argument(
             "--level",
             choices=[str(level) for level in Level],
-            help="values are numbers on this scale: alpha and raw agreement alone (default: codes put or not)",
+            help="values are numbers on this scale: alpha and raw agreement alone (default: codes applied or not)",
         )
         parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the draws of turns (default: %(default)s)")
         parser.add_argument(
@@ -67,7 +69,7 @@ def read_file(path: Path, level: Level | None) -> tuple[LabelTable | RatingTable
 
 
 def measure(table: LabelTable | RatingTable, level: Level | None, *, seed: int, resamples: int) -> Agreement:
-    """All coefficients for codes that are put or not put, alpha and raw agreement for numbers on a scale."""
+    """All coefficients for codes that are applied or not, alpha and raw agreement for numbers on a scale."""
     if isinstance(table, LabelTable):
         return measure_agreement(table, seed=seed, resamples=resamples)
     return measure_ratings(table, level or Level.NOMINAL, seed=seed, resamples=resamples)

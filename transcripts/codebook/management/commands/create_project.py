@@ -13,10 +13,10 @@ from transcripts.projects.actions import ProjectError
 class Command(BaseCommand):
     """A study with the seeded codebook. It has no members until ``create_user --project`` adds some."""
 
-    help = "Make a study with the seeded codebook, published as version 1."
+    help = "Create a study with the built-in codebook, published as version 1."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="its place in addresses: small letters, digits and hyphens")
+        parser.add_argument("slug", help="its name in addresses: lower-case letters, digits and hyphens")
         parser.add_argument("--name", required=True, help="what people see")
         parser.add_argument("--description", default="", help="a few words for its members")
         parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -16,22 +16,24 @@ from transcripts.projects.models import Project
 class Command(BaseCommand):
     """Records for all the interviews named, or for none of them."""
 
-    help = "Put on record what may be done with interviews, or, without a scope, count what is on record."
+    help = "Record consent for interviews, or, without a scope, count the records."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
-        parser.add_argument("--scope", choices=Consent.Scope.values, help="what for; without it nothing is recorded")
+        parser.add_argument(
+            "--scope", choices=Consent.Scope.values, help="scope of the consent; without it nothing is recorded"
+        )
         said = parser.add_mutually_exclusive_group()
         said.add_argument("--given", action="store_true", help="it may be done")
-        said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or taken back")
-        parser.add_argument("--basis", default="", metavar="TEXT", help="on what it rests; needed for a record")
+        said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or withdrawn")
+        parser.add_argument("--basis", default="", metavar="TEXT", help="the basis of the consent; needed for a record")
         parser.add_argument(
             "--interview",
             nargs="+",
             action="extend",
             default=[],
             metavar="ID",
-            help="the interviews, by the identifiers they were imported with; without it: every interview of the study",
+            help="the interviews, by the identifiers they were imported with (default: all interviews of the study)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
@@ -41,7 +43,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {options['project']}; create_project makes one.")
         if not options["scope"]:
             if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
-                raise CommandError("Say what for with --scope. Nothing was recorded.")
+                raise CommandError("Give the scope with --scope. Nothing was recorded.")
             self._count(project, as_json=options["json"])
             return
         if not (options["given"] or options["withdrawn"]):
@@ -64,7 +66,7 @@ class Command(BaseCommand):
             return
         said = "given" if options["given"] else "not given"
         count = f"{len(rows)} interview{pluralize(len(rows))}"
-        self.stdout.write(f"{Consent.Scope(options['scope']).label}: {said}, on record for {count}.")
+        self.stdout.write(f"{Consent.Scope(options['scope']).label}: {said}, recorded for {count}.")
 
     def _count(self, project: Project, *, as_json: bool) -> None:
         counts = count_states(list_consents(project))

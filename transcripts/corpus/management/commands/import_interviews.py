@@ -17,13 +17,13 @@ from transcripts.projects.models import Project
 class Command(BaseCommand):
     """Stores all the files given, or none of them."""
 
-    help = "Import files of interviews into a study: all of them, or none when one cannot be taken."
+    help = "Import files of interviews into a study. If one file fails, nothing is imported."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
         parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
         parser.add_argument(
-            "--format", default="auto", choices=["auto", *FORMATS], help="default: found out from the file"
+            "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
         )
         parser.add_argument("--dry-run", action="store_true", help="check and count; store nothing")
         parser.add_argument("--json", action="store_true", help="print one JSON object")

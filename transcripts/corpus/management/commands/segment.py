@@ -12,7 +12,7 @@ from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, seg
 class Command(BaseCommand):
     """Reads a file and prints; touches no database."""
 
-    help = "Cut a text file (UTF-8) into the sentences that people and models would code."
+    help = "Split a text file (UTF-8) into the sentences that people and models would code."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -12,18 +12,18 @@ from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Bring a REFI-QDA project of another program into a study: all of it, or nothing."
+    help = "Import a REFI-QDA project of another program into a study: all of it, or nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--dry-run", action="store_true", help="say what an import would bring, and store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what an import would do, and store nothing")
         parser.add_argument(
             "--apart",
             action="append",
             default=[],
             metavar="NAME",
-            help="somebody who bears a member's name and is not her",
+            help="a person in the file who has a member's name but is somebody else",
         )
         parser.add_argument("--json", action="store_true")
 

@@ -15,7 +15,7 @@ from transcripts.projects.roles import ROLES
 
 
 class Command(BaseCommand):
-    help = "Make a person's account, with a role in a study, and print a link that signs her in once."
+    help = "Create a person's account, with a role in a study, and print a link that signs her in once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="NAME")
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
     ) -> None:
         if (role is None) != (project is None):
-            raise CommandError("--role and --project go together: name both, or neither.")
+            raise CommandError("--role and --project go together: give both, or neither.")
         try:
             user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
         except (AccountError, ProjectError) as error:

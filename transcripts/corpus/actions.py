@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import boundary_edits, queries
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
-from transcripts.corpus.consent import store_told
+from transcripts.corpus.consent import store_stated
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
@@ -217,7 +217,7 @@ def _store(
             _make_interview(read, sentences, imported) for read, sentences in group
         )
         _store_turns(interviews, group)
-        consents += store_told(interviews, [read for read, _ in group], file=imported.name, by=by)
+        consents += store_stated(interviews, [read for read, _ in group], file=imported.name, by=by)
         ids += [interview.pk for interview in interviews]
         sentences += sum(interview.sentence_count for interview in interviews)
     trail.record(

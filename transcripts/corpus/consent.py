@@ -75,7 +75,7 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
     return chosen
 
 
-def store_told(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
+def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
     """Store what a file says of the consent to its interviews; gives the number of records. Part of an import, whose
     event tells of it.
     """

@@ -51,7 +51,7 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
         wanted = form.cleaned_data["format"]
         try:
             if "check" not in request.POST:
-                return _tell_and_go(
+                return _report_import(
                     request, import_files(project=request.project, files=files, by=request.user, format=wanted)
                 )
             reports = plan_imports(project=request.project, files=files, format=wanted)
@@ -60,7 +60,7 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     return _render_import(request, form, reports)
 
 
-def _tell_and_go(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
+def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
     """Say what came in, with every warning, on the list of interviews."""
     for report in reports:
         if report.created:

@@ -120,7 +120,7 @@ def import_study(request: ProjectRequest) -> HttpResponse:
             report = read_study(request, form, dry_run=True)
             if "check" not in request.POST and may_store(request, report):
                 report = read_study(request, form, dry_run=False)
-                return tell_and_go(request, report)
+                return report_import(request, report)
             if "check" not in request.POST:
                 form.add_error(
                     "file", "Check who the people in this file are, choose the file again, and press Import."
@@ -152,11 +152,11 @@ def may_store(request: ProjectRequest, report: StudyReport) -> bool:
     return not report.people or request.POST.get("seen") == report.sha256
 
 
-def tell_and_go(request: ProjectRequest, report: StudyReport) -> HttpResponse:
+def report_import(request: ProjectRequest, report: StudyReport) -> HttpResponse:
     """Say what came in, on the list of interviews."""
     new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
     messages.success(request, f"{report.name}: {new} came in." if new else f"{report.name}: nothing in it is new.")
-    for sentence in [*report.told, *report.left_out][:MAX_TOLD]:
+    for sentence in [*report.notes, *report.left_out][:MAX_TOLD]:
         messages.warning(request, f"{report.name}: {sentence}")
     return redirect("corpus:interviews", request.project.slug)
 

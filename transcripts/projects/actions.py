@@ -13,7 +13,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Membership, MethodStance, Project
 from transcripts.projects.queries import knows_family, may_renew_invitation, read_stances
-from transcripts.projects.role_changes import RoleChange, tell_role_change
+from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 
 MAX_REASON_LENGTH = 2_000
@@ -86,7 +86,7 @@ def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
         stream=trail.project_stream(project.pk),
         details={"username": user.username, "before": membership.role},
     )
-    tell_role_change(RoleChange(project, user, membership.get_role(), None, by))
+    announce_role_change(RoleChange(project, user, membership.get_role(), None, by))
     membership.delete()
 
 
@@ -205,7 +205,7 @@ def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> 
         stream=trail.project_stream(project.pk),
         details={"username": user.username, "before": before, "after": role},
     )
-    tell_role_change(RoleChange(project, user, ROLES[before] if before else None, ROLES[role], by))
+    announce_role_change(RoleChange(project, user, ROLES[before] if before else None, ROLES[role], by))
     return membership
 
 

@@ -34,13 +34,13 @@ class RoleChange(NamedTuple):
 _listeners: list[Callable[[RoleChange], None]] = []
 
 
-def register_role_change(tell: Callable[[RoleChange], None]) -> None:
+def register_role_change(listener: Callable[[RoleChange], None]) -> None:
     """Have a part told of every change, inside its transaction. Called once, in an app's ``registrations``."""
-    _listeners.append(tell)
+    _listeners.append(listener)
 
 
-def tell_role_change(change: RoleChange) -> None:
+def announce_role_change(change: RoleChange) -> None:
     """Tell every part that asked for it."""
     load_registrations()
-    for tell in _listeners:
-        tell(change)
+    for listener in _listeners:
+        listener(change)

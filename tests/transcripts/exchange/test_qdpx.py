@@ -297,7 +297,7 @@ class TestAnotherProgramsFile:
     def test_a_text_without_speakers_is_one_turn_of_the_model(self, project: Project, tmp_path: Path) -> None:
         report = bring_in(project, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
         assert [turn.role for turn in Turn.objects.filter(interview__external_id="Talk")] == ["model"]
-        assert "1 text: no speakers are named; the text becomes one turn of the model." in report.told
+        assert "1 text: no speakers are named; the text becomes one turn of the model." in report.notes
 
     def test_a_code_goes_on_every_sentence_touched_with_the_words_that_were_selected(
         self, project: Project, tmp_path: Path

@@ -18,8 +18,8 @@ from transcripts.codebook.actions.storing import (
     hold_code,
     hold_draft,
     hold_family,
+    record_event,
     refuse,
-    tell,
     write_content,
 )
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
@@ -43,7 +43,7 @@ def add_code(*, version: CodebookVersion, given: CodeContent, by: trail.Actor, r
     apply_edit(version, content, editing.add_code, new)
     code = version.codes.get(identifier=new.identifier)
     add_change(version, Kind.ADDED, by=by, after=new.identifier, reason=reason)
-    tell("codebook.code.added", version=version, target=code, by=by, identifier=new.identifier)
+    record_event("codebook.code.added", version=version, target=code, by=by, identifier=new.identifier)
     return code
 
 
@@ -77,7 +77,7 @@ def edit_code(
     code.refresh_from_db()
     _settle_meaning(code)
     details: dict[str, object] = {"identifier": code.identifier, "fields": sorted(changed), "effect": effect}
-    tell("codebook.code.changed", version=version, target=code, by=by, **details)
+    record_event("codebook.code.changed", version=version, target=code, by=by, **details)
     return code
 
 
@@ -130,7 +130,7 @@ def shift_code(*, code: Code, revision: int | None, step: int, by: trail.Actor) 
             code.version, Kind.MOVED, by=by, before=code.identifier, after=code.identifier, effect=Effect.WORDING
         )
     code.refresh_from_db()
-    tell("codebook.code.moved", version=code.version, target=code, by=by, identifier=code.identifier, step=step)
+    record_event("codebook.code.moved", version=code.version, target=code, by=by, identifier=code.identifier, step=step)
     return code
 
 
@@ -144,7 +144,7 @@ def retire_code(*, code: Code, revision: int | None, reason: str, by: trail.Acto
     reason = check_reason(reason, needed_to="retire this code")
     write_content(code.version, content, editing.remove_codes(content, [code.identifier]))
     add_change(code.version, Kind.RETIRED, by=by, before=code.identifier, reason=reason)
-    tell("codebook.code.retired", version=code.version, target=code, by=by, identifier=code.identifier)
+    record_event("codebook.code.retired", version=code.version, target=code, by=by, identifier=code.identifier)
 
 
 @transaction.atomic
@@ -169,7 +169,7 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
     code.save(update_fields=["meaning_version"])
     copy_examples(base, version, [identifier])
     version.changes.filter(from_identifier=identifier, kind__in=[Kind.RETIRED, Kind.MERGED, Kind.SPLIT]).delete()
-    tell("codebook.code.restored", version=version, target=code, by=by, identifier=identifier)
+    record_event("codebook.code.restored", version=version, target=code, by=by, identifier=identifier)
     return code
 
 
@@ -191,7 +191,7 @@ def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Acto
     identifier = make_identifier(given.name, prefix="", used=used)
     apply_edit(version, content, editing.add_family, replace(_clean_family(given), identifier=identifier))
     family = version.families.get(identifier=identifier)
-    tell("codebook.family.added", version=version, target=family, by=by, identifier=identifier)
+    record_event("codebook.family.added", version=version, target=family, by=by, identifier=identifier)
     return family
 
 
@@ -215,7 +215,9 @@ def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyConten
         add_change(version, Kind.REDEFINED, by=by, before=identifier, after=identifier)
     family.refresh_from_db()
     changed = sorted(name for name in queries.FAMILY_COLUMNS if getattr(before, name) != getattr(after, name))
-    tell("codebook.family.changed", version=version, target=family, by=by, identifier=family.identifier, fields=changed)
+    record_event(
+        "codebook.family.changed", version=version, target=family, by=by, identifier=family.identifier, fields=changed
+    )
     return family
 
 
@@ -228,7 +230,9 @@ def shift_family(*, family: CodeFamily, revision: int | None, step: int, by: tra
         return family
     write_content(family.version, content, after, touched={family.identifier})
     family.refresh_from_db()
-    tell("codebook.family.moved", version=family.version, target=family, by=by, identifier=family.identifier, step=step)
+    record_event(
+        "codebook.family.moved", version=family.version, target=family, by=by, identifier=family.identifier, step=step
+    )
     return family
 
 
@@ -241,7 +245,7 @@ def remove_family(*, family: CodeFamily, revision: int | None, by: trail.Actor) 
     except editing.EditRefused as error:
         raise refuse(error) from error
     write_content(family.version, content, after)
-    tell("codebook.family.removed", version=family.version, target=family, by=by, identifier=family.identifier)
+    record_event("codebook.family.removed", version=family.version, target=family, by=by, identifier=family.identifier)
 
 
 def name_code(

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions.errors import CodebookError, WrongInput
-from transcripts.codebook.actions.storing import hold_code, hold_draft, tell
+from transcripts.codebook.actions.storing import hold_code, hold_draft, record_event
 from transcripts.codebook.actions.versions import start_draft
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import Problem
@@ -38,7 +38,7 @@ def pin_example(
         added_at=timezone.now(),
         added_by_name=by.get_username(),
     )
-    tell(
+    record_event(
         "codebook.example.pinned",
         version=version,
         target=code,
@@ -77,7 +77,7 @@ def unpin_example(*, example: CodeExample, by: trail.Actor) -> None:
     code = example.code
     hold_draft(code.version)
     CodeExample.objects.filter(pk=example.pk).delete()
-    tell(
+    record_event(
         "codebook.example.unpinned",
         version=code.version,
         target=code,

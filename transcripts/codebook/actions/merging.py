@@ -10,7 +10,7 @@ from django.db import transaction
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions.codes import apply_edit, check_key, clean_code, name_code
 from transcripts.codebook.actions.errors import WrongInput
-from transcripts.codebook.actions.storing import add_change, check_reason, hold_code, hold_draft, tell
+from transcripts.codebook.actions.storing import add_change, check_reason, hold_code, hold_draft, record_event
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeProposal
 from transcripts.codebook.pure import editing
 from transcripts.codebook.pure.checking import Problem
@@ -67,7 +67,9 @@ def _record_merge(code: Code, merged: Sequence[str], *, is_new: bool, reason: st
         add_change(
             version, Kind.MERGED, by=by, before=identifier, after=code.identifier, effect=Effect.WIDENING, reason=reason
         )
-    tell("codebook.code.merged", version=version, target=code, by=by, identifier=code.identifier, merged=list(merged))
+    record_event(
+        "codebook.code.merged", version=version, target=code, by=by, identifier=code.identifier, merged=list(merged)
+    )
 
 
 def _name_target(
@@ -125,5 +127,7 @@ def split_code(
             reason=reason,
         )
     identifiers = [new.identifier for new in born]
-    tell("codebook.code.split", version=version, target=code, by=by, identifier=code.identifier, into=identifiers)
+    record_event(
+        "codebook.code.split", version=version, target=code, by=by, identifier=code.identifier, into=identifiers
+    )
     return list(version.codes.filter(identifier__in=identifiers).order_by("position"))

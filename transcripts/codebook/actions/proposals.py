@@ -59,7 +59,7 @@ def propose_code(
         proposed_at=timezone.now(),
         idempotency_key=idempotency_key,
     )
-    _tell("codebook.proposal.made", proposal, by, sentence=sentence.pk if sentence else None)
+    _record("codebook.proposal.made", proposal, by, sentence=sentence.pk if sentence else None)
     return proposal
 
 
@@ -120,7 +120,7 @@ def accept_proposal(
     _answer(proposal, State.ACCEPTED, answer=clean_text(answer), by=by)
     if publish:
         publish_version(version=version, by=by)
-    _tell("codebook.proposal.accepted", proposal, by, version=version.number, code=proposal.code.identifier)
+    _record("codebook.proposal.accepted", proposal, by, version=version.number, code=proposal.code.identifier)
     return version
 
 
@@ -166,7 +166,7 @@ def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
             [Problem("answer", "", "Say why the proposal is declined; the person who made it will read it.")]
         )
     _answer(proposal, State.DECLINED, answer=answer, by=by)
-    _tell("codebook.proposal.declined", proposal, by)
+    _record("codebook.proposal.declined", proposal, by)
 
 
 def _hold_open(proposal: CodeProposal) -> CodeProposal:
@@ -184,7 +184,7 @@ def _answer(proposal: CodeProposal, state: CodeProposal.State, *, answer: str, b
     proposal.save(update_fields=["state", "answer", "answered_at", "answered_by", "code"])
 
 
-def _tell(action: str, proposal: CodeProposal, by: trail.Actor, **details: object) -> None:
+def _record(action: str, proposal: CodeProposal, by: trail.Actor, **details: object) -> None:
     trail.record(
         action,
         target=proposal,

@@ -202,7 +202,7 @@ def add_change(
     )
 
 
-def tell(
+def record_event(
     action: str, *, version: CodebookVersion, target: Code | CodeFamily, by: trail.Actor, **details: object
 ) -> None:
     """Record an event of a draft in the study's trail."""

@@ -82,14 +82,14 @@ def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code 
     context = {
         "version": version,
         "current": current,
-        "place": _tell_place(current),
+        "place": _name_place(current),
         "way": way,
         "again": f"{what}:{current.pk}:{current.revision}:{way}",
     }
     return render(request, "codebook/move_again.html", context, status=409)
 
 
-def _tell_place(current: Code | CodeFamily) -> str:
+def _name_place(current: Code | CodeFamily) -> str:
     if isinstance(current, CodeFamily):
         before = current.version.families.filter(position__lt=current.position).count()
         return f"family {before + 1} of {current.version.families.count()}"

@@ -47,7 +47,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
             similar = _find_similar(request, form.cleaned_data["name"])
         if not similar:
             try:
-                return _tell(request, _store(request, form), line)
+                return _answer(request, _store(request, form), line)
             except actions.WrongInput as error:
                 put_problems(form, error)
             except actions.CodebookError as error:
@@ -106,7 +106,7 @@ def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
     return actions.propose_code(**given)
 
 
-def _tell(request: ProjectRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
+def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
     """What was stored: to htmx as an event of the page, to a browser on the page it came from."""
     version = proposal.code.version if proposal.code else None
     if request.htmx:  # type: ignore[attr-defined]

@@ -131,7 +131,7 @@ def _store(
     memos.add_codes({code.guid: code.notes for code in file.project.codes}, identifiers)
     memos.add_study(file.project.notes, file.project.sets)
     memos.store(report, but=codings.used_notes)
-    codings.tell(report)
+    codings.add_counts(report)
     report.leave_out(len(file.project.sets), "set of codes", "themes are made here, with their reasons.")
     if report.is_new:
         _record(project, report, accounts.found.values(), by=by)
@@ -148,13 +148,13 @@ def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport
             report.left_out.append(divided)
             continue
         if stored.get(divided.external_id) not in (None, _content(divided)):
-            other = texts.tell_apart(divided.external_id, source.guid)
-            report.told.append(f"{divided.external_id} is another text here: it is imported as {other}.")
+            other = texts.make_unique(divided.external_id, source.guid)
+            report.notes.append(f"{divided.external_id} is another text here: it is imported as {other}.")
             divided = divided._replace(external_id=other)
         found.append(divided)
     how = Counter(each.how for each in found)
-    report.tell(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
-    report.tell(how["speakers"], "text", "the interviewer was recognised from the speakers' names.")
+    report.add_note(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
+    report.add_note(how["speakers"], "text", "the interviewer was recognised from the speakers' names.")
     return found
 
 
@@ -211,14 +211,14 @@ def _store_codes(
     report.new["codes"], report.known["codes"] = matched.new, matched.known
     if matched.reworded:
         have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
-        report.told.append(f"{have} another definition here, which is kept.")
+        report.notes.append(f"{have} another definition here, which is kept.")
     if matched.new:
         imported = import_codebook(
             project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True
         )
         publish_version(version=imported.version, by=by)
         report.codebook_version = imported.version.number
-        report.told.append(f"The new codes make version {imported.version.number} of the codebook, published at once.")
+        report.notes.append(f"The new codes make version {imported.version.number} of the codebook, published at once.")
     return matched.identifiers
 
 

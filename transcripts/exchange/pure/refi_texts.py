@@ -79,13 +79,13 @@ def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
     taken: set[str] = set()
     for source in sources:
         wanted = " ".join((source.attributes.get(INTERVIEW_KEY) or source.name).split())[:MAX_ID_LENGTH] or "text"
-        external_id = wanted if _plain(wanted) not in taken else tell_apart(wanted, source.guid)
+        external_id = wanted if _plain(wanted) not in taken else make_unique(wanted, source.guid)
         taken.add(_plain(external_id))
         found[source.guid] = external_id
     return found
 
 
-def tell_apart(external_id: str, guid: str) -> str:
+def make_unique(external_id: str, guid: str) -> str:
     """An identifier of its own for a text whose name stands for another."""
     return f"{external_id[: MAX_ID_LENGTH - 11]} ({guid[:8]})"
 

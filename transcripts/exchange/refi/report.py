@@ -11,7 +11,7 @@ from transcripts.formats.problems import show_count
 
 @dataclass
 class StudyReport:
-    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what does not come over, ``told`` on what
+    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what does not come over, ``notes`` on what
     comes in another form.
     """
 
@@ -22,7 +22,7 @@ class StudyReport:
     new: Counter[str] = field(default_factory=Counter)
     known: Counter[str] = field(default_factory=Counter)
     left_out: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     codebook_version: int | None = None
 
     @property
@@ -41,7 +41,7 @@ class StudyReport:
         if number:
             self.left_out.append(f"{show_count(number, noun)}: {why}")
 
-    def tell(self, number: int, noun: str, what: str) -> None:
+    def add_note(self, number: int, noun: str, what: str) -> None:
         """Tell that so many things come in another form."""
         if number:
-            self.told.append(f"{show_count(number, noun)}: {what}")
+            self.notes.append(f"{show_count(number, noun)}: {what}")

@@ -86,15 +86,15 @@ class CodingStore:
         Coding.objects.bulk_create(rows.values(), batch_size=ROWS_AT_A_TIME)
         self.counts["sentences"] += len(rows)
 
-    def tell(self, report: StudyReport) -> None:
+    def add_counts(self, report: StudyReport) -> None:
         """Add what was counted to a report."""
         report.new["codings"], report.known["codings"] = self.counts["new"], self.counts["known"]
-        report.tell(
+        report.add_note(
             self.counts["sentences"] - self.counts["new"] + self.counts["joined"],
             "further sentence",
             "their selections cover more than one; each sentence gets the code.",
         )
-        report.tell(
+        report.add_note(
             self.counts["joined"],
             "coding",
             "the same code was applied to the same sentence twice; their quotes were combined.",

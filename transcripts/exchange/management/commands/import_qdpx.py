@@ -60,7 +60,7 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
         "new": dict(report.new),
         "known": dict(report.known),
         "people": people,
-        "told": report.told,
+        "told": report.notes,
         "left_out": report.left_out,
         "codebook_version": report.codebook_version,
     }
@@ -69,4 +69,4 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
 def _in_words(report: StudyReport, dry_run: bool) -> str:
     kinds = ", ".join(f"{new:,} new and {known:,} known {kind}" for kind, new, known in report.kinds) or "nothing"
     begin = "Nothing was stored. It would bring" if dry_run else "Imported"
-    return "\n".join([f"{begin}: {kinds}.", *report.told, *(f"Not coming over: {each}" for each in report.left_out)])
+    return "\n".join([f"{begin}: {kinds}.", *report.notes, *(f"Not coming over: {each}" for each in report.left_out)])

@@ -102,7 +102,7 @@ def test_quoted_line_breaks_count_as_lines() -> None:
         ("\n", None, "found an empty file"),
         (HEAD, None, "found headings and no row"),
         ("coder,unit,code\n", 1, "line 1: found no column value"),
-        ("coder;unit;code;value\n", 1, "columns parted by semicolons"),
+        ("coder;unit;code;value\n", 1, "columns separated by semicolons"),
         ("coder,unit,code,value,value\n", 1, "the column value more than once"),
         (HEAD + "anna,1,x,1\n", None, "found one coder, “anna”; expected two or more"),
         (TWO + "ben,2,x,2\n", 4, "line 4: found the value “2”; expected 1, 0 or nothing"),

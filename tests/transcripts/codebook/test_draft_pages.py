@@ -77,11 +77,11 @@ class TestBeginning:
         self, client: Client, published: CodebookVersion
     ) -> None:
         answer = client.get(address("draft", published), follow=True)
-        assert "v1 is no draft" in text_of(answer)
+        assert "v1 is not a draft" in text_of(answer)
 
     def test_discarding_asks_once(self, client: Client, draft: CodebookVersion) -> None:
         assert "Discard the draft v2?" in text_of(client.get(address("discard", draft)))
-        assert "v2 is given up" in text_of(client.post(address("discard", draft), follow=True))
+        assert "v2 is discarded" in text_of(client.post(address("discard", draft), follow=True))
         assert "This draft was discarded" in text_of(client.get(draft.get_absolute_url()))
 
     def test_draft_takes_as_many_queries_for_many_codes_as_for_few(
@@ -123,7 +123,7 @@ class TestCodeForm:
             ({"definition": "x" * 25_000, "effect": "wording"}, "definition", "25,000 characters; the most is 20,000"),
             ({"key": "s"}, "key", "Identity as Context has the key s already"),
             ({"key": "n"}, "key", "The desk uses the key n itself"),
-            ({"place": "f:case_features"}, "place", "put on turns"),
+            ({"place": "f:case_features"}, "place", "applied to turns"),
             ({"place": "f:nowhere"}, "place", "Select a valid choice"),
             ({"color": "red"}, "color", "Select a valid choice"),
             ({"aliases": "\n".join(f"name {number}" for number in range(51))}, "aliases", "51 other names"),
@@ -232,7 +232,7 @@ class TestRaces:
         page = client.post(address("edit_code", draft, code.pk), form)
         assert page.status_code == 409
         assert "Not to be lost." in text_of(page)
-        assert "v2 is published by now" in text_of(page)
+        assert "v2 is published now" in text_of(page)
 
     def test_move_asks_again(self, client: Client, draft: CodebookVersion, owner: User) -> None:
         code = find(draft, "theme.balance")
@@ -313,7 +313,7 @@ class TestMovingAndMerging:
         assert client.post(address("merge", draft), form | {"codes": [code.pk], "target": code.pk}).status_code == 422
         turn = find(draft, "feature.task")
         page = client.post(address("merge", draft), form | {"codes": [code.pk, turn.pk]})
-        assert "put on turns" in text_of(page)
+        assert "applied to turns" in text_of(page)
         others = draft.codes.exclude(pk__in=[code.pk, other.pk]).exclude(key="").filter(family=code.family)
         other_key = others.values_list("key", flat=True)[0]
         taken = client.post(address("merge", draft), form | {"key": other_key})

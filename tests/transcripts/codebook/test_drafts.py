@@ -40,7 +40,7 @@ class TestBeginning:
         assert pinned == find(first, "theme.balance").examples.values_list(*told)[0]
 
     def test_there_is_one_open_draft_at_a_time(self, project: Project, draft: CodebookVersion, owner: User) -> None:
-        with pytest.raises(actions.DraftIsOpen, match="v2 is a draft that lead began") as refused:
+        with pytest.raises(actions.DraftIsOpen, match="v2 is a draft that lead started") as refused:
             actions.start_draft(project=project, by=owner)
         assert refused.value.draft == draft
 
@@ -88,7 +88,7 @@ class TestBeginning:
             lambda: actions.restore_code(version=draft, identifier="x", by=lead),
             lambda: actions.discard_draft(version=draft, by=lead),
         ):
-            with pytest.raises(actions.DraftIsClosed, match="v2 is published by now"):
+            with pytest.raises(actions.DraftIsClosed, match="v2 is published now"):
                 refuse()
         assert snapshot(draft) == before
 
@@ -207,7 +207,7 @@ class TestEditing:
         ("values", "sentence"),
         [
             ({"parent": "theme.balance"}, "under itself"),
-            ({"family": "case_features"}, "put on turns"),
+            ({"family": "case_features"}, "applied to turns"),
             ({"parent": "move.elicit"}, "another family"),
             ({"parent": "nobody"}, "is not there"),
         ],

@@ -135,7 +135,7 @@ def test_family_that_is_gone_is_said(project: Project, draft: CodebookVersion, c
     proposal = propose(project, coder, family_identifier="failure_modes")
     draft.codes.filter(family__identifier="failure_modes").delete()
     draft.families.filter(identifier="failure_modes").delete()
-    with pytest.raises(actions.WrongInput, match="failure_modes is not in v2 any more"):
+    with pytest.raises(actions.WrongInput, match="failure_modes is no longer in v2"):
         actions.accept_proposal(proposal=proposal, by=lead)
 
 

@@ -209,7 +209,7 @@ class TestPages:
         first, second, third = bring(project, lead, *map(make_line, "abc"))
         form = {"interview": [first.pk, third.pk], "scope": "external", "given": "given", "basis": "a form"}
         answer = client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form, follow=True)
-        assert "on record for 2 interviews" in answer.content.decode()
+        assert "recorded for 2 interviews" in answer.content.decode()
         assert list_consenting([first.pk, second.pk, third.pk], "external") == {first.pk, third.pk}
         assert {row.recorded_by_name for row in Consent.objects.all()} == {"lead"}
 

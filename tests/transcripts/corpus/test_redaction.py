@@ -150,7 +150,7 @@ class TestPage:
 
     @pytest.mark.parametrize("button", [{}, {"check": "1"}])
     @pytest.mark.parametrize(
-        ("typed", "said"), [("Anna", "Line 1 is no entry"), ("Anna -> A\nanna -> B", "Entries 1 and 2")]
+        ("typed", "said"), [("Anna", "Line 1 is not an entry"), ("Anna -> A\nanna -> B", "Entries 1 and 2")]
     )
     def test_wrong_entries_come_again_with_the_reason(
         self, told: Project, lead: User, client_of: SignIn, typed: str, said: str, button: dict[str, str]

@@ -20,6 +20,8 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import StudyRefused, import_qdpx
+from transcripts.exchange.refi.codes import read_own_codebook
+from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.projects.models import Project
 
 MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -125,14 +127,24 @@ def test_damaged_files(project: Project, seed: int) -> None:
         bring_in(project, bytes(packed[: chance.randint(1, len(packed))]))
 
 
-@MANY
+CHANGED = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+NESTED = b"[" * 20_000
+EMPTY = b'{"format": "auditapp-codebook", "format_version": 1, "families": [], "codes": []}'
+
+
 @given(own=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
-@example(own=b"[" * 20_000)
-@example(own=b'{"format": "auditapp-codebook", "format_version": 1, "families": [], "codes": []}')
-def test_our_own_part_changed_by_somebody(project: Project, own: bytes) -> None:
-    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
-    bring_in(project, pack(content, TALK.encode(), codebook_json=own))
-    bring_in(project, pack(content, TALK.encode(), **{"auditapp.jsonl": own}))
+@example(own=NESTED)
+@example(own=EMPTY)
+def test_our_own_part_changed_by_somebody_leaves_the_rest_readable(own: bytes) -> None:
+    file = read_qdpx(io.BytesIO(pack(CHANGED, TALK.encode(), **{"auditapp.jsonl": own})), name="x.qdpx")
+    assert [source.text for source in file.sources] == [TALK]
+    assert read_own_codebook(io.BytesIO(pack(CHANGED, TALK.encode(), codebook_json=own))) is None
+
+
+@pytest.mark.parametrize("own", [NESTED, EMPTY, b"\xff"])
+@pytest.mark.parametrize("entry", ["codebook_json", "auditapp.jsonl"])
+def test_our_own_part_changed_by_somebody_comes_in_without_it(project: Project, entry: str, own: bytes) -> None:
+    bring_in(project, pack(CHANGED, TALK.encode(), **{entry: own}))
 
 
 @pytest.mark.parametrize(

@@ -21,23 +21,24 @@ from tests.auditapp.preannotation.answer_cast import (
     standing,
 )
 from tests.auditapp.preannotation.reading_cast import add_reader
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, owner: User) -> Annotator:
     add_reader()
     return ensure_annotator(project=project, name="reader", by=owner)
 
 
-@pytest.fixture
+@stored
 def batch(project: Project, interview: Interview, annotator: Annotator, owner: User) -> Batch:
     return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
 
 
-@pytest.fixture
+@stored
 def arm(batch: Batch) -> Arm:
     return batch.arms.get(task="themes")
 

@@ -18,6 +18,7 @@ from tests.auditapp.preannotation.call_cast import answer_all
 from tests.auditapp.preannotation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_offline, show_all, withhold_all
 from tests.auditapp.preannotation.reading_cast import add_interviews
+from tests.databases import stored
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token
@@ -34,12 +35,12 @@ def _nothing_is_remembered() -> None:
     progress._watched.clear()
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project) -> Annotator:
     return add_annotator(project)
 
 
-@pytest.fixture
+@stored
 def suggestion(annotator: Annotator, project: Project, interview: Interview) -> Suggestion:
     """Balance on the first sentence of the model, nothing withheld."""
     show_all(project)
@@ -47,7 +48,7 @@ def suggestion(annotator: Annotator, project: Project, interview: Interview) -> 
     return found
 
 
-@pytest.fixture
+@stored
 def batch(suggestion: Suggestion) -> Batch:
     """The reading that proposed it, answered."""
     assert suggestion.cell is not None

@@ -37,6 +37,7 @@ from tests.auditapp.preannotation.panel_cast import (
     withhold_all,
 )
 from tests.auditapp.preannotation.test_machine_exports import take_out
+from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
 from transcripts.coding.boundary_edits import merge_sentences, split_sentence
@@ -51,7 +52,7 @@ AT = 8
 FIRST, SECOND, ACROSS = (2, 7), (8, 11), (2, 11)
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, interview: Interview) -> Annotator:
     show_all(project)
     return add_annotator(project)

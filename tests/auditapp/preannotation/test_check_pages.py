@@ -25,6 +25,7 @@ from auditapp.preannotation.evaluation.queries.checks import count_rates
 from auditapp.preannotation.models import Annotator, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import set_withholding
 from tests.auditapp.preannotation.check_cast import answer_all, bring_in
+from tests.databases import stored
 from tests.obeying import load_payloads
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
@@ -37,19 +38,19 @@ ClientOf = Callable[[User], Client]
 MANY_TURNS = 25
 
 
-@pytest.fixture
+@stored
 def marked(project: Project, owner: User) -> Interview:
     set_withholding(project=project, share_percent=0, reason="x", by=owner)
     return bring_in(project, owner, turns=4)
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, owner: User) -> Annotator:
     variant = add_model(label="reader", provider="fake", by=owner)
     return ensure_annotator(project=project, variant=variant, by=owner)
 
 
-@pytest.fixture
+@stored
 def check(project: Project, marked: Interview, annotator: Annotator, owner: User) -> Batch:
     """A check of a model that reads names."""
     batch = launch_check(project=project, annotator=annotator, by=owner, sample=20, families=["themes"])

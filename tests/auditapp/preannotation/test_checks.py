@@ -21,6 +21,7 @@ from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Sugge
 from auditapp.preannotation.suggestions.actions.withholding import set_withholding
 from auditapp.preannotation.suggestions.queries.arms import list_withheld
 from tests.auditapp.preannotation.check_cast import PER_TURN, answer_all, bring_in
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -28,12 +29,12 @@ from transcripts.projects.models import Project
 FAMILIES, CODES = 4, 24
 
 
-@pytest.fixture
+@stored
 def marked(project: Project, owner: User) -> Interview:
     return bring_in(project, owner)
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, owner: User) -> Annotator:
     variant = add_model(label="reader", provider="fake", by=owner)
     return ensure_annotator(project=project, variant=variant, by=owner)

@@ -38,6 +38,7 @@ from tests.auditapp.preannotation.critic_cast import (
     suggest,
 )
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, withhold_all
+from tests.databases import stored
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -50,7 +51,7 @@ ClientOf = Callable[[User], Client]
 UPHOLD = '{"rationale": "It weighs.", "verdict": "uphold"}'
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project) -> Annotator:
     return add_annotator(project)
 

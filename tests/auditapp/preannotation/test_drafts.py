@@ -15,6 +15,7 @@ from auditapp.preannotation.suggestions.actions.drafts import close_draft_readin
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
 from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
+from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
@@ -26,13 +27,13 @@ from transcripts.projects.models import Project
 BALANCE = "theme.balance"
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, interview: Interview) -> Annotator:
     show_all(project)
     return add_annotator(project)
 
 
-@pytest.fixture
+@stored
 def draft(project: Project, interview: Interview, lead: User) -> DraftReading:
     return open_draft_reading(project=project, interview=interview, reason="To try it out.", by=lead)
 

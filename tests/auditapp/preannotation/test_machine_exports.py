@@ -15,6 +15,7 @@ from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all
 from tests.auditapp.preannotation.test_audits import ClientOf
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding
@@ -38,7 +39,7 @@ def tell_machines(project: Project) -> str:
     return " ".join(draft_methods(project)["sections"]["Machines"])
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, interview: Interview) -> Annotator:
     """Who put Balance on the first sentence and two codes on the second; nothing is withheld."""
     show_all(project)

@@ -18,6 +18,7 @@ from tests.auditapp.preannotation.calibration_cast import (
     read,
     read_offline,
 )
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import BoundaryEdit, Sentence
@@ -29,7 +30,7 @@ def said(project: Project, owner: User) -> list[Sentence]:
     return bring_in(project, owner, turns=2)
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project) -> Annotator:
     return make_annotator(project)
 

@@ -27,6 +27,7 @@ from tests.auditapp.preannotation.panel_cast import (
     show_all,
     withhold_all,
 )
+from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import publish_version, start_draft
@@ -38,7 +39,7 @@ from transcripts.projects.models import Project
 THREE = ("theme.balance", "theme.compassion", "theme.models_metamodels")
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, interview: Interview) -> Annotator:
     show_all(project)
     return add_annotator(project)

@@ -27,6 +27,7 @@ from tests.auditapp.preannotation.answer_cast import (
     store,
 )
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import merge_sentences, split_sentence
@@ -34,18 +35,18 @@ from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
 from transcripts.projects.models import Project
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, owner: User) -> Annotator:
     add_reader()
     return ensure_annotator(project=project, name="reader", by=owner)
 
 
-@pytest.fixture
+@stored
 def batch(project: Project, interview: Interview, annotator: Annotator, owner: User) -> Batch:
     return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
 
 
-@pytest.fixture
+@stored
 def arm(batch: Batch) -> Arm:
     return batch.arms.get(task="themes")
 

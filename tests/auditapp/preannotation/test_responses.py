@@ -27,6 +27,7 @@ from tests.auditapp.preannotation.panel_cast import (
     show_all,
     withhold_all,
 )
+from tests.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
@@ -38,7 +39,7 @@ from transcripts.rounds.actions import sign_off
 BALANCE = "theme.balance"
 
 
-@pytest.fixture
+@stored
 def annotator(project: Project, interview: Interview) -> Annotator:
     show_all(project)
     return add_annotator(project)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches.actions import BatchError, confirm_batch
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.runner import recovery, tasks
 from transcripts.audit_trail import trail
@@ -83,6 +86,19 @@ def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], N
     if batch.state == Batch.State.WAITING:
         report(f"The pilot is done. Look at its answers, then confirm with `manage.py batch confirm {batch.pk}`.")
     return batch
+
+
+def report_launched(command: BaseCommand, batch: Batch, options: dict[str, Any], *, things: str = "cells") -> None:
+    """Wait for the batch if asked to, print its summary, and fail if the batch stopped. Raises ``CommandError``."""
+    if options["wait"]:
+        batch = wait_for_launched(batch, says_yes=options["yes"], report=command.stderr.write)
+    summary = summarise_batch(batch, read_progress(batch), is_whole=True)
+    if options["json"]:
+        command.stdout.write(json.dumps(summary))
+    else:
+        command.stdout.write(f"Batch {batch.pk}: {summary['cells']} {things}, {batch.get_state_display().lower()}.")
+    if options["wait"]:
+        refuse_stopped(batch)
 
 
 def refuse_stopped(batch: Batch) -> None:

@@ -1,19 +1,11 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.command_options import (
-    add_launch_options,
-    read_launch_options,
-    refuse_stopped,
-    wait_for_launched,
-)
+from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.batches.models import Batch
-from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.readings import launch_formatter
 from auditapp.sob.judging.formatter import DEFAULT_OUTCOMES, READABLE_OUTCOMES
@@ -53,14 +45,4 @@ class Command(BaseCommand):
             )
         except SobError as error:
             raise CommandError(str(error)) from error
-        if options["wait"]:
-            launched = wait_for_launched(launched, says_yes=options["yes"], report=self.stderr.write)
-        summary = summarise_batch(launched, read_progress(launched), is_whole=True)
-        if options["json"]:
-            self.stdout.write(json.dumps(summary))
-        else:
-            self.stdout.write(
-                f"Batch {launched.pk}: {summary['cells']} answers, {launched.get_state_display().lower()}."
-            )
-        if options["wait"]:
-            refuse_stopped(launched)
+        report_launched(self, launched, options, things="answers")

@@ -1,19 +1,11 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.command_options import (
-    add_launch_options,
-    read_launch_options,
-    refuse_stopped,
-    wait_for_launched,
-)
-from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pages.summaries import summarise_batch
+from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import NOTICE, find_notice, launch_sob
@@ -70,15 +62,7 @@ class Command(BaseCommand):
             self.stderr.write(
                 f"{NOTICE} Nobody has confirmed this for the study yet: the page of a launch asks for it."
             )
-        if options["wait"]:
-            batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
-        summary = summarise_batch(batch, read_progress(batch), is_whole=True)
-        if options["json"]:
-            self.stdout.write(json.dumps(summary))
-        else:
-            self.stdout.write(f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}.")
-        if options["wait"]:
-            refuse_stopped(batch)
+        report_launched(self, batch, options)
 
 
 def read_families(pairs: list[str]) -> dict[str, str]:

@@ -22,13 +22,12 @@ from auditapp.sob.pure.measures.ranks import (
     merge_families,
     rank_blocks,
 )
-from auditapp.sob.pure.measures.repeats import spread_repeats
 from auditapp.sob.pure.measures.scores import CELL_FIELDS, GroupTable, score_tallies, share_layers
 from auditapp.sob.pure.measures.secondary import (
     contrast_secondary,
     score_secondary,
 )
-from auditapp.sob.pure.measures.sensitivity import vary_rules
+from auditapp.sob.pure.measures.sensitivity import spread_repeats, vary_rules
 from auditapp.sob.pure.measures.tallies import ItemMatrix, Tallies
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome

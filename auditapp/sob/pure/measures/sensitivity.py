@@ -1,11 +1,13 @@
-"""What each counting rule does to each cell: one rule changed at a time, against paper counting."""
+"""How the scores move: with each rule of counting, changed one at a time, and when the same question is asked again."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from auditapp.sob.pure.measures.scores import CellKey, GroupTable, divide, name_place, score_as_released, subtract
+from auditapp.sob.pure.measures.tallies import Repeats
 from auditapp.sob.pure.parsing import Outcome
 
 if TYPE_CHECKING:
@@ -99,3 +101,26 @@ def _total(
 ) -> list[list[int]]:
     """The denominator, the attributed answers and the attributes of every cell, in the order of the table's keys."""
     return [table.total(each).tolist() for each in (kept, attributed, attributes)]
+
+
+def spread_repeats(
+    repeats: Repeats, table: GroupTable, *, targets: Sequence[str] | None = None
+) -> list[dict[str, object]]:
+    """The scores of each repeat by itself, in paper counting, JSON-ready (method brief R47; the paper asks once).
+
+    ``sd`` is that of a sample (n - 1).
+
+    A repeat without a usable answer has no score and is not counted; a cell with fewer than two scores has no spread.
+    """
+    scores: dict[CellKey, dict[int, float]] = {}
+    for (model, task, target, repeat), (usable, attributes) in repeats.items():
+        if usable:
+            scores.setdefault((model, task, target), {})[repeat] = attributes / usable
+    rows: list[dict[str, object]] = []
+    for cell in table.list_keys(targets):
+        found = scores.get(cell, {})
+        if len(found) > 1:
+            values = tuple(found[repeat] for repeat in sorted(found))
+            spread = {"sd": statistics.stdev(values), "lowest": min(values), "highest": max(values)}
+            rows.append({**name_place(cell), "n_repeats": len(values), "values": values, **spread})
+    return rows

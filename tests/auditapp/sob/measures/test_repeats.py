@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from auditapp.sob.pure.measures.repeats import spread_repeats
 from auditapp.sob.pure.measures.scores import GroupTable
+from auditapp.sob.pure.measures.sensitivity import spread_repeats
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
 

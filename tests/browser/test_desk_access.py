@@ -129,7 +129,7 @@ def test_everything_can_be_done_without_script(site: Site, sign_in: SignIn) -> N
     page.get_by_role("button", name="Balance used 0").click()
     chip = page.locator(".sentence .chip", has_text="Balance")
     expect(chip).to_be_visible()
-    page.get_by_role("button", name="Take off Balance").click()
+    page.get_by_role("button", name="Remove Balance").click()
     expect(chip).to_have_count(0)
     page.get_by_role("button", name="Nothing more here").click()
     expect(page.locator(".chip.none")).to_have_count(1)

@@ -102,7 +102,7 @@ def build_page(
 
 
 def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at: int | None) -> Row | None:
-    """The row that was asked for, else the first undecided one; of those shown, the one asked for or the next."""
+    """The requested row, or else the first undecided one; with a filter, the requested row or the next one shown."""
     if shown.rows is None:
         return rows.get(at or 0) or next(iter(undecided or rows.values()), None)
     order = list(rows)
@@ -112,7 +112,7 @@ def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at
 
 
 def _mark_changed(everywhere: list[SentenceAnnotations], families: list[PanelFamily]) -> None:
-    """Say of each coding whether its code means something else since it was put, or is no more."""
+    """Mark each coding whose code has changed its meaning since, or has been removed."""
     meanings = {code.identifier: code.meaning_version for family in families for code in family.codes}
     for marks in everywhere:
         for chip in marks.chips:
@@ -123,9 +123,9 @@ def _mark_changed(everywhere: list[SentenceAnnotations], families: list[PanelFam
 def _read_turns(
     interview: Interview, marks: dict[int | None, SentenceAnnotations], of_interview: SentenceAnnotations
 ) -> Iterator[TurnBlock]:
-    """The turns in order, each with its sentences and what stands on them.
+    """The turns in order, each with its sentences and their annotations.
 
-    What stands on the first sentence of the interview for the whole of it goes to ``of_interview``.
+    The codes of the whole interview, which are stored on its first sentence, go to ``of_interview``.
     """
     sentences = Sentence.objects.current().filter(turn__interview=interview).order_by("position", "start")
     rows: dict[int, list[Row]] = {}
@@ -198,12 +198,12 @@ def _count_decided(exchange: Exchange) -> list[Row]:
 
 
 def _list_marks(turns: list[TurnBlock]) -> list[SentenceAnnotations]:
-    """What stands at the turns and their sentences."""
+    """The annotations of the turns and their sentences."""
     return [marks for turn in turns for marks in (turn.marks, *(row.marks for row in turn.rows)) if marks]
 
 
 def _count_own_codes(everywhere: list[SentenceAnnotations]) -> Counter[str]:
-    """How often the viewer has put each code in this interview."""
+    """How often the viewer has applied each code in this interview."""
     return Counter(chip.identifier for marks in everywhere for chip in marks.chips if not chip.coder)
 
 

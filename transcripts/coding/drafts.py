@@ -1,6 +1,6 @@
 """Interviews read as drafts: others' labels can be opened there before one's own decision. What is put after that counts nowhere.
 
-Whoever keeps drafts says so when the program starts; this room asks, and knows no more of it.
+The room that keeps drafts registers a check when the program starts; this room knows nothing else about drafts.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class Prompting(models.TextChoices):
 
 
 class Sees(Protocol):
-    """Whoever reads labels; `transcripts.blinding.viewers.Viewer` is the one implementation."""
+    """A person who sees labels; `transcripts.blinding.viewers.Viewer` is the one implementation."""
 
     @property
     def user_id(self) -> int: ...
@@ -133,9 +133,9 @@ class MemoQuerySet(models.QuerySet["Memo"]):
 
 
 class Coding(models.Model):
-    """One code one person put on one sentence. Never edited: a change withdraws this row and adds another.
+    """One code that one person applied to one sentence. Never edited: a change withdraws this row and adds another.
 
-    A code of a turn or interview family stands on its first sentence. ``idempotency_key`` is made by the page, so that a
+    A code of a turn or interview family is stored on its first sentence. ``idempotency_key`` is made by the page, so that a
     replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
     points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
     code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
@@ -210,7 +210,7 @@ class Coding(models.Model):
 
 
 class Decision(models.Model):
-    """ "Read; nothing more here": a person's own word on a sentence, after which suggestions may be shown.
+    """ "Read; nothing more here": a person's own decision on a sentence, after which suggestions may be shown.
 
     ``none_applies`` says that she read it and no code applies, which is data: without it agreement and recall are
     undefined (method brief, AC26).
@@ -242,9 +242,9 @@ class Decision(models.Model):
 
 
 class Reveal(models.Model):
-    """When a person first saw others' labels for a sentence; her own word came before.
+    """When a person first saw others' labels for a sentence; her own decision came before.
 
-    What stood of hers at that moment is her blind reading, for good.
+    What she had coded by then is her blind reading, for good.
     """
 
     class Source(models.TextChoices):
@@ -289,7 +289,7 @@ class Memo(models.Model):
     """A note on a sentence, an interview, a code, a theme or the study. A new text is a new row.
 
     Of the first two a person keeps one each; of the others as many as she likes, told apart by ``thread``, which all
-    versions of one memo share. A memo that was emptied leaves a row without text that never stands, so that a replayed
+    versions of one memo share. Emptying a memo stores a row without text that is withdrawn at once, so that a replayed
     request finds it. ``subject_key`` is the identifier of the code or the number of the theme. ``revision`` counts the
     versions of one memo, so that the loser of a race is told.
     """

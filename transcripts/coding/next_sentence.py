@@ -1,4 +1,4 @@
-"""The next sentence of a study that waits for somebody, and why: what a person goes to when she asks what is next.
+"""The next sentence of a study for a person to go to, and why.
 
 First what is not coded in what she is to code, then codings whose code has changed since, then sentences that coders
 read differently (for who may see that), then sentences with a memo of hers. Inside a reason the next one after where she
@@ -63,7 +63,7 @@ Value = str | int
 
 
 class Reason(StrEnum):
-    """Why a sentence waits."""
+    """Why a person should go to a sentence."""
 
     UNCODED = "uncoded"
     CHANGED = "changed"
@@ -121,7 +121,7 @@ class _Seeker:
 
 
 def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
-    """What waits next for the person after the sentence ``at``; ``None`` when nothing does. A few queries."""
+    """The next sentence for the person after the sentence ``at``, if any. A few queries."""
     project, user_id = request.project, request.user.pk
     seeker, version = _Seeker(project, at), current_version(project)
     if Permission.CODE in request.role.permissions and version is not None:

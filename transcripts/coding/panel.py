@@ -1,4 +1,4 @@
-"""The codes beside the text: families of buttons, each with what of it stands at the current sentence."""
+"""The codes beside the text: families of buttons, each with its codings of the current sentence."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PanelFamily:
 
     @property
     def place(self) -> str:
-        """What its codes are put on, where that is not the sentence."""
+        """What its codes apply to, where that is not the sentence."""
         return "" if self.unit == CodeFamily.Unit.SENTENCE else self.unit
 
     @property
@@ -109,7 +109,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
 
 
 def fill_families(families: list[PanelFamily], *, used: Counter[str], at_current: Mapping[str, CodingView]) -> None:
-    """Say of each code how often the viewer has put it in this interview, and whether it stands at this sentence."""
+    """Fill in how often the viewer has applied each code in this interview, and whether to this sentence."""
     for family in families:
         for code in family.codes:
             code.count = used[code.identifier]

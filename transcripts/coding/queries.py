@@ -133,11 +133,11 @@ class ActiveLabels:
 
     @property
     def has_sentence_codes(self) -> bool:
-        """Codes of a turn or an interview stand on its first sentence but say nothing about that sentence."""
+        """Codes of a turn or an interview are stored on its first sentence but say nothing about that sentence."""
         return any(coding.unit == CodeFamily.Unit.SENTENCE for coding in self.codings)
 
     def is_last_word(self, coding_id: int) -> bool:
-        """Whether the sentence is decided and has this one code: taking it off leaves none, and the decision goes."""
+        """Whether the sentence is decided and has this one code: removing it leaves none, and withdraws the decision."""
         codes = [coding.pk for coding in self.codings if coding.unit == CodeFamily.Unit.SENTENCE]
         return self.decision_id is not None and not self.none_applies and codes == [coding_id]
 
@@ -159,7 +159,7 @@ class InterviewPlace(NamedTuple):
 
 
 def find_interview(project: Project, interview_id: int, person_id: int) -> tuple[Interview, InterviewPlace] | None:
-    """An interview of the study, where it stands there, and whether it is open to a person: one query."""
+    """An interview of the study, its place there, and whether a person may code it: one query."""
     parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, project.pk]
     found: Any = next(iter(Interview.objects.raw(INTERVIEW, parameters)), None)
     if found is None:
@@ -218,7 +218,7 @@ def read_text(sentence_id: int) -> str:
 
 
 def find_stored(model: type[Coding | Decision | Memo], person_id: int, idempotency_key: UUID) -> int | None:
-    """The row that an earlier sending of the same request stored, if any."""
+    """The row that an earlier copy of the same request stored, if any."""
     value = model._meta.get_field("idempotency_key").get_db_prep_value(idempotency_key, connection)
     with connection.cursor() as cursor:
         cursor.execute(STORED[model], [person_id, value])
@@ -242,7 +242,7 @@ def lock_sentence(
 def find_sentence(project: Project, interview_id: int, sentence_id: int) -> Sentence | None:
     """A sentence of an interview of the study with its turn and interview; their texts are not loaded.
 
-    Also one whose breaks were corrected since: an act on it may have been stored before, and is refused otherwise.
+    Also a retired one: an act on it may have been stored before, and is refused otherwise.
     """
     with connection.cursor() as cursor:
         cursor.execute(SENTENCE, [sentence_id, interview_id, project.pk])
@@ -282,7 +282,7 @@ def find_code(project: Project, code_id: int) -> Code | None:
 
 
 def find_place(sentence: Sentence, unit: str) -> Sentence:
-    """The sentence on which a code of ``unit`` stands: this one, or the first of its turn or of its interview."""
+    """The sentence on which a code of ``unit`` is stored: this one, or the first of its turn or of its interview."""
     if unit == CodeFamily.Unit.TURN:
         return _find_first(FIRST_OF_TURN, sentence.turn_id, sentence)
     if unit == CodeFamily.Unit.INTERVIEW:

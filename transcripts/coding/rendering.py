@@ -1,4 +1,4 @@
-"""What the desk answers with: the whole page, what stands at a place, or all that one coding says."""
+"""The responses of the desk: the whole page, the annotations of a place, or the values of one coding."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
 
 
 def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: Sequence[str]) -> HttpResponse:
-    """What stands at a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
+    """The annotations of a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
     if sentence is None:
         return HttpResponse(status=204)
     interview_id = sentence.turn.interview_id

@@ -1,7 +1,7 @@
 """The desk and the acts done at it.
 
 A browser without JavaScript posts plain forms and is sent back to its place. The page's own script posts the same
-fields with the header ``X-Desk`` and gets back what now stands at that place, as a fragment of the page.
+fields with the header ``X-Desk`` and gets back what is now stored at that place, as a fragment of the page.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ FIELD_HEADER = "X-Desk-Field"
 
 
 class Done(NamedTuple):
-    """An act that was stored: where it shows, under which idempotency key it stands, and where to go on.
+    """An act that was stored: where it shows, its idempotency key, and where to go on.
 
-    ``sentence`` is ``None`` for a memo on the interview; ``unit`` is what the code that was touched is put on.
+    ``sentence`` is ``None`` for a memo on the interview; ``unit`` is that of the code.
     """
 
     sentence: Sentence | None
@@ -70,7 +70,7 @@ def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
 @never_cache
 @project_view(Permission.CODE)
 def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> HttpResponse:
-    """What of the person's own work stands at a sentence and its turn, for the page's script."""
+    """The person's own work on a sentence and its turn, for the page's script."""
     return render_marks(request, _get_sentence(request, interview_id, sentence_id), units=list(CodeFamily.Unit))
 
 
@@ -83,7 +83,7 @@ def show_details(request: ProjectRequest, interview_id: int, idempotency_key: st
         raise Http404("No coding has such a number.")
     coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
     if coding.withdrawn_at is not None:
-        raise Http404("This coding was taken off.")
+        raise Http404("This coding was removed.")
     return render_details(request, coding)
 
 
@@ -117,7 +117,7 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
 
 @_act
 def add(request: ProjectRequest, interview_id: int) -> Done:
-    """Put a code on a sentence, or with ``again`` put one back as it was."""
+    """Apply a code to a sentence, or with ``again`` restore one as it was."""
     if "again" in request.POST:
         return _add_again(request, interview_id)
     sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
@@ -173,7 +173,7 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
 
 @_act
 def withdraw(request: ProjectRequest, interview_id: int) -> Done:
-    """Take one's own coding off."""
+    """Remove one's own coding."""
     coding = _get_own_coding(request, interview_id, read_uuid(request.POST, "coding"))
     actions.withdraw_coding(
         project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
@@ -234,7 +234,7 @@ def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) 
 
 
 def _get_own_coding(request: ProjectRequest, interview_id: int, idempotency_key: UUID) -> Coding:
-    """A coding of the person herself, standing or not."""
+    """A coding of the person herself, active or withdrawn."""
     return get_object_or_404(
         Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview"),
         coder=request.user,

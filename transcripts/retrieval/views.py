@@ -41,7 +41,7 @@ MAX_INTERVIEWS_OFFERED = 500
 @require_safe
 @project_view(Permission.VIEW)
 def search(request: ProjectRequest) -> HttpResponse:
-    """Sentences by their words and by what stands on them. The address holds the whole search."""
+    """Sentences by their words, codes, memos and decisions. The address holds the whole search."""
     catalog = read_catalog(request.project)
     form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
     context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}

@@ -14,7 +14,7 @@ class ReReviewForm(forms.Form):
     """What becomes of one coding. ``targets`` are the codes that may take its place."""
 
     KEEP, MOVE, DROP = "keep", "move", "drop"
-    outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Take off")], required=False)
+    outcome = forms.ChoiceField(choices=[(KEEP, "Keep"), (MOVE, "Move"), (DROP, "Remove")], required=False)
     codes = forms.MultipleChoiceField(required=False)
     idempotency_key = forms.UUIDField(required=False)
 

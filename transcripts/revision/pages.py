@@ -36,7 +36,7 @@ def find_context(sentence: Sentence) -> dict[str, str]:
 
 
 class Look(NamedTuple):
-    """One coding that waits for re-review, with everything it is judged by.
+    """One coding that needs re-review, with everything it is judged by.
 
     ``leaves_none`` says that it is the last code on a decided sentence: without it none applies there.
     """
@@ -66,7 +66,7 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
     split_off = {change.to_identifier for change in changes if change.from_identifier in own}
     others = {*fate.identifiers, *split_off} - {coding.code.identifier, ""}
     turn = coding.sentence.turn
-    standing = read_active_labels(coding.sentence_id, coding.coder_id)
+    active = read_active_labels(coding.sentence_id, coding.coder_id)
     quote = turn.text[coding.quote_start : coding.quote_end] if coding.quote_start is not None else ""
     return Look(
         coding,
@@ -76,8 +76,8 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
         _compare(coding.code, current[0]) if current else [],
         [change for change in changes if {change.from_identifier, change.to_identifier} & own],
         quote,
-        standing.closure,
-        standing.is_last_word(coding.pk),
+        active.closure,
+        active.is_last_word(coding.pk),
     )
 
 
@@ -114,13 +114,13 @@ class Effects(NamedTuple):
 
     @property
     def share_of_older(self) -> float | None:
-        """Share of standing codings that were made under an earlier version than the later of the two."""
+        """Share of active codings that were made under an earlier version than the later of the two."""
         return self.older / self.codings if self.codings else None
 
 
 def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> Effects:
     """Seven queries. ``coder`` restricts the counts to one person's codings."""
-    standing = queries.count_standing(project, coder=coder)
+    active = queries.count_active(project, coder=coder)
     waiting = queries.list_waiting(version, coder=coder)
     waits = Counter(each.identifier for each in waiting)
     changes = list(queries.list_meaning_changes(project, after=older, until=version.number))
@@ -131,15 +131,15 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
             "change": change,
             "name": names.get(change.from_identifier, change.from_identifier),
             "new_name": names.get(change.to_identifier, change.to_identifier),
-            "made_before": _sum_before(standing, change.from_identifier or change.to_identifier, change.version.number),
+            "made_before": _sum_before(active, change.from_identifier or change.to_identifier, change.version.number),
             "waiting": waits[change.from_identifier or change.to_identifier],
         }
         for change in changes
     ]
     return Effects(
         effects,
-        sum(touched.codings for touched in standing.values()),
-        sum(touched.codings for (_, number), touched in standing.items() if number < version.number),
+        sum(touched.codings for touched in active.values()),
+        sum(touched.codings for (_, number), touched in active.items() if number < version.number),
         len(waiting),
         sum(not each.is_open for each in waiting),
         sum(waits[identifier] for identifier in merged),
@@ -152,9 +152,9 @@ def _read_names(project: Project, changes: Sequence[CodeChange]) -> dict[str, st
     return dict(codes.values_list("identifier", "name"))
 
 
-def _sum_before(standing: dict[tuple[str, int], Touched], identifier: str, number: int) -> Touched:
+def _sum_before(active: dict[tuple[str, int], Touched], identifier: str, number: int) -> Touched:
     """Sentences coded by several people count once a person and version, as the table's head says."""
-    found = [touched for (each, made), touched in standing.items() if each == identifier and made < number]
+    found = [touched for (each, made), touched in active.items() if each == identifier and made < number]
     return Touched(*map(sum, zip(*found, strict=True))) if found else NONE
 
 

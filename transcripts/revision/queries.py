@@ -1,4 +1,4 @@
-"""What a new codebook version means for codings that stand: which wait for re-review, and what each change touches."""
+"""What a new codebook version means for active codings: which need re-review, and what each change affects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorReading, AnchorSentence
 
-# Standing codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
+# Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.
 WAITING = f"""
 SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
@@ -32,7 +32,7 @@ WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL A
   AND (n.id IS NULL OR v.number < n.meaning_version) AND (c.coder_id = %s OR %s)
 ORDER BY k.identifier, c.sentence_id, c.id
 """  # noqa: S608  # no value of anybody's is in it
-STANDING = """
+ACTIVE = """
 SELECT k.identifier, v.number, COUNT(*), COUNT(DISTINCT c.sentence_id), COUNT(DISTINCT t.interview_id)
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
@@ -46,7 +46,7 @@ MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.
 
 
 class Waiting(NamedTuple):
-    """A coding that waits for re-review. ``current_code_id`` is ``None`` where the code is gone."""
+    """A coding that needs re-review. ``current_code_id`` is ``None`` where the code is gone."""
 
     coding_id: int
     identifier: str
@@ -64,7 +64,7 @@ class Waiting(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """Standing codings with one code made in one version; each count by itself."""
+    """Active codings with one code made in one version; each count by itself."""
 
     codings: int
     sentences: int
@@ -72,17 +72,17 @@ class Touched(NamedTuple):
 
 
 def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waiting]:
-    """The standing codings that wait for re-review under ``version``: of one person, or of all. One query."""
+    """The active codings that need re-review under ``version``: of one person, or of all. One query."""
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
         cursor.execute(WAITING, [version.pk, version.project_id, version.number, person, coder is None])
         return [Waiting(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
-def count_standing(project: Project, *, coder: User | None) -> dict[tuple[str, int], Touched]:
-    """Standing codings of one person, or of all, under (identifier of the code, number of its version). One query."""
+def count_active(project: Project, *, coder: User | None) -> dict[tuple[str, int], Touched]:
+    """Active codings of one person, or of all, under (identifier of the code, number of its version). One query."""
     with connection.cursor() as cursor:
-        cursor.execute(STANDING, [project.pk, coder.pk if coder else 0, coder is None])
+        cursor.execute(ACTIVE, [project.pk, coder.pk if coder else 0, coder is None])
         return {(identifier, number): Touched(*counts) for identifier, number, *counts in cursor.fetchall()}
 
 
@@ -119,7 +119,7 @@ def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Cod
 
 
 def find_own_coding(project: Project, coder: User, coding_id: int) -> Coding | None:
-    """A standing coding of one person with all that a re-review needs."""
+    """A active coding of one person with all that a re-review needs."""
     return (
         Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__project")
         .filter(sentence__turn__interview__project=project, coder=coder, withdrawn_at__isnull=True)
@@ -139,7 +139,7 @@ def list_merged(version: CodebookVersion) -> dict[str, str]:
 
 
 def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
-    """Standing codings, made before ``version``, with codes that went into others."""
+    """Active codings, made before ``version``, with codes that went into others."""
     return (
         Coding.objects.filter(code__version__project=version.project, code__identifier__in=list(identifiers))
         .filter(code__version__number__lt=version.number, withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
@@ -168,8 +168,8 @@ def list_unread(project: Project, version: CodebookVersion, coder: User) -> list
 
 def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorReading]:
     """Readings of the anchors that can be read, of one person or of all, by version, coder and sentence."""
-    standing = list_anchors(project).order_by().values("sentence")
-    readings = AnchorReading.objects.filter(version__project=project, sentence__in=standing).select_related("version")
+    active = list_anchors(project).order_by().values("sentence")
+    readings = AnchorReading.objects.filter(version__project=project, sentence__in=active).select_related("version")
     return readings if coder is None else readings.filter(coder=coder)
 
 

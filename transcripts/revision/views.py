@@ -27,7 +27,7 @@ from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, 
 @never_cache
 @project_view(Permission.VIEW)
 def show_effects(request: ProjectRequest, older: int, number: int) -> HttpResponse:
-    """Which codings the changes between two versions touch: one's own, or all for whoever may see all."""
+    """Which codings the changes between two versions touch: one's own, or all for people who may see all."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
     earlier = get_object_or_404(request.project.codebook_versions, number=older)
     if older > number:
@@ -70,7 +70,7 @@ def _back_to_effects(request: ProjectRequest, version: CodebookVersion) -> HttpR
 
 
 def _whose(request: ProjectRequest) -> User | None:
-    """Whose codings are counted: a blind coder's own, and everybody's for whoever may see all."""
+    """Whose codings are counted: a blind coder's own, and everybody's for people who may see all."""
     return None if Permission.SEE_ALL_CODINGS in request.role.permissions else request.user
 
 
@@ -78,7 +78,7 @@ def _whose(request: ProjectRequest) -> User | None:
 @never_cache
 @project_view(Permission.CODE)
 def show_queue(request: ProjectRequest) -> HttpResponse:
-    """One's own codings that wait for re-review, code by code; ``?code=`` begins with that code."""
+    """One's own codings that need re-review, code by code; ``?code=`` begins with that code."""
     version = _get_version(request)
     waiting = queries.list_waiting(version, coder=request.user)
     offered = [each for each in waiting if each.is_open]

@@ -66,7 +66,7 @@ export function settle(act, html, storedId) {
   savedListener(act);
 }
 
-/** The server refused an act: say its sentence, and show what stands. */
+/** The server refused an act: show its message, and what is stored. */
 export function rollBack(act, words) {
   forgetDone(act.id);
   const row = act.sentence ? findRow(act.sentence) : null;
@@ -86,7 +86,7 @@ function placesOf(code, rows) {
 }
 
 /**
- * The key of a code, on every sentence that is selected: put it on, take it off where it stands like that everywhere, or
+ * The key of a code, on every sentence that is selected: apply it, remove it if it is applied like that everywhere, or
  * change its level. Words that are marked become its quote. Asks in the row for what a key cannot say. `given` holds what
  * was said elsewhere ({note}).
  */
@@ -112,7 +112,7 @@ export async function toggleCode(code, level, given = {}) {
   await putCode(code, rows.map((row) => [row, adapt(valuesAt(row, code), { level, quote, range, ...given })]));
 }
 
-/** A code that stands keeps what was said of it; one that becomes latent is asked how it is read. */
+/** A code that is applied keeps its values; one that becomes latent needs an interpretation. */
 function adapt(values, { level, quote, range, note }) {
   return {
     ...values,
@@ -135,7 +135,7 @@ export async function repeatCode() {
   const { code, level, enactment } = last;
   const rows = placesOf(code, selectedRows()).filter((row) => findChip(row, code)?.dataset.level !== level);
   if (!rows.length) {
-    announce(`${code.name} stands already.`);
+    announce(`${code.name} is already applied.`);
     return;
   }
   const range = rows.length > 1 ? makeIdempotencyKey() : "";
@@ -143,7 +143,7 @@ export async function repeatCode() {
   await putCode(code, rows.map((row) => [row, { ...PLAIN, level, enactment, range, quote }]));
 }
 
-/** Say anew how a code that stands is put; nothing is sent where nothing changed. */
+/** Change the values of a code that is applied; nothing is sent where nothing changed. */
 export function changeCoding(row, code, values, reason) {
   const before = valuesAt(row, code);
   const tell = (how) => JSON.stringify(Object.entries(writeFields(how)).sort());
@@ -232,7 +232,7 @@ async function takeOff(code, rows) {
   }
 }
 
-/** Take off the coding whose chip was pressed. */
+/** Remove the coding whose chip was pressed. */
 export async function takeOffChip(chip) {
   const row = chip.closest(".sentence") ?? chip.closest("[data-turn]")?.querySelector(".sentence") ?? currentRow();
   const code = codeOfChip(chip);
@@ -243,7 +243,7 @@ export async function takeOffChip(chip) {
     await takeOff(code, [row]);
     return;
   }
-  // A code that the current codebook no longer has: it cannot be shown again, so it is taken off for good.
+  // A code that the current codebook no longer has: it cannot be shown again, so the removal cannot be undone.
   const sentence = sentenceOf(row);
   const reason = await askReason([row], null, "Off");
   if (reason !== null) {

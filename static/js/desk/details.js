@@ -24,7 +24,7 @@ export function openLastDetails() {
   if (last) {
     openDetails(row, codeOfChip(last));
   } else {
-    announce("No code stands on this sentence.");
+    announce("This sentence has no code.");
   }
 }
 

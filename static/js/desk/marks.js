@@ -42,7 +42,7 @@ export const findChip = (row, code) =>
 export const valuesAt = (row, code) => readValues(findChip(row, code), row);
 export const decisionOn = (row) => findMarks(row)?.dataset.decision ?? "";
 
-/** The decision that goes with an act: "none applies" with the first code put, any with the last code taken off. */
+/** The decision that goes with an act: "none applies" ends with the first code applied, any other with the last code removed. */
 export function decisionEndedBy(code, row, { isPut }) {
   const put = row.querySelectorAll(":scope > .marks .chip[data-coding]").length;
   return code.unit === "sentence" && put === (isPut ? 0 : 1) ? decisionOn(row) : "";
@@ -251,7 +251,7 @@ function makeChip(row, act, code) {
       chip.append(" ", make("i", { text: word }));
     }
   }
-  const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Take off ${code.name}`, text: "×" });
+  const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Remove ${code.name}`, text: "×" });
   const quoted = values.quote ? textOf(row).slice(...values.quote) : "";
   const answers = Object.values(values.attributes).join(" · ");
   chip.append(...makeWords("q", "quote", quoted), remove);

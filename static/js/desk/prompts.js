@@ -45,7 +45,7 @@ export function showPrompting(chip) {
   }
 }
 
-/** A code was put on a question or taken off it: what follows may be prompted now, or no longer. */
+/** A code was applied to a question or removed from it: what follows may be prompted now, or no longer. */
 export function spreadPrompting(chip) {
   if (isOnQuestion(chip)) {
     refreshPrompting(chip.dataset.code);

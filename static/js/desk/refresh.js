@@ -1,4 +1,4 @@
-// Ask the server what stands at a sentence.
+// Ask the server for the codes, memos and decision of a sentence.
 
 import { site } from "./page.js";
 import { replaceMarks } from "./marks.js";
@@ -6,7 +6,7 @@ import { scheduleCount, showPressed } from "./panel.js";
 
 const WAITS = [1, 3, 10, 30];
 
-/** Show what the server says stands at a sentence and its turn; tries on while it cannot be reached. */
+/** Show what the server has stored for a sentence and its turn; keeps trying while it cannot be reached. */
 export async function refreshMarks(sentence, tries = 0) {
   const html = await read(sentence);
   if (html === null) {

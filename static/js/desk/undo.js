@@ -21,8 +21,8 @@ const withDecision = (way) => (entry) =>
   entry.decision ? [way(entry), decide({ ...entry, current: entry.decision })] : way(entry);
 
 /**
- * How to go back and forth on each kind of entry. `current` is the id under which it stands now, `before` that of what a
- * change replaced. What is put again stands under a new id, in every entry that knew it by the old one. What was done on
+ * How to go back and forth on each kind of entry. `current` is its id now, `before` that of what a
+ * change replaced. What is applied again has a new id, in every entry that knew the old one. What was done on
  * several sentences at once is one entry of kind "several" and goes back and forth as one.
  */
 const WAYS = {
@@ -115,7 +115,7 @@ function step(from, to, way) {
   return { acts, words: `${way === "back" ? "Undone" : "Done again"}: ${tell(entry)}` };
 }
 
-/** Something stands under another id now: put again, or known to the server under an id of its own. */
+/** Something has another id now: it was applied again, or the server knows it by an id of its own. */
 export function renameDone(from, to) {
   const rename = (id) => (id === from ? to : id);
   mapEntries((entry) => ({

@@ -1,4 +1,4 @@
-// The next sentence of the study that waits for this person, and why: the server knows.
+// The next sentence of the study for this person, and why: the server knows.
 
 import { announce, showProblem, site } from "./page.js";
 import { pendingActs } from "./queue.js";
@@ -18,7 +18,7 @@ export async function goToNext() {
     await emptyQueue();
     await go();
   } catch {
-    showProblem("What waits next is for the server to say, and it cannot be reached. Try again in a moment.");
+    showProblem("The server knows what is next, and it cannot be reached. Try again in a moment.");
   } finally {
     isAsking = false;
   }

@@ -71,7 +71,7 @@ class TestQuotes:
         assert not Coding.objects.exists()
 
     def test_codes_of_turns_take_none(self, project: Project, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="on the whole turn"):
+        with pytest.raises(actions.WrongInput, match="apply to the whole turn"):
             put(sentence, find_code(project, "feature.task"), coder, quote=(sentence.start, sentence.end))
 
 

@@ -54,7 +54,7 @@ def test_first_reading_under_a_version_stands(project: Project, sentence: Senten
     # In the order of the codebook, and replayed without a second row.
     assert stored.codes == ["theme.balance", "theme.compassion"]
     assert read(["theme.compassion", "theme.balance"], idempotency_key) == stored
-    with pytest.raises(actions.RevisionError, match="the first reading stands"):
+    with pytest.raises(actions.RevisionError, match="the first reading counts"):
         read([], uuid.uuid4())
     assert queries.list_unread(project, version, coder) == []
     assert len(queries.list_unread(project, version, owner)) == 1

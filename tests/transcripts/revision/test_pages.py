@@ -39,7 +39,7 @@ def test_queue_leads_from_coding_to_coding_until_none_is_left(
     after = browser.post(page.redirect_chain[-1][0], {"outcome": "keep"})
     assert after["Location"] == reverse("revision:re_review", args=[project.slug, second.pk])
     assert browser.post(after["Location"], {"outcome": "drop"})["Location"] == queue
-    assert "Nothing waits" in browser.get(queue).content.decode()
+    assert "Nothing to re-review" in browser.get(queue).content.decode()
     assert standing_codes(sentence, coder) == [code.identifier]
     assert standing_codes(following, coder) == []
 
@@ -118,7 +118,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     coding = put(sentence, code, coder)
     version = narrow(project, code.identifier, owner)
     browser, work = client_of(coder), reverse("rounds:work", args=[project.slug])
-    assert "1 of your codings waits" in browser.get(work).content.decode()
+    assert "1 of your codings needs" in browser.get(work).content.decode()
     now = timezone.now()
     dealt = Round.objects.create(project=project, number=1, name="One", opened_at=now, opened_by_name="lead")
     given = Assignment.objects.create(

@@ -30,7 +30,7 @@ def check_place(project: Project, sentence: Sentence) -> None:
 
 
 def hold_place(sentence: Sentence) -> None:
-    """The sentence stands, and nobody can split or join it until this act is stored. Raises ``WrongPlace``."""
+    """Locks the sentence, so that nobody splits or merges it before this is stored. Raises ``WrongPlace`` if it is retired."""
     if not hold_sentence(sentence.pk):
         raise WrongPlace(explain_retired(sentence.pk) or "This sentence is not part of this study.")
 
@@ -72,7 +72,7 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
 
 def _check_quote(family: CodeFamily, sentence: Sentence, values: CodingValues) -> None:
     if family.unit != CodeFamily.Unit.SENTENCE:
-        raise WrongInput(f"{family.name} are put on the whole {family.unit} and take no quote.", field="quote_start")
+        raise WrongInput(f"{family.name} apply to the whole {family.unit} and take no quote.", field="quote_start")
     start, end = values.quote or (0, 0)
     if not sentence.start <= start < end <= sentence.end:
         raise WrongInput(

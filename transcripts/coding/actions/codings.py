@@ -42,8 +42,8 @@ def add_coding(
 ) -> Coding:
     """Apply ``code`` to ``sentence``, or to the first sentence of its turn or interview. Returns the active row.
 
-    The same code put the same way is left as it stands; put another way, or in another codebook version, the new row
-    supersedes the old. A "none applies" gives way. Codings of one code put on several sentences at once share
+    The same code with the same values is left as it is; with other values, or in another codebook version, the new row
+    supersedes the old. A "none applies" is withdrawn. Codings of one code applied to several sentences at once share
     ``range_id``. A ``reason`` is required once others' labels were seen. Raises ``WrongPlace``, ``WrongInput``,
     ``NotOpen`` or ``UsedForAnother``.
     """
@@ -74,7 +74,7 @@ def add_coding(
 def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str = "") -> None:
     """Withdraw a coding; its row stays. Withdrawing the last one withdraws the decision "nothing more here" too.
 
-    A coding that was taken off before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
+    A coding that was withdrawn before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
     ``NotYours``.
     """
     checks.check_place(project, coding.sentence)

@@ -22,9 +22,9 @@ from transcripts.projects.models import Project
 
 @transaction.atomic
 def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempotency_key: UUID) -> Decision:
-    """Store that ``by`` has read the sentence and has nothing more to code here: none applies when no code stands.
+    """Store that ``by`` has read the sentence and has nothing more to code here: none applies if it has no code.
 
-    A decision that stands is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
+    An active decision is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
     checks.check_place(project, sentence)
     if (stored := find_stored(Decision, by, idempotency_key, on=sentence)) is not None:

@@ -28,7 +28,7 @@ def write_memo(
     idempotency_key: UUID,
     kind: str = "",
 ) -> Memo:
-    """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text takes it away.
+    """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text withdraws it.
 
     The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
     is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
@@ -41,7 +41,7 @@ def write_memo(
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
     if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
-    before = _lock_standing(interview, sentence, by)
+    before = _lock_active(interview, sentence, by)
     kind = kind or (before.kind if before else Memo.Kind.READING)
     if before is not None and (before.text, before.kind) == (text, kind):
         return before
@@ -66,7 +66,7 @@ def _name_subject(sentence: Sentence | None) -> Memo.Subject:
     return Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
 
 
-def _lock_standing(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
+def _lock_active(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
     """The memo that she keeps there now, held until it is superseded."""
     kept = Memo.objects.filter(subject=_name_subject(sentence), interview=interview, sentence=sentence, author=by)
     return kept.select_for_update().filter(withdrawn_at__isnull=True).first()

@@ -106,6 +106,6 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
 
 def withdraw_decision(pk: int, *, reason: str) -> int:
     """Withdraw a decision as part of another act, whose audit event names it."""
-    standing = Decision.objects.active().filter(pk=pk)
-    standing.update(withdrawn_at=timezone.now(), withdrawal_reason=reason)
+    active = Decision.objects.active().filter(pk=pk)
+    active.update(withdrawn_at=timezone.now(), withdrawal_reason=reason)
     return pk

@@ -131,7 +131,7 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
     link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}<span class="vh"> details</span></a>'
     remove = (
         f'<button class="remove" name="coding" value="{chip.idempotency_key}"'
-        f' aria-label="Take off {escape(chip.name)}">×</button>'
+        f' aria-label="Remove {escape(chip.name)}">×</button>'
     )
     return f'<li class="{kinds} own open"{data}>{link}{words}{quote}{remove}{lines}</li>'
 

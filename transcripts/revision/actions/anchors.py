@@ -137,7 +137,7 @@ def read_anchor(
     except IntegrityError as error:
         if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
             return stored
-        raise RevisionError(f"You have read this anchor under {version} already; the first reading stands.") from error
+        raise RevisionError(f"You have read this anchor under {version} already; the first reading counts.") from error
     trail.record(
         "revision.anchor.read",
         target=reading,

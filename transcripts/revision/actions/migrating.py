@@ -44,8 +44,8 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
 
 def _migrate(project: Project, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
     now = timezone.now()
-    standing = Coding.objects.filter(code__version__project=project, code__identifier=code.identifier)
-    taken = set(standing.filter(withdrawn_at__isnull=True).values_list("sentence_id", "coder_id", "layer"))
+    active = Coding.objects.filter(code__version__project=project, code__identifier=code.identifier)
+    taken = set(active.filter(withdrawn_at__isnull=True).values_list("sentence_id", "coder_id", "layer"))
     new, first_of = [], {}
     for coding in codings:
         place = _find_place(coding)
@@ -91,11 +91,11 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
     reason = f"carrying to {code.identifier} was taken back"
     # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
     changed = {_find_place(each) for each in moved if each.withdrawn_at and each.withdrawal_reason != reason}
-    standing = [each for each in moved if each.withdrawn_at is None]
-    for coding in standing:
+    active = [each for each in moved if each.withdrawn_at is None]
+    for coding in active:
         coding.withdrawn_at = max(now, coding.created_at)
         coding.withdrawal_reason = reason
-    Coding.objects.bulk_update(standing, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
+    Coding.objects.bulk_update(active, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
     back = [each for number, each in numbers.items() if number not in done and _find_place(each) not in changed]
     Coding.objects.bulk_create(
         [
@@ -115,7 +115,7 @@ def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:
 
 
 def _find_place(coding: Coding) -> tuple[int, int, str]:
-    """Where at most one coding with a code stands."""
+    """Where at most one coding with a code is active."""
     return coding.sentence_id, coding.coder_id, coding.layer
 
 

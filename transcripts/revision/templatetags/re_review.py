@@ -1,4 +1,4 @@
-"""How much waits for re-review, for pages of rooms below this one: ``{% load re_review %}``."""
+"""How many codings need re-review, for pages of rooms below this one: ``{% load re_review %}``."""
 
 from __future__ import annotations
 

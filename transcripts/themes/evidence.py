@@ -18,7 +18,7 @@ from transcripts.retrieval.people import find_visibility
 from transcripts.retrieval.prompts import StudyPrompts
 from transcripts.retrieval.pure.asking import EVERYBODY, OWN, UNNAMED
 from transcripts.retrieval.queries import Visibility
-from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Column, Evidence
+from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Evidence, Heading
 
 
 class LayerChoice(StrEnum):
@@ -76,18 +76,18 @@ def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:
     return viewpoint.project.interviews.exclude(pk__in=viewpoint.visibility.hidden).order_by("pk")
 
 
-def list_models(viewpoint: Viewpoint) -> list[Column]:
+def list_models(viewpoint: Viewpoint) -> list[Heading]:
     """A column for each model, in the order in which interviews with it came in."""
     ids: dict[str, set[int]] = {}
     for pk, model in seen_interviews(viewpoint).values_list("pk", "model_label"):
         ids.setdefault(model, set()).add(pk)
-    return [Column(model or UNNAMED, model or "not known", frozenset(found)) for model, found in ids.items()]
+    return [Heading(model or UNNAMED, model or "not known", frozenset(found)) for model, found in ids.items()]
 
 
-def list_interviews(viewpoint: Viewpoint) -> list[Column]:
+def list_interviews(viewpoint: Viewpoint) -> list[Heading]:
     """A column for each interview."""
     rows = seen_interviews(viewpoint).values_list("pk", "title")
-    return [Column(str(pk), title, frozenset({pk})) for pk, title in rows]
+    return [Heading(str(pk), title, frozenset({pk})) for pk, title in rows]
 
 
 def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:

@@ -11,18 +11,18 @@ from transcripts.themes import evidence, queries
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.models import ThemeVersion
 from transcripts.themes.pure.matrix_svg import Link
-from transcripts.themes.pure.presence import Cell, Column, Denominators, Presence, Row, count_presence
+from transcripts.themes.pure.presence import Cell, Denominators, Heading, Presence, count_presence
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
     """Where these themes show, by model or by interview."""
-    rows = [Row(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
+    rows = [Heading(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
 
 def count_codes(viewpoint: Viewpoint, codes: Sequence[queries.CodeEntry], *, by_interview: bool = False) -> Presence:
     """Where these codes show, by model or by interview."""
-    rows = [Row(code.identifier, code.name, frozenset({code.identifier})) for code in codes]
+    rows = [Heading(code.identifier, code.name, frozenset({code.identifier})) for code in codes]
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
 
@@ -48,12 +48,12 @@ def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interv
     return link
 
 
-def _list_columns(viewpoint: Viewpoint, *, by_interview: bool) -> list[Column]:
+def _list_columns(viewpoint: Viewpoint, *, by_interview: bool) -> list[Heading]:
     return evidence.list_interviews(viewpoint) if by_interview else evidence.list_models(viewpoint)
 
 
-def _count(viewpoint: Viewpoint, rows: Sequence[Row], columns: Sequence[Column]) -> Presence:
-    identifiers = {identifier for row in rows for identifier in row.identifiers}
+def _count(viewpoint: Viewpoint, rows: Sequence[Heading], columns: Sequence[Heading]) -> Presence:
+    identifiers = {identifier for row in rows for identifier in row.members}
     return count_presence(
         rows=rows,
         columns=columns,

@@ -6,17 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.themes.pure.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
-from transcripts.themes.pure.presence import Cell, Column, Evidence, Row, count_presence
+from transcripts.themes.pure.presence import Cell, Evidence, Heading, count_presence
 
 ROWS = [
-    Row("1", "Balance", frozenset({"a", "b"})),
-    Row("2", "Context", frozenset({"b"})),
-    Row("3", "Empty", frozenset()),
+    Heading("1", "Balance", frozenset({"a", "b"})),
+    Heading("2", "Context", frozenset({"b"})),
+    Heading("3", "Empty", frozenset()),
 ]
 COLUMNS = [
-    Column("A", "Model A", frozenset({1, 2})),
-    Column("B", "Model B", frozenset({3})),
-    Column("C", "C", frozenset({4})),
+    Heading("A", "Model A", frozenset({1, 2})),
+    Heading("B", "Model B", frozenset({3})),
+    Heading("C", "C", frozenset({4})),
 ]
 DECIDED = {1: (10, 3), 2: (5, 2), 3: (8, 4)}
 
@@ -121,7 +121,7 @@ def test_a_cell_tells_by_shape_and_in_words() -> None:
 
 def test_long_names_are_cut_in_the_drawing_and_whole_in_its_titles() -> None:
     name = "A theme whose working title is a good deal longer than any drawing has room for"
-    presence = count_presence(rows=[Row("1", name, frozenset())], columns=COLUMNS, evidence=[], decided={})
+    presence = count_presence(rows=[Heading("1", name, frozenset())], columns=COLUMNS, evidence=[], decided={})
     [(full, lines)] = draw_matrix(presence, title="Themes", link=lambda row, column: "")["rows"]
     assert full == name
     assert len(lines) == 2

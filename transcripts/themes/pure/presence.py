@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 PROMPTED, UNPROMPTED, UNCLEAR = "prompted", "unprompted", "unclear"
 # "Unprompted" claims most, so a sentence counts there only when no coding of it says otherwise.
@@ -31,20 +31,13 @@ class Evidence(NamedTuple):
     interview_id: int
 
 
-class Row(NamedTuple):
-    """A theme, or a code: a name for one or more codes."""
+class Heading(NamedTuple):
+    """Of a row: a theme or a code, with the identifiers of its codes. Of a column: a model or an interview, with the numbers
+    of its interviews."""
 
     key: str
     name: str
-    identifiers: frozenset[str]
-
-
-class Column(NamedTuple):
-    """A model, or an interview: a name for one or more interviews."""
-
-    key: str
-    name: str
-    interview_ids: frozenset[int]
+    members: frozenset[Any]
 
 
 class Denominators(NamedTuple):
@@ -83,14 +76,14 @@ class Cell:
         return self.out_of > 0
 
 
-PresenceRow = tuple[Row, list[Cell], Cell]
+PresenceRow = tuple[Heading, list[Cell], Cell]
 """A row with its cell under each column, and the one over all of them."""
 
 
 class Presence(NamedTuple):
     """The whole table; ``denominators`` in the order of the columns, the one over all of them last."""
 
-    columns: list[Column]
+    columns: list[Heading]
     denominators: list[Denominators]
     rows: list[PresenceRow]
 
@@ -135,8 +128,8 @@ def combine_prompting(one: str, other: str) -> str:
 
 def count_presence(
     *,
-    rows: Sequence[Row],
-    columns: Sequence[Column],
+    rows: Sequence[Heading],
+    columns: Sequence[Heading],
     evidence: Iterable[Evidence],
     decided: Mapping[int, tuple[int, int]],
 ) -> Presence:
@@ -146,9 +139,9 @@ def count_presence(
     """
     keys_of_code: dict[str, list[str]] = defaultdict(list)
     for row in rows:
-        for identifier in row.identifiers:
+        for identifier in row.members:
             keys_of_code[identifier].append(row.key)
-    column_of = {interview: column.key for column in columns for interview in column.interview_ids}
+    column_of = {interview: column.key for column in columns for interview in column.members}
     tallies: dict[tuple[str, str], _Tally] = defaultdict(_Tally)
     for each in evidence:
         column_key = column_of.get(each.interview_id)
@@ -173,8 +166,8 @@ def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
     return Cell(**{**added, "out_of": out_of})
 
 
-def _sum_up(columns: Iterable[Column], decided: Mapping[int, tuple[int, int]]) -> Denominators:
-    interviews = [interview for column in columns for interview in column.interview_ids]
+def _sum_up(columns: Iterable[Heading], decided: Mapping[int, tuple[int, int]]) -> Denominators:
+    interviews = [interview for column in columns for interview in column.members]
     read = [decided[interview] for interview in interviews if interview in decided]
     return Denominators(
         sentences=sum(sentences for sentences, _ in read),

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadTurn
 from transcripts.corpus.pure.readers.json_lines import JsonObject, name_json_type, shorten
@@ -41,10 +41,8 @@ _TEXT_KEYS = ("text", "value", "refusal", "thinking", "reasoning", "content")
 _THINKING = re.compile(r"\s*<think>(?P<thought>.*?)(?:</think>|\Z)", re.DOTALL)
 
 
-class _Said(NamedTuple):
-    channel: str
-    text: str
-    speaker: str = ""
+Said = tuple[str, str, str]
+"""A piece of a message: its channel, its text, and for a call the name of the tool."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +66,14 @@ class MessageReader:
         role = _read_role(message)
         for key in message.keys() - _KNOWN_KEYS:
             self.left_out[f"The key {shorten(key)} of a message was left out."] += 1
-        said = [piece for piece in self._read_pieces(message, role) if piece.text.strip()]
+        said = [piece for piece in self._read_pieces(message, role) if piece[1].strip()]
         if not said:
             content = message.get("content")
-            said = [_Said("utterance", content if isinstance(content, str) else "")]
+            said = [("utterance", content if isinstance(content, str) else "", "")]
         name = message.get("name")
         return [_make_turn(piece, role, name if isinstance(name, str) else "") for piece in said]
 
-    def _read_pieces(self, message: JsonObject, role: str) -> Iterator[_Said]:
+    def _read_pieces(self, message: JsonObject, role: str) -> Iterator[Said]:
         calls = message.get("tool_calls") or []
         if not isinstance(calls, list):
             raise _Misfit(f'{name_json_type(calls)} as "tool_calls"', "a list of calls")
@@ -85,25 +83,25 @@ class MessageReader:
             raise _Misfit('no "content"', 'messages with "role" and "content"')
         thoughts = [message[key] for key in _REASONING_KEYS if isinstance(message.get(key), str)]
         # Servers that send both keys send the same text twice.
-        yield from (_Said("reasoning", thought) for thought in dict.fromkeys(thoughts))
+        yield from (("reasoning", thought, "") for thought in dict.fromkeys(thoughts))
         said = list(self._read_content(message.get("content")))
         yield from _split_thinking(said) if role == "model" else said
         if isinstance(message.get("refusal"), str):
-            yield _Said("utterance", message["refusal"])
+            yield "utterance", message["refusal"], ""
         yield from map(_read_call, calls)
 
-    def _read_content(self, content: Any) -> Iterable[_Said]:
+    def _read_content(self, content: Any) -> Iterable[Said]:
         if content is None:
             return []
         if isinstance(content, str):
-            return [_Said("utterance", content)]
+            return [("utterance", content, "")]
         if not isinstance(content, list):
             raise _Misfit(f'{name_json_type(content)} as "content"', "text, null or a list of parts")
         return _join_utterances(said for part in content for said in self._read_part(part))
 
-    def _read_part(self, part: Any) -> Iterator[_Said]:
+    def _read_part(self, part: Any) -> Iterator[Said]:
         if isinstance(part, str):
-            yield _Said("utterance", part)
+            yield "utterance", part, ""
             return
         if not isinstance(part, dict):
             raise _Misfit(f"{name_json_type(part)} as a part of the content", "text or an object with a type")
@@ -113,10 +111,10 @@ class MessageReader:
             return
         text = next((part[key] for key in _TEXT_KEYS if isinstance(part.get(key), str)), None)
         if text is not None:
-            yield _Said(_CHANNELS.get(kind, "utterance"), text)
+            yield _CHANNELS.get(kind, "utterance"), text, ""
         elif kind == "tool_result" and isinstance(part.get("content"), list):
-            for said in self._read_content(part["content"]):
-                yield _Said("tool_result", said.text)
+            for _, words, _ in self._read_content(part["content"]):
+                yield "tool_result", words, ""
         else:
             self.left_out[f"A part of type {shorten(kind)} was left out: it holds no text."] += 1
 
@@ -139,46 +137,49 @@ def _read_role(message: JsonObject) -> str:
     return ROLES[given]
 
 
-def _make_turn(said: _Said, role: str, name: str) -> ReadTurn:
-    channel = "tool_result" if role == "tool" and said.channel == "utterance" else said.channel
+def _make_turn(said: Said, role: str, name: str) -> ReadTurn:
+    channel, text, tool = said
+    if role == "tool" and channel == "utterance":
+        channel = "tool_result"
     if channel == "tool_call":
-        return ReadTurn(role, channel, said.speaker, said.text)
+        return ReadTurn(role, channel, tool, text)
     # A result can stand in the message of whoever passes it on.
-    return ReadTurn("tool" if channel == "tool_result" else role, channel, name, said.text)
+    return ReadTurn("tool" if channel == "tool_result" else role, channel, name, text)
 
 
-def _join_utterances(said: Iterable[_Said]) -> Iterator[_Said]:
-    for is_utterance, group in groupby(said, lambda piece: piece.channel == "utterance"):
+def _join_utterances(said: Iterable[Said]) -> Iterator[Said]:
+    for is_utterance, group in groupby(said, lambda piece: piece[0] == "utterance"):
         if is_utterance:
-            yield _Said("utterance", "\n".join(piece.text for piece in group))
+            yield "utterance", "\n".join(text for _, text, _ in group), ""
         else:
             yield from group
 
 
-def _split_thinking(said: list[_Said]) -> Iterator[_Said]:
+def _split_thinking(said: list[Said]) -> Iterator[Said]:
     """Take a ``<think>`` block off the beginning of the first utterance; one that is never closed is all thought."""
     for position, piece in enumerate(said):
-        thinking = _THINKING.match(piece.text) if position == 0 and piece.channel == "utterance" else None
+        channel, text, _ = piece
+        thinking = _THINKING.match(text) if position == 0 and channel == "utterance" else None
         if thinking is None:
             yield piece
         else:
-            yield _Said("reasoning", thinking["thought"])
-            yield _Said("utterance", piece.text[thinking.end() :])
+            yield "reasoning", thinking["thought"], ""
+            yield "utterance", text[thinking.end() :], ""
 
 
-def _read_call(call: Any) -> _Said:
+def _read_call(call: Any) -> Said:
     """A call in any of the shapes in use: the arguments as JSON text, the tool's name as speaker."""
     if not isinstance(call, dict):
         raise _Misfit(f"{name_json_type(call)} as a tool call", "an object with the tool's name and arguments")
     if isinstance(call.get("value"), str):
-        return _Said("tool_call", call["value"], _read_name(call["value"]))
+        return "tool_call", call["value"], _read_name(call["value"])
     inner = next((call[key] for key in ("function", "custom") if isinstance(call.get(key), dict)), call)
     arguments = next((inner[key] for key in ("arguments", "input") if inner.get(key) is not None), "")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
     name = inner.get("name")
     # A call without arguments is a call all the same, and an empty turn would be lost.
-    return _Said("tool_call", arguments if arguments.strip() else "{}", name if isinstance(name, str) else "")
+    return "tool_call", arguments if arguments.strip() else "{}", name if isinstance(name, str) else ""
 
 
 def _read_name(value: str) -> str:

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.sob.pure.counting import OVERALL
-from auditapp.sob.pure.measures.mapping import Kind, MappedCounts, Rule, TargetMapping, name_value, published_mapping
+from auditapp.sob.pure.measures.mapping import Kind, Rule, TargetMapping, name_value, published_mapping
 from auditapp.sob.pure.parsing import is_known
 from transcripts.agreement.pure.shares import wilson_interval
 
@@ -50,14 +50,15 @@ class PlaceCounts:
 
     ``attributed`` answers are the denominator of mapping and harms. ``parsable`` ones have no list among their values:
     the denominator of ``values``, which counts the answers that have a value, in lower case; ``forms`` counts
-    the same by spelling (method brief R43).
+    the same by spelling (method brief R43). ``mapped`` holds, for each kind, the attributed answers whose target has values
+    in the list as "denominator", and those that map by either ``Rule``.
     """
 
     attributed: int = 0
     parsable: int = 0
     values: Counter[str] = field(default_factory=Counter)
     forms: Counter[str] = field(default_factory=Counter)
-    mapped: dict[Kind, MappedCounts] = field(default_factory=lambda: {kind: MappedCounts() for kind in Kind})
+    mapped: dict[Kind, Counter[str]] = field(default_factory=lambda: {kind: Counter() for kind in Kind})
 
     def add(self, other: PlaceCounts) -> None:
         """Take in the counts of another place."""
@@ -66,7 +67,7 @@ class PlaceCounts:
         self.values.update(other.values)
         self.forms.update(other.forms)
         for kind, mapped in other.mapped.items():
-            self.mapped[kind].add(mapped)
+            self.mapped[kind].update(mapped)
 
 
 class AttributionTally:
@@ -142,9 +143,9 @@ class AttributionTally:
                 is_listed = np.zeros(size, bool)
                 is_listed[[numbers[value] for value in listed if value in numbers]] = True
                 per_answer = np.bincount(answers[is_listed[names]])
-                mapped.denominator = counts.attributed
-                mapped.counts[Rule.ANY] = int((per_answer > 0).sum())
-                mapped.counts[Rule.ALL] = int((per_answer == len(listed)).sum())
+                mapped["denominator"] = counts.attributed
+                mapped[Rule.ANY] = int((per_answer > 0).sum())
+                mapped[Rule.ALL] = int((per_answer == len(listed)).sum())
         for nested in added.nested:
             self._count_nested(counts, target, nested)
         return counts, forms, names
@@ -161,9 +162,9 @@ class AttributionTally:
         for kind, mapped in counts.mapped.items():
             listed = self.mapping.list_values(target, kind)
             if listed:
-                mapped.denominator += 1
-                mapped.counts[Rule.ANY] += not listed.isdisjoint(values.parts)
-                mapped.counts[Rule.ALL] += listed.issubset(values.parts)
+                mapped["denominator"] += 1
+                mapped[Rule.ANY] += not listed.isdisjoint(values.parts)
+                mapped[Rule.ALL] += listed.issubset(values.parts)
 
     def list_places(self, targets: Sequence[str] | None = None) -> Iterator[tuple[Place, PlaceCounts]]:
         """Every place with its counts: all models together first, then each; "overall" first among targets.
@@ -213,13 +214,13 @@ def list_mapping(
     return rows
 
 
-def _write_row(mapped: MappedCounts, rule: Rule) -> dict[str, object]:
-    row: dict[str, object] = {"rule": str(rule), "match": "exact", "denominator": mapped.denominator}
-    count = mapped.counts[rule]
-    interval = wilson_interval(count, mapped.denominator)
+def _write_row(mapped: Mapping[str, int], rule: Rule) -> dict[str, object]:
+    row: dict[str, object] = {"rule": str(rule), "match": "exact", "denominator": mapped["denominator"]}
+    count = mapped[rule]
+    interval = wilson_interval(count, mapped["denominator"])
     if interval is None:
         return row | {"count": None, "pct": None, "ci": None}
-    return row | {"count": count, "pct": 100 * count / mapped.denominator, "ci": list(interval)}
+    return row | {"count": count, "pct": 100 * count / mapped["denominator"], "ci": list(interval)}
 
 
 class _Forms(dict[str, int]):

@@ -69,7 +69,7 @@ def list_harms(tally: AttributionTally, *, targets: Sequence[str] | None = None)
             "denominator": counts.attributed,
             "recirculatory": counts.attributed,
             "attributional": counts.attributed,
-            "mappable": counts.mapped[_find_excluding_kind(place.task)].denominator,
+            "mappable": counts.mapped[_find_excluding_kind(place.task)]["denominator"],
             "epistemic_exclusion": _count_excluding(place.task, counts),
         }
         for place, counts in tally.list_places(targets)
@@ -78,7 +78,7 @@ def list_harms(tally: AttributionTally, *, targets: Sequence[str] | None = None)
 
 def _count_excluding(task: str, counts: PlaceCounts) -> int | None:
     mapped = counts.mapped[_find_excluding_kind(task)]
-    return mapped.counts[Rule.ANY] if mapped.denominator else None
+    return mapped[Rule.ANY] if mapped["denominator"] else None
 
 
 def _find_excluding_kind(task: str) -> Kind:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -161,16 +161,3 @@ def published_shares() -> Mapping[tuple[str, str, str], Mapping[str, float]]:
     """
     content = json.loads(_FILE.read_text(encoding="utf-8"))
     return {(row["target"], row["task"], row["kind"]): {"n": row["n"], "pct": row["pct"]} for row in content["counted"]}
-
-
-@dataclass(slots=True)
-class MappedCounts:
-    """Answers that map, and those that could: attributed ones whose target has values in the list."""
-
-    denominator: int = 0
-    counts: dict[Rule, int] = field(default_factory=lambda: dict.fromkeys(Rule, 0))
-
-    def add(self, other: MappedCounts) -> None:
-        self.denominator += other.denominator
-        for rule, count in other.counts.items():
-            self.counts[rule] += count

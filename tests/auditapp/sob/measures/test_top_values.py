@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.attributions import MAX_VALUE_LENGTH, AttributionTally, has_value
+from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.top_values import draw_social_map, list_top_values
 
 TASK = "acceptability"
@@ -180,8 +181,8 @@ def test_no_value_stands_in_more_answers_than_there_are_and_overall_is_the_sum(
     for place, counts in places.items():
         assert max(counts.values.values(), default=0) <= counts.parsable <= counts.attributed
         for mapped in counts.mapped.values():
-            low, high = sorted(mapped.counts.values())
-            assert 0 <= low <= high <= mapped.denominator <= counts.attributed
+            low, high = mapped[Rule.ALL], mapped[Rule.ANY]
+            assert 0 <= low <= high <= mapped["denominator"] <= counts.attributed
         if place.model is not None and place.is_overall:
             values.update(counts.values)
     pooled = [counts for place, counts in places.items() if place.model is None and place.is_overall]

@@ -102,24 +102,8 @@ def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[tuple[Clos
     return [(closure, interviews[pk], counts[pk, closure]) for closure, pk in sorted((c, pk) for pk, c in counts)]
 
 
-class Effects(NamedTuple):
-    """What the changes between two versions touch. Counts of codings are of those that stand now."""
-
-    effects: list[dict[str, object]]
-    codings: int
-    older: int
-    waiting: int
-    closed: int
-    to_migrate: int
-
-    @property
-    def share_of_older(self) -> float | None:
-        """Share of active codings that were made under an earlier version than the later of the two."""
-        return self.older / self.codings if self.codings else None
-
-
-def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> Effects:
-    """Seven queries. ``coder`` restricts the counts to one person's codings."""
+def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> dict[str, object]:
+    """What the changes between two versions affect: counts of active codings, of ``coder`` alone if given. Seven queries."""
     active = queries.count_active(project, coder=coder)
     waiting = queries.list_waiting(version, coder=coder)
     waits = Counter(each.identifier for each in waiting)
@@ -136,14 +120,14 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
         }
         for change in changes
     ]
-    return Effects(
-        effects,
-        sum(touched.codings for touched in active.values()),
-        sum(touched.codings for (_, number), touched in active.items() if number < version.number),
-        len(waiting),
-        sum(not each.is_open for each in waiting),
-        sum(waits[identifier] for identifier in merged),
-    )
+    return {
+        "effects": effects,
+        "codings": sum(touched.codings for touched in active.values()),
+        "older": sum(touched.codings for (_, number), touched in active.items() if number < version.number),
+        "waiting": len(waiting),
+        "closed": sum(not each.is_open for each in waiting),
+        "to_migrate": sum(waits[identifier] for identifier in merged),
+    }
 
 
 def _read_names(project: Project, changes: Sequence[CodeChange]) -> dict[str, str]:

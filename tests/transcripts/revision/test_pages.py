@@ -85,10 +85,10 @@ def test_coder_counts_her_own_and_a_lead_counts_all(
         put(sentence, code_of(code.version, "theme.compassion"), person)
     version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
     effects = reverse("revision:effects", args=[project.slug, 1, version.number])
-    assert client_of(coder).get(effects).context["effects"].codings == 1
+    assert client_of(coder).get(effects).context["effects"]["codings"] == 1
     page = client_of(owner).get(effects)
-    assert page.context["effects"].codings == 2
-    assert page.context["effects"].to_migrate == 2
+    assert page.context["effects"]["codings"] == 2
+    assert page.context["effects"]["to_migrate"] == 2
     client_of(owner).post(reverse("revision:migrate", args=[project.slug, version.number]))
     assert standing_codes(sentence, coder) == [code.identifier]
     client_of(owner).post(reverse("revision:undo_migration", args=[project.slug, version.number]))
@@ -142,7 +142,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     assert 'name="outcome"' not in shown
     assert "for re-review" not in browser.get(work).content.decode()
     effects = client_of(owner).get(reverse("revision:effects", args=[project.slug, 1, version.number]))
-    assert (effects.context["effects"].waiting, effects.context["effects"].closed) == (1, 1)
+    assert (effects.context["effects"]["waiting"], effects.context["effects"]["closed"]) == (1, 1)
     assert "1 of those 1 is in interviews" in effects.content.decode()
     Assignment.objects.filter(pk=given.pk).update(signed_at=None)
     Round.objects.filter(pk=dealt.pk).update(locked_at=now, locked_by=owner)

@@ -181,8 +181,8 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
     membership = Membership.objects.filter(project=round_.project_id, user=coder).first()
     if membership is None or membership.role not in queries.CODING_ROLES:
         raise RoundError(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
-    standing = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
-    if (stored := standing.first()) is not None:
+    active = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
+    if (stored := active.first()) is not None:
         return stored
     row = Assignment(
         round=round_,
@@ -195,7 +195,7 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
         with transaction.atomic():
             row.save(force_insert=True)
     except IntegrityError:
-        return standing.get()
+        return active.get()
     _record("round.assigned", round_, by, {"interview": interview.pk, "coder": coder.pk}, row)
     return row
 
@@ -268,8 +268,8 @@ def lock_round(*, round_: Round, by: User) -> None:
     if held.locked_at:
         return
     Round.objects.filter(pk=held.pk).update(locked_at=timezone.now(), locked_by=by)
-    standing = held.assignments.filter(withdrawn_at__isnull=True)
-    details = {"assignments": standing.count(), "signed": standing.filter(signed_at__isnull=False).count()}
+    active = held.assignments.filter(withdrawn_at__isnull=True)
+    details = {"assignments": active.count(), "signed": active.filter(signed_at__isnull=False).count()}
     _record("round.locked", held, by, {"number": held.number, **details})
 
 

@@ -30,8 +30,8 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
         raise RoundError("This interview is not part of this study.")
     if has_assignments(project):
         raise RoundError("In this study interviews are assigned: sign off those that are assigned to you.")
-    standing = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
-    if (stored := standing.first()) is not None:
+    active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
+    if (stored := active.first()) is not None:
         return stored
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
@@ -47,7 +47,7 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
         with transaction.atomic():
             finish.save(force_insert=True)
     except IntegrityError:
-        return standing.get()
+        return active.get()
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
     _record("interview.finished", finish, project, by, {**details, "reason": reason} if reason else details)
     return finish

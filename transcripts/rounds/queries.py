@@ -39,9 +39,9 @@ def is_open_for(interview: Interview, person: User) -> bool:
     finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
     if finished.filter(shown_at__isnull=False).exists():
         return False
-    standing = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
-    own = standing.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
-    return own.exists() if standing.exists() else not finished.exists()
+    active = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
+    own = active.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
+    return own.exists() if active.exists() else not finished.exists()
 
 
 def has_assignments(project: Project) -> bool:
@@ -73,16 +73,16 @@ def list_items(project: Project, models: Iterable[str] = ()) -> list[Item]:
 
 def list_rounds(project: Project) -> QuerySet[Round]:
     """Every round, newest first, with counts of its active assignments."""
-    standing = Q(assignments__withdrawn_at__isnull=True)
+    active = Q(assignments__withdrawn_at__isnull=True)
     return project.rounds.order_by("-number").annotate(
-        interview_count=Count("assignments__interview", filter=standing, distinct=True),
-        coder_count=Count("assignments__coder", filter=standing, distinct=True),
-        assignment_count=Count("assignments", filter=standing),
-        signed_count=Count("assignments", filter=standing & Q(assignments__signed_at__isnull=False)),
+        interview_count=Count("assignments__interview", filter=active, distinct=True),
+        coder_count=Count("assignments__coder", filter=active, distinct=True),
+        assignment_count=Count("assignments", filter=active),
+        signed_count=Count("assignments", filter=active & Q(assignments__signed_at__isnull=False)),
     )
 
 
-def list_standing(round_: Round) -> list[Assignment]:
+def list_active(round_: Round) -> list[Assignment]:
     """The assignments of a round that stand, with interview and coder."""
     rows = round_.assignments.filter(withdrawn_at__isnull=True).select_related("interview", "coder")
     return list(rows.order_by("interview", "coder"))
@@ -129,13 +129,13 @@ def find_own(round_: Round, interview: Interview, person: User) -> OwnAssignment
     return OwnAssignment(row, read_progress([interview.pk], coder_id=person.pk).find(interview.pk, person.pk))
 
 
-def measure_coverage(interviews: Iterable[Item], standing: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
+def measure_coverage(interviews: Iterable[Item], active: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
     """For each model how many of its interviews are read by several coders, by one or by none; and what each coder has.
 
     ``by_model`` of a coder counts her interviews in the order of the models.
     """
     items = list(interviews)
-    readers = Counter(row.interview_id for row in standing)
+    readers = Counter(row.interview_id for row in active)
     labels = sorted({item.label for item in items})
     models = []
     for label in labels:
@@ -143,9 +143,9 @@ def measure_coverage(interviews: Iterable[Item], standing: list[Assignment]) -> 
         none, single = counts.count(0), counts.count(1)
         several = len(counts) - none - single
         models.append({"label": label, "interviews": len(counts), "none": none, "single": single, "several": several})
-    given = Counter((row.coder_id, row.interview.model_label) for row in standing)
-    signed = Counter(row.coder_id for row in standing if row.signed_at)
-    coders = {row.coder_id: row.coder for row in standing}
+    given = Counter((row.coder_id, row.interview.model_label) for row in active)
+    signed = Counter(row.coder_id for row in active if row.signed_at)
+    coders = {row.coder_id: row.coder for row in active}
     loads = []
     for pk, coder in sorted(coders.items(), key=lambda pair: pair[1].username.lower()):
         by_model = [given[pk, label] for label in labels]

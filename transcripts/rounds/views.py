@@ -127,7 +127,7 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
     round_ = get_object_or_404(request.project.rounds, number=number)
     form = LockForm(request.POST)
     if form.is_valid() and form.cleaned_data["act"] == "lock" and not form.cleaned_data["confirmed"]:
-        unsigned = sum(row.signed_at is None for row in queries.list_standing(round_))
+        unsigned = sum(row.signed_at is None for row in queries.list_active(round_))
         if unsigned:
             form.add_error("confirmed", f"{unsigned} not signed off: tick the box to lock the round all the same.")
     if not form.is_valid():
@@ -151,10 +151,10 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
     act, reason = form.cleaned_data["act"], form.cleaned_data["reason"]
     interviews = request.project.interviews.in_bulk([interview for interview, _ in form.cells])
     coders = request.project.members.in_bulk([coder for _, coder in form.cells])
-    standing = {(row.interview_id, row.coder_id): row for row in queries.list_standing(round_)}
+    active = {(row.interview_id, row.coder_id): row for row in queries.list_active(round_)}
     done = 0
     for interview, coder in form.cells:
-        row = standing.get((interview, coder))
+        row = active.get((interview, coder))
         if act == "assign":
             if interview not in interviews or coder not in coders:
                 raise Http404("No such place in this study.")
@@ -219,20 +219,20 @@ def _render_round(
     lock_form: LockForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    standing = queries.list_standing(round_)
-    assigned = {row.interview_id for row in standing}
-    everything = request.GET.get("show") == "all" or not standing
+    active = queries.list_active(round_)
+    assigned = {row.interview_id for row in active}
+    everything = request.GET.get("show") == "all" or not active
     items = [item for item in queries.list_items(request.project) if everything or item.key in assigned]
     page = Paginator([item.key for item in items], INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
         "page": page,
         "everything": everything,
-        "rows": _list_rows(request, list(page), standing, frozenset(form.cells) if form else frozenset()),
-        "coverage": queries.measure_coverage(items, standing),
+        "rows": _list_rows(request, list(page), active, frozenset(form.cells) if form else frozenset()),
+        "coverage": queries.measure_coverage(items, active),
         "labels": sorted({item.label for item in items}),
-        "signed": sum(row.signed_at is not None for row in standing),
-        "assignments": len(standing),
+        "signed": sum(row.signed_at is not None for row in active),
+        "assignments": len(active),
         "form": form or CellsForm(),
         "lock_form": lock_form or LockForm(),
     }
@@ -241,16 +241,16 @@ def _render_round(
 
 
 def _list_rows(
-    request: ProjectRequest, keys: list[int], standing: list[Assignment], ticked: frozenset[tuple[int, int]]
+    request: ProjectRequest, keys: list[int], active: list[Assignment], ticked: frozenset[tuple[int, int]]
 ) -> list[dict[str, object]]:
     """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
     coders = {user.pk: user for user in queries.list_coders(request.project)}
-    coders.update({row.coder_id: row.coder for row in standing})
+    coders.update({row.coder_id: row.coder for row in active})
     order = sorted(coders.values(), key=lambda user: user.username.lower())
-    found = {(row.interview_id, row.coder_id): row for row in standing}
+    found = {(row.interview_id, row.coder_id): row for row in active}
     progress = read_progress(keys)
     interviews = request.project.interviews.in_bulk(keys)
-    readers = Counter(row.interview_id for row in standing)
+    readers = Counter(row.interview_id for row in active)
     return [
         {
             "interview": interviews[key],

@@ -30,7 +30,7 @@ class TestOpening:
     ) -> None:
         round_ = open_round(project, lead, coder, second_coder, overlap_percent=50, seed=9)
         assert round_.number == 1
-        coverage = queries.measure_coverage(queries.list_items(project), queries.list_standing(round_))
+        coverage = queries.measure_coverage(queries.list_items(project), queries.list_active(round_))
         assert [(each["label"], each["several"], each["single"], each["none"]) for each in coverage["models"]] == [
             ("Model A", 1, 1, 0),
             ("Model B", 1, 1, 0),
@@ -91,7 +91,7 @@ class TestOpening:
         self, project: Project, talks: list[Interview], lead: User, coder: User
     ) -> None:
         round_ = open_round(project, lead, coder, models=["Model B"])
-        assert {row.interview for row in queries.list_standing(round_)} == set(talks[2:])
+        assert {row.interview for row in queries.list_active(round_)} == set(talks[2:])
 
     @pytest.mark.parametrize(
         ("wrong", "words"),

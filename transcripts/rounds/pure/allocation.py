@@ -96,7 +96,7 @@ class _Dealer:
         return dealt
 
     def _choose(self, block: list[int], readers: list[int]) -> int:
-        """Whoever of the block has read least together with those who read the item already."""
+        """The person of the block who has read least together with those who already read the item."""
         return min(
             (coder for coder in block if coder not in readers),
             key=lambda coder: sum(self._together[min(coder, other), max(coder, other)] for other in readers),

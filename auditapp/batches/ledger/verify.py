@@ -9,7 +9,7 @@ needs the list of what was acknowledged to browsers (``tests/browser``).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
@@ -38,12 +38,8 @@ End, State = Attempt.End, Cell.State
 USABLE = (End.ANSWERED, End.CACHED)
 
 
-class Break(NamedTuple):
-    """A broken invariant; ``batch`` is ``None`` where it does not belong to one batch."""
-
-    invariant: str
-    batch: int | None
-    sentence: str
+# The invariant that is broken, the batch or ``None`` where it does not belong to one, and what is wrong.
+Break = tuple[str, int | None, str]
 
 
 def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
@@ -101,12 +97,11 @@ def _check_money() -> Iterator[Break]:
     for batch, spent, reserved in Batch.objects.order_by("pk").values_list("pk", "spent_nano", "reserved_nano"):
         by_calls = sums.get(batch, (0, 0))
         if (spent, reserved) != by_calls:
-            yield Break(
-                "I3",
-                batch,
+            sentence = (
                 f"Batch {batch}: spent and reserved are {spent} and {reserved} nanodollars, and its calls add up to "
-                f"{by_calls[0]} and {by_calls[1]}.",
+                f"{by_calls[0]} and {by_calls[1]}."
             )
+            yield "I3", batch, sentence
 
 
 def _find_billable(account: str) -> QuerySet[Attempt]:
@@ -129,12 +124,8 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
     possible = certain + ends.get(End.UNKNOWN, 0)
     if not certain <= billed <= possible:
         counted = f"{certain}" if certain == possible else f"{certain} to {possible}"
-        yield Break(
-            "I3",
-            None,
-            f"The providers charged for {billed} calls; the ledger has {counted} paid ones "
-            f"({describe_counted(account)}).",
-        )
+        sentence = f"The providers charged for {billed} calls; the ledger has {counted} paid ones"
+        yield "I3", None, f"{sentence} ({describe_counted(account)})."
 
 
 def _check_repeats() -> Iterator[Break]:
@@ -152,20 +143,18 @@ def _check_caps() -> Iterator[Break]:
     for batch in crossed:
         gone = batch.spent_nano + batch.reserved_nano
         sentence = f"Batch {batch.pk}: {gone} nanodollars are spent or reserved, and its cap is {batch.cap_nano}."
-        yield Break("I5", batch.pk, sentence)
+        yield ("I5", batch.pk, sentence)
 
 
 def _check_trail() -> Iterator[Break]:
     for stream in verify_streams():
         if stream.first_break is not None:
-            yield Break(
-                "I7", None, f"The audit trail was changed: stream {stream.stream} from event {stream.first_break}."
-            )
+            yield ("I7", None, f"The audit trail was changed: stream {stream.stream} from event {stream.first_break}.")
     launched = dict(_events("batch.launched").values_list("target").annotate(Count("id")))
     for batch in Batch.objects.order_by("pk"):
         events = launched.get(f"{Batch._meta.label_lower}:{batch.pk}", 0)
         if events != 1:
-            yield Break("I7", batch.pk, f"Batch {batch.pk}: its launch stands {events} times in the audit trail.")
+            yield ("I7", batch.pk, f"Batch {batch.pk}: its launch stands {events} times in the audit trail.")
 
 
 def _events(action: str) -> QuerySet[AuditEvent]:
@@ -188,7 +177,7 @@ def _check_standing() -> Iterator[Break]:
     under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
     is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
     for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
-        yield Break("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, and has nothing left to ask.")
+        yield ("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, and has nothing left to ask.")
 
 
 def _check_progress() -> Iterator[Break]:
@@ -198,17 +187,17 @@ def _check_progress() -> Iterator[Break]:
     for batch in working.order_by("pk").prefetch_related("arms__variant"):
         missing = [arm.pk for arm in batch.arms.all() if (batch.pk, arm.variant.queue_name) not in queues]
         if missing:
-            yield Break(
-                "I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no queue."
-            )
+            yield ("I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no queue.")
     now = read_now()
     if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
         return
     overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
     yield from _list_breaks("I8", overdue, "in progress though their lease ended more than a minute ago")
     for queue in WorkQueue.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
-        yield Break(
-            "I8", queue.batch_id, f"Batch {queue.batch_id}: queue {queue.pk} is held by a runner silent for minutes."
+        yield (
+            "I8",
+            queue.batch_id,
+            f"Batch {queue.batch_id}: queue {queue.pk} is held by a runner silent for minutes.",
         )
 
 
@@ -219,9 +208,7 @@ def _list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str
         found.setdefault(batch, []).append(cell)
     for batch in sorted(found):
         cells = sorted(found[batch])
-        yield Break(
-            invariant, batch, f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({_list(cells)}): {what}."
-        )
+        yield (invariant, batch, f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({_list(cells)}): {what}.")
 
 
 def _list(numbers: Sequence[int]) -> str:

@@ -275,6 +275,6 @@ class TestForgotten:
         batch = launch(project, inputs=1)
         ended = read_now() - datetime.timedelta(seconds=1)
         Cell.objects.update(state="leased", lease_owner="nobody", lease_until=ended, fence=1)
-        assert [each.invariant for each in verify_batches()] == ["I8"]
+        assert [invariant for invariant, _, _ in verify_batches()] == ["I8"]
         recovery.free_forgotten_cells()
         assert count_states(batch) == {"planned": 1}

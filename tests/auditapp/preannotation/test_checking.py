@@ -146,7 +146,7 @@ class TestRates:
 
 class TestVerdicts:
     def states(self, *answers: Answer) -> dict[str, str]:
-        return {verdict.check: verdict.state for verdict in judge_check(report(*answers))}
+        return {verdict["check"]: verdict["state"] for verdict in judge_check(report(*answers))}
 
     def test_a_steady_reader_passes_and_what_was_not_asked_is_said_to_be_so(self) -> None:
         picks = {number: "a" if number % 2 else "b" for number in range(1, 41)}
@@ -183,12 +183,12 @@ class TestVerdicts:
         found = judge_check(
             report(said("repeat-1", before), said("reversed", dict.fromkeys(before, ""))), {"a": "Alpha"}
         )
-        words = {verdict.check: verdict.said for verdict in found}
+        words = {verdict["check"]: verdict["said"] for verdict in found}
         assert words["order"].startswith("most often Alpha, on 40 of 40")
         assert words["rates"].startswith("Alpha put on")
 
     def test_every_verdict_names_its_line(self) -> None:
-        assert all(verdict.line for verdict in judge_check(report(said("repeat-1", {1: "a"}))))
+        assert all(verdict["line"] for verdict in judge_check(report(said("repeat-1", {1: "a"}))))
 
 
 class TestAskedAgain:

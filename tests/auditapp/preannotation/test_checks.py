@@ -53,7 +53,7 @@ def check(project: Project, marked: Interview, annotator: Annotator, owner: User
 
 
 def find_states(report: dict[str, Any]) -> dict[str, str]:
-    return {verdict.check: verdict.state for verdict in judge_check(report)}
+    return {verdict["check"]: verdict["state"] for verdict in judge_check(report)}
 
 
 class TestWhatIsAsked:

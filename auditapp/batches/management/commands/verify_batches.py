@@ -28,14 +28,17 @@ class Command(BaseCommand):
         breaks = verify_batches(billed, account)
         batches = Batch.objects.count()
         if options["json"]:
-            self.stdout.write(json.dumps({"batches": batches, "breaks": [each._asdict() for each in breaks]}))
+            listed = [
+                {"invariant": invariant, "batch": batch, "sentence": sentence} for invariant, batch, sentence in breaks
+            ]
+            self.stdout.write(json.dumps({"batches": batches, "breaks": listed}))
         elif not breaks:
             self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: everything holds.")
             if billed is not None:
                 self.stdout.write(f"Compared with what was charged; {describe_counted(account)}.")
         else:
-            for each in breaks:
-                self.stdout.write(f"{WORDS[each.invariant]} ({each.invariant}): {each.sentence}")
+            for invariant, _, sentence in breaks:
+                self.stdout.write(f"{WORDS[invariant]} ({invariant}): {sentence}")
         if breaks:
             count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
             raise CommandError(f"{count} broken. Keep the database as it is, and look at what is named.")

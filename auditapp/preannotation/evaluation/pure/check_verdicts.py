@@ -6,7 +6,7 @@ The lines are ours, drawn so that a person looks where something may be wrong; t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, Rate
 from transcripts.agreement.pure.shares import Share
@@ -17,21 +17,9 @@ MAX_FLIPS = 0.10
 MIN_KEPT = 0.80
 MIN_BY_DEFINITION = 0.80
 PASSED, LOOK, NOTHING = "passed", "look", "nothing"
+# One check in a line: ``said`` are its figures, ``line`` is where the line is drawn.
+Verdict = dict[str, str]
 WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "nothing to tell by"}
-
-
-class Verdict(NamedTuple):
-    """One check in a line: ``said`` are its figures, ``line`` is where the line is drawn."""
-
-    check: str
-    title: str
-    state: str
-    said: str
-    line: str
-
-    @property
-    def words(self) -> str:
-        return WORDS[self.state]
 
 
 def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Verdict]:
@@ -59,12 +47,16 @@ def add_kept(rows: Sequence[Mapping[str, Any]]) -> Share:
     return Share(sum(row["kept"].part for row in rows), sum(row["kept"].n for row in rows))
 
 
+def _give_verdict(check: str, title: str, state: str, said: str, line: str) -> Verdict:
+    return {"check": check, "title": title, "state": state, "words": WORDS[state], "said": said, "line": line}
+
+
 def _judge_share(check: str, title: str, share: Share, *, least: float, of: str) -> Verdict:
     line = f"at least {100 * least:.0f} %"
     if share.value is None:
-        return Verdict(check, title, NOTHING, f"no {of}", line)
+        return _give_verdict(check, title, NOTHING, f"no {of}", line)
     said = f"{share.part:,} of {share.n:,} {of}, {100 * share.value:.1f} %"
-    return Verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
+    return _give_verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
 
 
 def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Verdict:
@@ -74,7 +66,7 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
     )
     kept = add_kept(rows)
     if not rows:
-        return Verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
+        return _give_verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
     worst = max(rows, key=lambda row: row["flips"].value or 0.0)
     flips: Share = worst["flips"]
     above = [row for row in rows if (row["flips"].value or 0.0) > MAX_FLIPS]
@@ -86,9 +78,9 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
     stays = f"{kept.part:,} of {kept.n:,} put codes stay" if kept.n else "no code was put at all"
     said = f"{changes}; {stays}"
     if not kept.n:
-        return Verdict(check, title, NOTHING, said, line)
+        return _give_verdict(check, title, NOTHING, said, line)
     is_fine = not above and (kept.value or 0.0) >= MIN_KEPT
-    return Verdict(check, title, PASSED if is_fine else LOOK, said, line)
+    return _give_verdict(check, title, PASSED if is_fine else LOOK, said, line)
 
 
 def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
@@ -98,27 +90,27 @@ def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
         sum(row.definition for row in report["swaps"]), sum(row.definition + row.name for row in report["swaps"])
     )
     if total.value is None:
-        return Verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
+        return _give_verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
     said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
-    return Verdict("swapped", title, PASSED if total.value >= MIN_BY_DEFINITION else LOOK, said, line)
+    return _give_verdict("swapped", title, PASSED if total.value >= MIN_BY_DEFINITION else LOOK, said, line)
 
 
 def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
     title = "No code is put nearly always or never"
     line = f"every code on {100 * RARELY:.0f} % to {100 * OFTEN:.0f} % of sentences"
     if not any(rate.share.n for rate in rates):
-        return Verdict("rates", title, NOTHING, "no sentence is answered", line)
+        return _give_verdict("rates", title, NOTHING, "no sentence is answered", line)
     alarms = [rate for rate in rates if rate.alarm]
     serious = [rate for rate in alarms if rate.alarm == "often" or rate.is_certain]
     if serious:
         said = "; ".join(f"{names.get(rate.code, rate.code)} {rate.words}" for rate in serious)
-        return Verdict("rates", title, LOOK, said, line)
+        return _give_verdict("rates", title, LOOK, said, line)
     if alarms:
         n = max(rate.share.n for rate in alarms)
         noun = "code is" if len(alarms) == 1 else "codes are"
         said = f"{len(alarms)} {noun} put on under {100 * RARELY:.0f} %, which {n:,} sentences cannot tell from a rare code"
-        return Verdict("rates", title, PASSED, said, line)
-    return Verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)
+        return _give_verdict("rates", title, PASSED, said, line)
+    return _give_verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)
 
 
 def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
@@ -143,7 +135,7 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
             for rate in report["rates"]
         },
         "verdicts": {
-            verdict.check: {"state": verdict.state, "said": verdict.said, "line": verdict.line}
+            verdict["check"]: {name: verdict[name] for name in ("state", "said", "line")}
             for verdict in judge_check(report)
         },
     }

@@ -66,7 +66,7 @@ def find_latest_check(annotator: Annotator) -> dict[str, Any] | None:
         return None
     report = read_check_report(checks[0])
     verdicts = judge_check(report) if report["answers"] else []
-    line = "; ".join(f"{each.title[:1].lower()}{each.title[1:]}: {each.words}" for each in verdicts)
+    line = "; ".join(f"{each['title'][:1].lower()}{each['title'][1:]}: {each['words']}" for each in verdicts)
     return {"batch": checks[0], "verdicts": line or "no answer has come yet"}
 
 

@@ -76,7 +76,7 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}.")
             for verdict in judge_check(report) if report["answers"] else []:
-                self.stdout.write(f"{verdict.title}: {verdict.words} ({verdict.said}; line: {verdict.line})")
+                self.stdout.write("{title}: {words} ({said}; line: {line})".format(**verdict))
         if options["wait"]:
             refuse_stopped(batch)
 

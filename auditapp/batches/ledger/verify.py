@@ -154,7 +154,7 @@ def _check_trail() -> Iterator[Break]:
     for batch in Batch.objects.order_by("pk"):
         events = launched.get(f"{Batch._meta.label_lower}:{batch.pk}", 0)
         if events != 1:
-            yield ("I7", batch.pk, f"Batch {batch.pk}: its launch stands {events} times in the audit trail.")
+            yield ("I7", batch.pk, f"Batch {batch.pk}: its launch is {events} times in the audit trail.")
 
 
 def _events(action: str) -> QuerySet[AuditEvent]:

@@ -111,7 +111,7 @@ SHOWING_COLUMNS = [
     column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of everybody."),
     column(
         "own_codes",
-        meaning="Identifiers of the codes the coder had put on the sentence by then, as a list; empty in rows of everybody.",
+        meaning="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of everybody.",
     ),
     column(
         "place",

@@ -190,11 +190,11 @@ class TestPage:
         self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf
     ) -> None:
         shown = page(client_of(reader), project, "calibration_cell", code=BALANCE, cell="fn")
-        assert "only a person put it" in shown
+        assert "only a person applied it" in shown
         assert shown.count('<article class="card stack"') == 1
         assert f"sentence {said[2].label}" in shown
         assert shown.index('class="masked"') < shown.index(said[2].read_text())
-        assert "coder put it, blind" in " ".join(shown.split())
+        assert "coder applied it, blind" in " ".join(shown.split())
 
     def test_who_may_code_opens_first_and_sees_nothing_before(
         self, project: Project, said: list[Sentence], lead: User, client_of: ClientOf

@@ -136,7 +136,7 @@ class TestRates:
     def test_few_units_sound_it_with_a_caveat(self) -> None:
         few = measure_rate("a", 0, 50)
         assert (few.alarm, few.is_certain) == ("rarely", False)
-        assert few.words == "put on 0 of 50 units, under 1 %; so few units cannot tell whether it would stay so"
+        assert few.words == "applied to 0 of 50 units, under 1 %; so few units do not show whether this holds for more"
         many = measure_rate("a", 0, 400)
         assert (many.alarm, many.is_certain) == ("rarely", True)
         assert "cannot tell" not in many.words
@@ -185,7 +185,7 @@ class TestVerdicts:
         )
         words = {verdict["check"]: verdict["said"] for verdict in found}
         assert words["order"].startswith("most often Alpha, on 40 of 40")
-        assert words["rates"].startswith("Alpha put on")
+        assert words["rates"].startswith("Alpha applied to")
 
     def test_every_verdict_names_its_line(self) -> None:
         assert all(verdict["line"] for verdict in judge_check(report(said("repeat-1", {1: "a"}))))

@@ -127,7 +127,7 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
         rules = preview_rules(project)
         if not rules:
             raise PreannotationError(
-                "No code that is put on sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
+                "No code that applies to sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
             )
         return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
     if kind != Annotator.Kind.LEARNT:

@@ -94,7 +94,7 @@ def _check(project: Project, text: str, codes: Sequence[str]) -> None:
         raise PreannotationError(f"A planted sentence has at most {MAX_TEXT} characters; this one has {len(text):,}.")
     unknown = sorted(set(codes) - _list_known_codes(project))
     if unknown:
-        raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that is put on sentences.")
+        raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")
     if find_planted(project).filter(text=text).exists():
         raise PreannotationError("This sentence is planted already. Withdraw it first to give it other codes.")
     if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():

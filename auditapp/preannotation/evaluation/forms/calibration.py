@@ -64,10 +64,10 @@ class CellForm(forms.Form):
         required=False,
         choices=[
             ("", "all that are compared"),
-            ("tp", "the machine and a person put it"),
-            ("fp", "only the machine put it"),
-            ("fn", "only a person put it"),
-            ("tn", "neither put it"),
+            ("tp", "the machine and a person applied it"),
+            ("fp", "only the machine applied it"),
+            ("fn", "only a person applied it"),
+            ("tn", "neither applied it"),
         ],
     )
 

@@ -53,16 +53,16 @@ def _share(part: str, whole: str) -> Callable[[PairCounts], Floats]:
 
 # Cells of which each share is, in the letters a: both, b: only the machine, c: only the person, d: neither.
 SHARES = {
-    "precision": ("a", "ab", "the machine never put it"),
-    "recall": ("a", "ac", "no person put it"),
-    "specificity": ("d", "bd", "people put it on every unit"),
-    "false_failure_rate": ("b", "bd", "people put it on every unit"),
+    "precision": ("a", "ab", "the machine never applied it"),
+    "recall": ("a", "ac", "no person applied it"),
+    "specificity": ("d", "bd", "people applied it to every unit"),
+    "false_failure_rate": ("b", "bd", "people applied it to every unit"),
     "prevalence": ("ac", "abcd", "no unit was decided"),
     "machine_share": ("ab", "abcd", "no unit was decided"),
     "raw": ("ad", "abcd", "no unit was decided"),
 }
 OTHERS: dict[str, tuple[Callable[[PairCounts], Floats], str]] = {
-    "f1": (coefficients.measure_positive_agreement, "neither the machine nor a person put it"),
+    "f1": (coefficients.measure_positive_agreement, "neither the machine nor a person applied it"),
     "kappa": (coefficients.measure_kappa, "all labels are the same"),
     "pabak": (coefficients.measure_pabak, "no unit was decided"),
     "ac1": (coefficients.measure_ac1, "no unit was decided"),
@@ -118,11 +118,11 @@ def list_warnings(table: CrossTable, *, n_units: int) -> tuple[str, ...]:
     if positives < FEW_POSITIVES:
         warnings.append(f"fewer than {FEW_POSITIVES} positives by people ({positives})")
     if share is not None and share > NEARLY_ALWAYS:
-        warnings.append(f"degenerate: the machine puts it nearly always ({100 * share:.0f} %)")
+        warnings.append(f"degenerate: the machine applies it nearly always ({100 * share:.0f} %)")
     if share is not None and share < NEARLY_NEVER:
-        warnings.append(f"degenerate: the machine puts it hardly ever ({100 * share:.1f} %)")
+        warnings.append(f"degenerate: the machine applies it hardly ever ({100 * share:.1f} %)")
     if table.n and positives > NEARLY_ALWAYS * table.n:
-        warnings.append(f"people put it nearly always ({100 * positives / table.n:.0f} %)")
+        warnings.append(f"people apply it nearly always ({100 * positives / table.n:.0f} %)")
     return tuple(warnings)
 
 

@@ -19,7 +19,7 @@ MIN_BY_DEFINITION = 0.80
 PASSED, LOOK, NOTHING = "passed", "look", "nothing"
 # One check in a line: ``said`` are its figures, ``line`` is where the line is drawn.
 Verdict = dict[str, str]
-WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "nothing to tell by"}
+WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "no data to judge by"}
 
 
 def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Verdict]:
@@ -62,7 +62,7 @@ def _judge_share(check: str, title: str, share: Share, *, least: float, of: str)
 def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Verdict:
     line = (
         f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of what "
-        "was put stays"
+        "was applied stays"
     )
     kept = add_kept(rows)
     if not rows:
@@ -75,7 +75,7 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
         if flips.part
         else f"none changes on any of {flips.n:,} sentences"
     )
-    stays = f"{kept.part:,} of {kept.n:,} put codes stay" if kept.n else "no code was put at all"
+    stays = f"{kept.part:,} of {kept.n:,} applied codes stay" if kept.n else "no code was applied at all"
     said = f"{changes}; {stays}"
     if not kept.n:
         return _give_verdict(check, title, NOTHING, said, line)
@@ -96,7 +96,7 @@ def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
 
 
 def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
-    title = "No code is put nearly always or never"
+    title = "No code is applied nearly always or never"
     line = f"every code on {100 * RARELY:.0f} % to {100 * OFTEN:.0f} % of sentences"
     if not any(rate.share.n for rate in rates):
         return _give_verdict("rates", title, NOTHING, "no sentence is answered", line)
@@ -108,7 +108,8 @@ def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
     if alarms:
         n = max(rate.share.n for rate in alarms)
         noun = "code is" if len(alarms) == 1 else "codes are"
-        said = f"{len(alarms)} {noun} put on under {100 * RARELY:.0f} %, which {n:,} sentences cannot tell from a rare code"
+        under = f"under {100 * RARELY:.0f} % of {n:,} sentences"
+        said = f"{len(alarms)} {noun} applied to {under}, too few to tell a fault from a rare code"
         return _give_verdict("rates", title, PASSED, said, line)
     return _give_verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)
 

@@ -182,8 +182,8 @@ class Rate(NamedTuple):
         if not self.alarm:
             return ""
         line = f"more than {100 * OFTEN:.0f} %" if self.alarm == "often" else f"under {100 * RARELY:.0f} %"
-        said = f"put on {self.share.part:,} of {self.share.n:,} units, {line}"
-        return said if self.is_certain else f"{said}; so few units cannot tell whether it would stay so"
+        said = f"applied to {self.share.part:,} of {self.share.n:,} units, {line}"
+        return said if self.is_certain else f"{said}; so few units do not show whether this holds for more"
 
 
 def measure_rate(code: str, put: int, n: int) -> Rate:

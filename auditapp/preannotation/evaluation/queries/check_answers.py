@@ -14,7 +14,7 @@ from transcripts.corpus.models import Sentence, Turn
 OF_SENTENCES = ("order", "generic", "swapped", "stability", "rates")
 OF_ANSWERS = ("legal", "answered")
 OF_REASK = ("same", "planted")
-SCOPES = (("changed", "only where it changes"), ("put", "where the code was put at least once"), ("all", "all"))
+SCOPES = (("changed", "only where it changes"), ("put", "where the code was applied at least once"), ("all", "all"))
 CONDITION_WORDS = {
     REVERSED: "codes in reverse",
     GENERIC: "numbers for names",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
+import io
+import zlib
+
 from auditapp.sob.pure.loading.parquet import PARQUET_START, read_parquet
 from auditapp.sob.pure.loading.published_sources import PublishedSource, find_published_source
 from auditapp.sob.pure.loading.row_files import DatasetError, Table, decode_file, read_columns, read_table
-from auditapp.sob.pure.loading.unpacking import GZIP_START, unpack_gzip
 
+GZIP_START = b"\x1f\x8b"
 MAX_FILE_BYTES = 64 * 1024 * 1024
+# A small file may unpack to one that fills the memory.
+MAX_UNPACKED_BYTES = 128 * 1024 * 1024
 
 
 OpenedFile = tuple[Table, PublishedSource | None]
@@ -27,3 +33,18 @@ def open_file(data: bytes, *, file: str) -> OpenedFile:
     text = decode_file(data, file=file)
     source = find_published_source(read_columns(text, file=file))
     return read_table(text, file=file, has_literal_quotes=bool(source and source.has_literal_quotes)), source
+
+
+def unpack_gzip(data: bytes, *, file: str, largest: int = MAX_UNPACKED_BYTES) -> bytes:
+    """The unpacked bytes of all its members. Raises DatasetError for a damaged file and for more than ``largest`` bytes."""
+    try:
+        with gzip.open(io.BytesIO(data)) as packed:
+            unpacked = packed.read(largest + 1)
+    except EOFError:
+        raise DatasetError(file, found="a gzip file that breaks off", expected="a whole one; fetch it again") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise DatasetError(file, found="a damaged gzip file", expected="a whole one; fetch it again") from None
+    if len(unpacked) > largest:
+        found = f"a gzip file that unpacks to more than {largest // 2**20} MB"
+        raise DatasetError(file, found=found, expected="less; split the file, or remove columns")
+    return unpacked

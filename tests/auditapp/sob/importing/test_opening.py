@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from auditapp.sob.pure.loading import opening, parquet, row_files
-from auditapp.sob.pure.loading.opening import open_file
+from auditapp.sob.pure.loading.opening import open_file, unpack_gzip
 from auditapp.sob.pure.loading.row_files import DatasetError
-from auditapp.sob.pure.loading.unpacking import unpack_gzip
 
 RAW = Path(__file__).resolve().parents[3] / "data" / "sob" / "raw"
 PARQUET = (RAW / "ishate.parquet").read_bytes()

@@ -20,7 +20,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 MIN_START = 20
 START_SHARE = 3
@@ -42,14 +41,9 @@ PROBE_SECONDS = 1.0
 START, GREW, RATE_LIMITED, SETTING = "start", "growth", "rate_limited", "setting"
 
 
-class Change(NamedTuple):
-    """A change of the limit. ``at`` is a time of the limiter's clock; ``wait`` is what the provider asked for."""
-
-    at: float
-    limit: int
-    in_flight: int
-    cause: str
-    wait: float | None = None
+# A change of the limit: when, by the limiter's clock; the limit; the calls in flight; the cause; the wait that the provider
+# asked for.
+Change = tuple[float, int, int, str, float | None]
 
 
 class Limiter:
@@ -71,7 +65,7 @@ class Limiter:
         now = clock()
         self.banned_until = now + max(0.0, banned_for)
         self.probing = banned_for > 0
-        self.changes = [Change(now, self.limit, 0, START)]
+        self.changes: list[Change] = [(now, self.limit, 0, START, None)]
         self._last_probe = -math.inf
         self._bans_in_row = 0
         self._cooldown_until = -math.inf
@@ -205,7 +199,7 @@ class Limiter:
         self._shrunk_from = None
         now = self.clock()
         self._begin_round(now)
-        self.changes.append(Change(now, self.limit, in_flight, SETTING))
+        self.changes.append((now, self.limit, in_flight, SETTING, None))
 
     def take_changes(self) -> list[Change]:
         """The changes since the last call."""
@@ -230,4 +224,4 @@ class Limiter:
     def _set(self, limit: int, now: float, in_flight: int, cause: str, wait: float | None = None) -> None:
         if limit != self.limit:
             self.limit = limit
-            self.changes.append(Change(now, limit, in_flight, cause, wait))
+            self.changes.append((now, limit, in_flight, cause, wait))

@@ -201,13 +201,13 @@ class QueueRun:
             changes=[
                 LimitChange(
                     queue=self.queue,
-                    at=self.clock.at(change.at),
-                    limit=change.limit,
-                    in_flight=change.in_flight,
-                    cause=change.cause,
-                    wait_seconds=change.wait,
+                    at=self.clock.at(at),
+                    limit=limit,
+                    in_flight=in_flight_then,
+                    cause=cause,
+                    wait_seconds=asked_wait,
                 )
-                for change in changes
+                for at, limit, in_flight_then, cause, asked_wait in changes
             ],
         )
 

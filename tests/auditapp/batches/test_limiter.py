@@ -87,7 +87,7 @@ class TestGrowth:
         for _ in range(200):
             limiter.note_failure()
         assert limiter.limit == 100
-        assert [change.cause for change in limiter.take_changes()] == ["start"]
+        assert [cause for _, _, _, cause, _ in limiter.take_changes()] == ["start"]
 
     def test_a_few_scattered_failures_do_not_hold_up_the_growth(self, clock: Clock) -> None:
         limiter = Limiter(300, clock=clock)
@@ -245,7 +245,7 @@ def test_every_step_is_told_once_with_its_cause(clock: Clock) -> None:
     answer_round(limiter, clock)
     clock.time += 1
     refuse(limiter, clock, retry_after=20)
-    told = [(change.limit, change.cause, change.wait) for change in limiter.take_changes()]
+    told = [(limit, cause, wait) for _, limit, _, cause, wait in limiter.take_changes()]
     assert told == [(100, "start", None), (200, "growth", None), (160, "rate_limited", 20)]
     assert limiter.take_changes() == []
 

@@ -109,8 +109,8 @@ class TestSwaps:
             said("swapped", {1: "c", 2: "c", 3: "a", 4: "", 5: "c"}),
         )
         row = found["swaps"][0]
-        assert (row.definition, row.name, row.both, row.neither, row.unclear) == (2, 1, 0, 1, 1)
-        assert (row.told_apart, row.share) == (4, Share(2, 3))
+        assert tuple(row[name] for name in ("definition", "name", "both", "neither", "unclear")) == (2, 1, 0, 1, 1)
+        assert (row["told_apart"], row["share"]) == (4, Share(2, 3))
 
 
 class TestLabels:

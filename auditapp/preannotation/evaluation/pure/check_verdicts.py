@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from auditapp.preannotation.evaluation.pure.checking import OFTEN, RARELY, Rate
+from auditapp.preannotation.evaluation.pure.checking import FOLLOWED, OFTEN, RARELY, Rate
 from transcripts.agreement.pure.shares import Share
 
 MIN_LEGAL = 0.99
@@ -86,9 +86,7 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
 def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
     title = "Definitions count, not names"
     line = f"where it follows one of the two, the definition in at least {100 * MIN_BY_DEFINITION:.0f} %"
-    total = Share(
-        sum(row.definition for row in report["swaps"]), sum(row.definition + row.name for row in report["swaps"])
-    )
+    total = Share(sum(row["share"].part for row in report["swaps"]), sum(row["share"].n for row in report["swaps"]))
     if total.value is None:
         return _give_verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
     said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
@@ -125,9 +123,9 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
             for name in ("order", "generic", "stability")
         },
         "swapped": {
-            row.code: {
-                **{name: getattr(row, name) for name in ("definition", "name", "both", "neither", "unclear")},
-                "follows_definition": _list_share(row.share),
+            row["code"]: {
+                **{name: row[name] for name in (*FOLLOWED, "unclear")},
+                "follows_definition": _list_share(row["share"]),
             }
             for row in report["swaps"]
         },

@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 from auditapp.preannotation.annotators.pure.conditions import FIRST, GENERIC, REPEAT, REVERSED, SWAPPED
 from transcripts.agreement.pure.shares import Share
 
+# What an answer can have followed that was given with the definitions swapped.
+FOLLOWED = ("definition", "name", "both", "neither")
+
 # By condition, code and sentence: whether the code was put. A sentence that no answer reached is left out.
 Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
 
@@ -43,29 +46,6 @@ class Answer(NamedTuple):
     def named(self) -> int:
         """How many codes it names, applied or not."""
         return sum(len(codes) for codes in self.picks.values()) + self.refused
-
-
-class Swap(NamedTuple):
-    """A code whose definition stood under another name: on the sentences that bore it before, what came back.
-
-    ``unclear`` sentences bore a code as well that makes both explanations expect the same; they count for nothing.
-    """
-
-    code: str
-    definition: int = 0
-    name: int = 0
-    both: int = 0
-    neither: int = 0
-    unclear: int = 0
-
-    @property
-    def told_apart(self) -> int:
-        return self.definition + self.name + self.both + self.neither
-
-    @property
-    def share(self) -> Share:
-        """Where the answer follows one of the two: how often the definition."""
-        return Share(self.definition, self.definition + self.name)
 
 
 def tabulate_labels(answers: Iterable[Answer]) -> Labels:
@@ -125,13 +105,25 @@ def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str])
     return rows
 
 
-def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[Swap]:
-    """Per code: whether its sentences came back under the name that had its definition, or under its own name."""
+def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Per code: whether its sentences came back under the name that had its definition, or under its own name.
+
+    ``unclear`` sentences bore a code as well that makes both explanations expect the same; they count for nothing. ``share``:
+    where the answer follows one of the two, how often the definition.
+    """
     rows = []
     for code in codes:
         counted = Counter(follow_swap(labels, code, definitions).values())
         if labels.get(SWAPPED, {}).get(code):
-            rows.append(Swap(code, **counted))
+            counts = {name: counted[name] for name in (*FOLLOWED, "unclear")}
+            rows.append(
+                {
+                    "code": code,
+                    **counts,
+                    "told_apart": sum(counts[name] for name in FOLLOWED),
+                    "share": Share(counts["definition"], counts["definition"] + counts["name"]),
+                }
+            )
     return rows
 
 

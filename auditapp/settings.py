@@ -124,6 +124,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         make_data_folder(DATA)
         return sqlite3.Connection(*args, **options)
 
+    DATABASES["default"]["ENGINE"] = "auditapp.sqlite_queue"
     DATABASES["default"]["OPTIONS"] = {
         "factory": connect_in_data_folder,
         "transaction_mode": "IMMEDIATE",

@@ -1,0 +1,62 @@
+"""Transactions of one process take turns by a lock, and do not poll for SQLite's own.
+
+SQLite lets one writer in at a time. The others try again after sleeps of growing length, so that under load one of them
+may be unlucky for seconds: with twenty coders at once the worst save took 2.8 s, and 0.3 to 0.7 s in this queue. Writers
+of other processes still meet at SQLite's lock.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+
+from django.db.backends.sqlite3 import base
+
+# As long as SQLite itself waits; then a transaction tries its luck without a turn.
+PATIENCE_SECONDS = 20
+
+
+# The lock of each database file, in this process: a child begins with locks of its own.
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+os.register_at_fork(after_in_child=_locks.clear)
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection whose transactions wait for their turn."""
+
+    _lock: threading.Lock | None = None
+
+    def _start_transaction_under_autocommit(self) -> None:
+        self._end_turn()
+        lock = _locks[str(self.settings_dict["NAME"])]
+        if lock.acquire(timeout=PATIENCE_SECONDS):
+            self._lock = lock
+        try:
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
+        except BaseException:
+            self._end_turn()
+            raise
+
+    def _end_turn(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            lock.release()
+
+    def _commit(self) -> None:
+        try:
+            super()._commit()  # type: ignore[misc]
+        finally:
+            self._end_turn()
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()  # type: ignore[misc]
+        finally:
+            self._end_turn()
+
+    def _close(self) -> None:
+        try:
+            super()._close()  # type: ignore[misc]
+        finally:
+            self._end_turn()

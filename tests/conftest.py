@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -16,6 +18,7 @@ import pytest
 from django.test import Client
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
+from whitenoise.middleware import WhiteNoiseMiddleware
 
 from tests.any_order import unordered_rows_reversed
 from tests.auditapp.batches.ground import prepare
@@ -33,8 +36,10 @@ from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
-hypothesis_settings.register_profile("project", deadline=None, derandomize=True)
-hypothesis_settings.load_profile("project")
+# `make test-all` asks for the second profile.
+hypothesis_settings.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
+hypothesis_settings.register_profile("thorough", deadline=None, derandomize=True, max_examples=200)
+hypothesis_settings.load_profile("quick")
 
 TURNS = [
     {
@@ -66,9 +71,32 @@ def _no_codebook_is_remembered() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _static_files_are_listed_once() -> Iterator[None]:
+    """Each test client makes its own middleware, and each of those would walk through all static files."""
+    found: dict[str, Any] = {}
+
+    def add_files(middleware: WhiteNoiseMiddleware) -> None:
+        if not found:
+            list_files(middleware)
+            found.update(middleware.files)
+        middleware.files.update(found)
+
+    list_files = WhiteNoiseMiddleware.add_files_from_finders
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_files)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _registries_are_full() -> None:
     """Filled before a test puts something of its own into one."""
     load_registrations()
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays: the garbage collector need not look at it again after each test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

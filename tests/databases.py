@@ -63,10 +63,13 @@ def stored(make: Callable[..., Model]) -> Any:
 
 @dataclass
 class Database:
-    """A database of this process: its name, an SQLite connection that keeps it alive, and the rows it holds."""
+    """A database of this process: its name, a connection to it, and the rows it holds.
+
+    On SQLite the connection keeps the database alive; on PostgreSQL it saves the next test that uses it from connecting.
+    """
 
     name: str
-    keeper: sqlite3.Connection | None = None
+    keeper: Any = None
     rows: dict[Stored, tuple[type[Model], Any]] = field(default_factory=dict)
 
 
@@ -88,7 +91,6 @@ class Databases:
         else:
             first = self.by_content[()] = self.create()
             with closing(sqlite3.connect(template)) as file:
-                assert first.keeper is not None
                 file.backup(first.keeper)
         self.use_wanted()
 
@@ -153,14 +155,15 @@ class Databases:
     def copy(self, source: Database) -> Database:
         if not is_postgres():
             copy = self.create()
-            assert source.keeper is not None
-            assert copy.keeper is not None
             source.keeper.backup(copy.keeper)
         else:
             self.made += 1
             copy = Database(f"{prefix()}_{os.environ.get('PYTEST_XDIST_WORKER', 'main')}_{self.made}")
             # A database with a connection to it cannot be copied.
-            connection.close()
+            self.leave()
+            if source.keeper is not None:
+                source.keeper.close()
+                source.keeper = None
             run_on_server(f'CREATE DATABASE "{copy.name}" TEMPLATE "{source.name}"')
         copy.rows.update(source.rows)
         return copy
@@ -168,17 +171,26 @@ class Databases:
     def use(self, database: Database) -> None:
         if is_postgres():
             if connection.settings_dict["NAME"] != database.name:
-                connection.close()
+                self.leave()
                 connection.settings_dict["NAME"] = database.name
+                connection.connection, database.keeper = database.keeper, None
         else:
             use_sqlite(database)
         self.current = database
 
+    def leave(self) -> None:
+        """Put the open connection to a database on a server aside, for the next test that uses it."""
+        if self.current is None:
+            connection.close()
+        elif connection.connection is not None:
+            self.current.keeper, connection.connection = connection.connection, None
+
     def discard(self, database: Database) -> None:
         if database.keeper is not None:
             database.keeper.close()
-        else:
-            connection.close()
+        if is_postgres():
+            if database is self.current:
+                connection.close()
             run_on_server(f'DROP DATABASE "{database.name}" WITH (FORCE)')
 
 
@@ -248,7 +260,6 @@ def _make_template(file: Path) -> None:
         return
     memory = Databases().create()
     _migrate()
-    assert memory.keeper is not None
     unfinished = file.with_suffix(".part")
     with closing(sqlite3.connect(unfinished)) as copy:
         memory.keeper.backup(copy)

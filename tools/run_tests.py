@@ -32,10 +32,11 @@ def plan_runs(*, everything: bool) -> list[SuiteRun]:
 
     # Screens, the launcher and the rights of roles do not change with the database.
     ignored = tuple(f"--ignore={path.rstrip('/')}" for path in LEFT_OUT)
+    thorough = ("--hypothesis-profile=thorough",)
     if everything:
         return [
-            SuiteRun("Everything on SQLite, and Celery over files", "sqlite"),
-            SuiteRun("Everything that uses a database on PostgreSQL and Redis", "postgres", ignored),
+            SuiteRun("Everything on SQLite, and Celery over files", "sqlite", thorough),
+            SuiteRun("Everything that uses a database on PostgreSQL and Redis", "postgres", (*thorough, *ignored)),
         ]
     return [
         SuiteRun("SQLite, and Celery over files", "sqlite", ("-m", "not full")),
@@ -55,6 +56,8 @@ def run_tests(python: Path, *, everything: bool = False) -> int:
 def _run_pytest(python: Path, run: SuiteRun) -> int:
     command = [str(python), "-m", "pytest", "-n", "2", "--dist", "worksteal", *run.arguments]
     environment = {**os.environ, "TEST_DATABASE": run.database, "TEST_CASES": run.cases}
+    # Dozens of processes load the product. Without bytecode on disk each would compile it for itself.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     tests = start_child("tests", command, environment=environment, folder=ROOT)
     try:
         return tests.process.wait()

@@ -68,6 +68,8 @@ SCRIPT_INTERVIEW = {
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
 CODERS = 110
+# Leads of the demo study, for tests that unblind: what one has seen, she has seen for good.
+DEMO_LEADS = 8
 # A study of its own for sentence breaks, which everybody shares: each test has an interview and a lead to itself.
 CUT_STUDY = "breaks"
 CUTS = 16
@@ -114,6 +116,7 @@ def fill() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
+    from transcripts.projects.models import Project
 
     # First, so that what the demo holds has the numbers that its addresses name.
     call_command("prepare", stdout=StringIO())
@@ -125,10 +128,12 @@ def fill() -> dict[str, object]:
     set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
     suggest(Interview.objects.get(external_id="own"))
     sessions = [invite(project, f"coder{number}") for number in range(CODERS)]
+    demo = Project.objects.get(slug="demo")
+    demo_leads = [invite(demo, f"demo_lead{number}", role="lead") for number in range(DEMO_LEADS)]
     interviews = dict(project.interviews.values_list("external_id", "pk"))
     others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
     owner = sign_in(User.objects.get(username="owner"))
-    return {"owner": owner, "sessions": sessions, "interviews": interviews, **others}
+    return {"owner": owner, "demo_leads": demo_leads, "sessions": sessions, "interviews": interviews, **others}
 
 
 def prepare_cuts() -> list[dict[str, object]]:

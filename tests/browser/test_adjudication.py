@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.browser.conftest import Visit, check_looks
@@ -13,24 +15,28 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 MOVES = "?family=moves"
 
 
-def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: Visit) -> None:
-    page = visit.open("/p/demo/interviews/1/")
+def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
+    visit_as_new_lead: Callable[[], Visit],
+) -> None:
+    page = visit_as_new_lead().open("/p/demo/interviews/1/")
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
-    # The demo's coder put moves on some of these; the owner reads them all and puts none.
+    # The demo's coder put moves on some of these; this lead reads them all and applies none.
     for number in range(1, 13):
         page.keyboard.press("Enter")
         page.locator(".sheet .chip.none").nth(number - 1).wait_for()
     await_saved(page)
-    page = visit.open(f"/p/demo/disagreements/{MOVES}")
+    # Who did not read them decides.
+    lead_visit = visit_as_new_lead()
+    page = lead_visit.open(f"/p/demo/disagreements/{MOVES}")
     check_looks(page)
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind this interview")
     assert page.locator("article").count() > 1
     check_looks(page)
-    page = visit.open(f"/p/demo/agreement/{MOVES}")
+    page = lead_visit.open(f"/p/demo/agreement/{MOVES}")
     assert page.get_by_text("Cohen’s kappa").first.is_visible()
     check_looks(page)
-    page = visit.open(f"/p/demo/adjudication/{MOVES}")
+    page = lead_visit.open(f"/p/demo/adjudication/{MOVES}")
     total = page.locator("#item-title").inner_text().rpartition(" ")[2]
     for key, reason in (("1", "The first."), ("b", "It bears both."), ("d", "Too wide.")):
         page.keyboard.press(key)
@@ -43,4 +49,4 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit: V
     page.keyboard.press("n")
     assert page.locator("#other-codes").get_attribute("open") is not None
     check_looks(page)
-    assert visit.complaints == []
+    assert lead_visit.complaints == []

@@ -10,8 +10,8 @@ from tests.browser.test_themes import press, send
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(visit: Visit) -> None:
-    page = visit.open("/p/demo/preannotation/audits/draw/")
+def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: Visit) -> None:
+    page = lead_visit.open("/p/demo/preannotation/audits/draw/")
     page.locator("#id_per_code").fill("2")
     send(page, "Draw")
     assert "hidden from you" in page.locator("main").inner_text()
@@ -42,8 +42,8 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(visit: Visit
     check_looks(page)
     page.go_back()
     # Going to the same address with a fragment would load nothing.
-    page = visit.open(page.url.removeprefix(visit.base_url).partition("#")[0])
+    page = lead_visit.open(page.url.removeprefix(lead_visit.base_url).partition("#")[0])
     check_looks(page)
-    page = visit.open("/p/demo/preannotation/audits/")
+    page = lead_visit.open("/p/demo/preannotation/audits/")
     check_looks(page)
-    assert visit.complaints == []
+    assert lead_visit.complaints == []

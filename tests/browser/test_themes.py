@@ -26,15 +26,15 @@ def follow(link: Locator) -> None:
         press(link)
 
 
-def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(visit: Visit) -> None:
-    page = visit.open("/p/demo/themes/group/")
+def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -> None:
+    page = lead_visit.open("/p/demo/themes/group/")
     for code in ("theme.balance", "theme.compassion"):
         press(page.locator(f"input[value='{code}']"), "Space")
     for field, words in (("new_name", "Weighing"), ("reason", "One idea.")):
         page.locator(f"#id_{field}").focus()
         page.keyboard.type(words)
     send(page, "Group them")
-    page = visit.open("/p/demo/themes/presence/?coder=all")
+    page = lead_visit.open("/p/demo/themes/presence/?coder=all")
     check_looks(page)
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind")
@@ -50,14 +50,14 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(visit: Visit) -> Non
     assert page.locator(".quotes blockquote").first.inner_text().startswith("[So it says:]")
     check_looks(page)
     for name in ("History", "Change", "Split"):
-        page = visit.open("/p/demo/themes/1/")
+        page = lead_visit.open("/p/demo/themes/1/")
         follow(page.locator("main").get_by_role("link", name=name, exact=True).first)
         check_looks(page)
-    page = visit.open("/p/demo/memos/new/?theme=1")
+    page = lead_visit.open("/p/demo/memos/new/?theme=1")
     page.locator("#id_text").focus()
     page.keyboard.type("Not quite one idea yet.")
     send(page, "Keep the memo")
     check_looks(page)
     for path in ("/p/demo/phases/", "/p/demo/memos/?words=idea", "/p/demo/themes/"):
-        check_looks(visit.open(path))
-    assert visit.complaints == []
+        check_looks(lead_visit.open(path))
+    assert lead_visit.complaints == []

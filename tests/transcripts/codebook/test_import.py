@@ -281,7 +281,7 @@ BEGINNINGS = [b"", b"{", b'{"format": "auditapp-codebook", "format_version": 1, 
 
 @pytest.mark.django_db
 class TestAnything:
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(start=st.sampled_from(BEGINNINGS), rest=st.binary(max_size=300) | st.text(max_size=200).map(str.encode))
     @example(start=b"", rest=b"\xff\xfe<\0")
     @example(start=b"\xef\xbb\xbf", rest=b"  <a/>")
@@ -291,7 +291,7 @@ class TestAnything:
         assert found
         assert all(found)
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(draw=st.data())
     def test_files_with_a_few_bytes_changed_are_taken_or_refused_in_words(
         self, project: Project, published: CodebookVersion, draw: st.DataObject

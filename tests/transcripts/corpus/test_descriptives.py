@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.corpus.pure.descriptives import InterviewCounts, Spread, count_words, describe, summarise
@@ -98,7 +98,6 @@ def test_words_are_runs_without_white_space_after_markers(text: str, words: int)
 
 
 @given(st.text(alphabet="ab .-#>1*\n\t", max_size=60))
-@settings(deadline=None)
 def test_words_of_a_text_are_those_of_its_units(text: str) -> None:
     units = [text[start:end] for start, end, _ in segment(text)]
     assert count_words(text) == sum(1 for unit in units for word in unit.split() if word.strip("*"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared import shared
@@ -388,7 +388,6 @@ def test_byte_order_mark_is_dropped_and_a_blank_last_line_is_fine() -> None:
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=50))
-@settings(deadline=None)
 def test_text_comes_out_as_it_went_in(text: str) -> None:
     if text.strip():
         assert read_lines({"id": "a", "text": text}).interviews[0].turns[0].text == text
@@ -453,7 +452,6 @@ FILES = (
 
 
 @given(FILES, st.sampled_from(["auto", *FORMATS]))
-@settings(deadline=None)
 def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:
     try:
         read = read_bytes(data, name="x", format=format)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.shared import shared
@@ -96,7 +96,6 @@ LINES = st.builds(lambda *parts: "".join(parts), st.lists(STARTS, max_size=3).ma
 DOCUMENTS = st.lists(LINES, max_size=8).map("".join) | st.text(max_size=80)
 
 
-@settings(deadline=None)
 @given(DOCUMENTS, st.sampled_from(["en", "de", "fr", "ja", "zh", "ar", "hi", "xx", ""]))
 def test_units_are_ordered_exact_and_trimmed(text: str, language: str) -> None:
     after = 0
@@ -108,7 +107,6 @@ def test_units_are_ordered_exact_and_trimmed(text: str, language: str) -> None:
         after = end
 
 
-@settings(deadline=None)
 @given(DOCUMENTS)
 def test_same_text_gives_same_units(text: str) -> None:
     assert segment(text) == segment(text)
@@ -118,7 +116,6 @@ MARKERS = re.compile(r"[\s>*+\-#=_|:`~•]*|[\s>*+\-]*\(?([A-Za-z]|[ivx]{2,4}|\d
 FENCE = re.compile(r"\s*[>\s*+\-\d.)]*(```|~~~)")
 
 
-@settings(deadline=None)
 @given(DOCUMENTS)
 @example("- [a]: b\n> [c]: d")
 @example("> " * 30 + "deep")
@@ -134,7 +131,6 @@ def test_every_character_but_markers_belongs_to_a_unit(text: str) -> None:
 
 
 @given(DOCUMENTS)
-@settings(deadline=None, max_examples=300)
 @example("a\n---")
 @example("- a\n   2. b\nc\n\n---\n# d #\n***")
 @example("1234. a\n\n100. b\nc\n5. d")
@@ -167,7 +163,6 @@ SENTENCES = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(SENTENCES)
 def test_plain_sentences_come_out_one_by_one_and_stay_whole_when_cut_again(sentences: list[str]) -> None:
     assert read_texts(" ".join(sentences)) == sentences

@@ -24,7 +24,7 @@ from transcripts.exchange.refi.codes import read_own_codebook
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.projects.models import Project
 
-MANY = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
 GUIDS = st.sampled_from([f"00000000-0000-4000-8000-00000000000{number}" for number in range(6)])
 PLACES = st.integers(-3, 130)

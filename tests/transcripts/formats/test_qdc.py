@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -79,7 +79,6 @@ def test_importing_an_export_gives_back_every_code(codes: list[QdcCode]) -> None
 
 
 @given(trees())
-@settings(max_examples=25)
 def test_exports_are_valid_against_the_schema(codes: list[QdcCode]) -> None:
     if (SHARED / "data/qda/schemas/Codebook.xsd").exists():
         schema = etree.XMLSchema(etree.parse(SHARED / "data/qda/schemas/Codebook.xsd"))

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from lxml import etree
 
 from tests.shared import SHARED
@@ -60,7 +60,6 @@ def with_source(**fields: object) -> Study:
 
 
 @given(studies())
-@settings(max_examples=60)
 def test_importing_an_export_gives_back_everything(study: Study) -> None:
     data = export(study)
 
@@ -70,7 +69,6 @@ def test_importing_an_export_gives_back_everything(study: Study) -> None:
 
 @given(studies())
 @example(make_study())
-@settings(max_examples=20)
 def test_exports_are_valid_against_the_schema(study: Study) -> None:
     if (SHARED / "data/qda/schemas/Project.xsd").exists():
         schema = etree.XMLSchema(etree.parse(SHARED / "data/qda/schemas/Project.xsd"))

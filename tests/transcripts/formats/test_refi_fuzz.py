@@ -6,7 +6,7 @@ import io
 import zipfile
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.transcripts.formats.qdpx_cases import export, make_study
@@ -117,7 +117,6 @@ def test_damaged_archives_are_read_or_refused(data: bytes) -> None:
 
 
 @given(damage(OWN), damage(QDE))
-@settings(max_examples=60)
 def test_damaged_contents_of_sound_archives_are_read_or_refused(own: bytes, qde: bytes) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:

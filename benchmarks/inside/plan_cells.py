@@ -11,7 +11,7 @@ from datetime import timedelta
 from django.db import connection
 from django.utils import timezone
 
-from auditapp.batches.actions import PlannedArm, launch_batch
+from auditapp.batches.launching import PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.progress import read_progress
 from auditapp.llm.models import ModelVariant

@@ -179,6 +179,7 @@ def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: 
     expect(page.locator("#live-no_worker")).to_contain_text("No worker yet.")
 
 
+@pytest.mark.full
 def test_everything_works_without_javascript(place: Place, open_context: OpenContext) -> None:
     page = open_context(java_script_enabled=False).new_page()
     page.goto(place.instance.ask("prepare", "--no-demo")["sign_in_url"])

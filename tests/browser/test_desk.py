@@ -32,6 +32,7 @@ def test_ten_sentences_of_a_real_excerpt_by_keyboard_alone(site: Site, sign_in: 
     assert {"Reads whose picture is meant"} == {row["note"] for row in rows if row["note"]}
 
 
+@pytest.mark.full
 def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, sign_in: SignIn) -> None:
     """Every press counts, moving on and deciding too; only the words that are typed do not."""
     page = sign_in()
@@ -110,6 +111,7 @@ def test_same_key_takes_the_code_off_and_undo_brings_it_back(site: Site, sign_in
     assert [bool(row["withdrawn"]) for row in rows] == [True, True, False]
 
 
+@pytest.mark.full
 def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -164,6 +166,7 @@ def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
     assert page.input_value("#memo-text") == "Unfinished"
 
 
+@pytest.mark.full
 def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -177,6 +180,7 @@ def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> 
     assert len(read_codes(page)) == 2
 
 
+@pytest.mark.full
 def test_single_keys_can_be_switched_off(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -58,6 +58,7 @@ def test_no_barrier_while_marking_taking_in_and_saying_more(
 
 
 @pytest.mark.parametrize("options", [pytest.param(NARROW, marks=pytest.mark.full), FORCED])
+@pytest.mark.full
 def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
     page = sign_in(**options)
     open_desk(page, site)
@@ -102,6 +103,7 @@ def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:
     assert small == []
 
 
+@pytest.mark.full
 def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -112,6 +114,7 @@ def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> 
     )
 
 
+@pytest.mark.full
 def test_focus_stays_on_the_sentence_through_a_hundred_answers(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -77,6 +77,7 @@ def test_split_and_merge_by_key_and_back_with_the_codes(site: Site, sign_in: Sig
     assert read_rows(page)[:3] == ["3a One and two", "3b and three.", "4 Second thing."]
 
 
+@pytest.mark.full
 def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead)
@@ -105,6 +106,7 @@ def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
     assert len(read_codes(page)) == 1
 
 
+@pytest.mark.full
 def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead)
@@ -150,12 +152,13 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
     await_ready(coder)
     assert read_rows(coder)[0].startswith("3a ")
     expect(refused).to_contain_text("Weighs one against the other")
-    refused.get_by_role("button", name="Seen").click()
+    refused.get_by_role("button", name="Dismiss").click()
     expect(refused).to_be_hidden()
     coder.reload()
     expect(refused).to_be_hidden()
 
 
+@pytest.mark.full
 def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead, java_script_enabled=False)
@@ -169,6 +172,7 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
+@pytest.mark.full
 def test_no_barrier_while_cutting_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})

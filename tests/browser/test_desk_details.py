@@ -66,6 +66,7 @@ def test_the_codes_own_questions_are_asked_and_answered(site: Site, sign_in: Sig
     expect(page.get_by_label(text["label"])).to_have_value("A law of 1964")
 
 
+@pytest.mark.full
 def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -93,6 +94,7 @@ def test_a_latent_code_asks_for_its_line_in_the_details_too(site: Site, sign_in:
     assert read_codes(page)[0].endswith("latent")
 
 
+@pytest.mark.full
 def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -118,6 +120,7 @@ def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(si
     expect(page.locator(".raised")).to_have_count(1)
 
 
+@pytest.mark.full
 def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -145,6 +148,7 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
     assert len(read_codes(page)) == 2
 
 
+@pytest.mark.full
 def test_details_can_be_said_without_script(site: Site, sign_in: SignIn) -> None:
     page = sign_in(java_script_enabled=False)
     page.goto(site.desk_url("own"))

@@ -49,6 +49,7 @@ def test_uncoded_by_key_and_moving_keeps_to_it(site: Site, sign_in: SignIn) -> N
     assert "show=" not in page.url
 
 
+@pytest.mark.full
 def test_by_code_and_by_memo(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -69,6 +70,7 @@ def test_by_code_and_by_memo(site: Site, sign_in: SignIn) -> None:
     assert len(read_codes(page)) == 2
 
 
+@pytest.mark.full
 def test_filter_without_script(site: Site, sign_in: SignIn) -> None:
     page = sign_in(java_script_enabled=False)
     page.goto(site.desk_url("own"))
@@ -94,6 +96,7 @@ def test_list_of_turns_is_one_stop_and_reaches_challenges(site: Site, sign_in: S
     expect(page.locator(CURRENT)).to_be_focused()
 
 
+@pytest.mark.full
 def test_two_thousand_sentences_are_filtered_at_once(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "long")
@@ -106,6 +109,7 @@ def test_two_thousand_sentences_are_filtered_at_once(site: Site, sign_in: SignIn
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
+@pytest.mark.full
 def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
     page = sign_in(color_scheme=scheme, viewport={"width": 320, "height": 640})
     open_desk(page, site)

@@ -53,6 +53,7 @@ class TestRemapping:
         page.reload()
         expect(page.locator(".chip[data-code='theme.balance'] b").first).to_have_text("m")
 
+    @pytest.mark.full
     def test_keys_follow_the_person_to_another_browser(self, site: Site, sign_in: SignIn) -> None:
         session = next(site.sessions)
         page = sign_in(session=session)
@@ -70,6 +71,7 @@ class TestRemapping:
         assert read_codes(other) == []
         context.close()
 
+    @pytest.mark.full
     def test_switched_off_key_does_nothing_and_shows_no_cap(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
@@ -95,6 +97,7 @@ class TestRemapping:
         press(page, "Enter")
         expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("m")
 
+    @pytest.mark.full
     def test_keys_can_be_typed_without_script(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in(java_script_enabled=False)
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
@@ -130,6 +133,7 @@ class TestCard:
         assert page.locator(CURRENT).locator(".n").inner_text() == number
         page.wait_for_function("() => document.activeElement.matches('.sentence[aria-current]')")
 
+    @pytest.mark.full
     def test_card_prints_on_one_sheet(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/card/")
@@ -167,6 +171,7 @@ class TestUndoOfDecisions:
         expect(row.locator(".chip.none")).to_have_count(1)
         expect(row.locator(".chip[data-coding]")).to_have_count(0)
 
+    @pytest.mark.full
     def test_undo_brings_the_decision_back_that_went_with_the_last_code(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site, "own")
@@ -212,6 +217,7 @@ class TestUndoAcrossInterviews:
         assert page.url.startswith(site.desk_url("long"))
         expect(page.locator(".chip[data-coding]")).to_have_count(1)
 
+    @pytest.mark.full
     def test_second_tab_undoes_what_is_left_and_nothing_twice(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site)
@@ -262,6 +268,7 @@ class TestWaiting:
         expect(page.locator("#why")).to_have_text("Next: not coded yet.")
         expect(page.locator(CURRENT)).to_be_focused()
 
+    @pytest.mark.full
     def test_next_shows_what_the_filter_left_out(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site)

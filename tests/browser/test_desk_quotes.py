@@ -46,6 +46,7 @@ def test_kept_words_wait_for_their_code(site: Site, sign_in: SignIn) -> None:
     assert [words for *_, words in read_quotes(page)] == ["question"]
 
 
+@pytest.mark.full
 def test_characters_and_edges(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -61,6 +62,7 @@ def test_characters_and_edges(site: Site, sign_in: SignIn) -> None:
     assert read_quotes(page) == []
 
 
+@pytest.mark.full
 def test_another_quote_replaces_the_first_and_the_key_takes_it_off(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -120,6 +122,7 @@ def test_every_script_is_shown_and_cut_exactly(site: Site, sign_in: SignIn) -> N
     assert quotes == [(text.index(words), words) for text, words in SCRIPTS]
 
 
+@pytest.mark.full
 def test_arrows_follow_the_direction_of_the_script(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "scripts")
@@ -129,6 +132,7 @@ def test_arrows_follow_the_direction_of_the_script(site: Site, sign_in: SignIn) 
     assert read_marked(page) == "שלום"
 
 
+@pytest.mark.full
 def test_stacked_marks_stay_inside_their_sentence(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "scripts")

@@ -52,6 +52,7 @@ def test_the_key_again_takes_the_code_off_everywhere(site: Site, sign_in: SignIn
     await_saved(page)
 
 
+@pytest.mark.full
 def test_a_latent_code_is_asked_for_once(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -85,6 +86,7 @@ def test_escape_and_a_move_end_it(site: Site, sign_in: SignIn) -> None:
         expect(page.locator("[aria-label^='In the range']")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_what_is_given_back_is_not_coded(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -92,6 +94,7 @@ def test_what_is_given_back_is_not_coded(site: Site, sign_in: SignIn) -> None:
     assert len(read_codes(page)) == 2
 
 
+@pytest.mark.full
 def test_single_presses_of_a_pointer_do_the_same(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -105,6 +108,7 @@ def test_single_presses_of_a_pointer_do_the_same(site: Site, sign_in: SignIn) ->
     assert len(read_codes(page)) == 4
 
 
+@pytest.mark.full
 def test_a_code_of_the_turn_is_put_once(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -34,6 +34,7 @@ def test_from_a_word_to_the_sentence_at_the_desk_without_the_mouse(site: Site, s
     expect(page.locator(".sentence[aria-current] .text")).to_have_text("I would rather ask than guess.")
 
 
+@pytest.mark.full
 def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     search(site, page, "would")
@@ -57,6 +58,7 @@ def test_words_in_every_script_are_marked_whole(site: Site, sign_in: SignIn) -> 
         expect(page.locator("mark").first).to_have_text(words)
 
 
+@pytest.mark.full
 def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     search(site, page, "would")

@@ -115,6 +115,7 @@ def take_all_back(page: Page) -> None:
     expect(page.locator(".sentence .open-suggestions")).to_have_count(1)
 
 
+@pytest.mark.full
 def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_done(
     site: Site, sign_in: SignIn
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in:
     expect(page.locator(PANEL)).to_contain_text("after your own decision")
 
 
+@pytest.mark.full
 def test_on_what_the_interviewer_says_nothing_is_promised(site: Site, sign_in: SignIn) -> None:
     page = open_suggested(site, sign_in, "open")
     expect(page.locator(PANEL)).to_be_visible()

@@ -154,6 +154,7 @@ class TestCommands:
         assert done.returncode == 1
         assert "No worker of this machine" in done.stderr
 
+    @pytest.mark.full
     def test_beat_alone_has_a_worker_sweep(self, instance: Instance) -> None:
         instance.start("manage.py", "worker", "--no-beat", "--queues", "1")
         start(instance, SERVICES["beat"]["command"])

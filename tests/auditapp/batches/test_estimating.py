@@ -53,6 +53,7 @@ def test_what_is_spent_is_part_of_the_whole_and_lost_calls_are_part_of_its_upper
     assert found["sentence"] == "Based on 4 calls of this batch, with a 95 % prediction interval."
 
 
+@pytest.mark.full
 def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches() -> None:
     draw = random.Random(20261121)
     held = 0

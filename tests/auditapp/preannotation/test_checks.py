@@ -238,8 +238,8 @@ class TestEachCheckFailsWhereItShould:
     ) -> None:
         report = check("definition")
         assert set(find_states(report).values()) == {"passed"}
-        balance = next(row for row in report["swaps"] if row.code == "theme.balance")
-        assert (balance.definition, balance.name) == (12, 0)
+        balance = next(row for row in report["swaps"] if row["code"] == "theme.balance")
+        assert (balance["definition"], balance["name"]) == (12, 0)
         assert report["legal"].value == report["answered"].value == 1.0
 
     def test_who_reads_names_is_found_by_swapped_definitions_and_generic_names(
@@ -249,8 +249,8 @@ class TestEachCheckFailsWhereItShould:
         states = find_states(report)
         assert (states["swapped"], states["generic"]) == ("look", "look")
         assert (states["order"], states["stability"]) == ("passed", "passed")
-        balance = next(row for row in report["swaps"] if row.code == "theme.balance")
-        assert (balance.definition, balance.name) == (0, 12)
+        balance = next(row for row in report["swaps"] if row["code"] == "theme.balance")
+        assert (balance["definition"], balance["name"]) == (0, 12)
 
     def test_who_puts_the_first_code_is_found_by_the_order_and_by_its_rate(
         self, check: Callable[[str], dict[str, Any]]

@@ -48,13 +48,13 @@ def count_found(client: Client, link: str) -> int:
 
 @pytest.mark.usefixtures("coded")
 class TestEveryFigureOpensItsSentences:
-    @pytest.mark.parametrize("who", ["coder", "reader"])
+    @pytest.mark.parametrize("who", ["coder", pytest.param("reader", marks=pytest.mark.full)])
     @pytest.mark.parametrize(
         "path",
         [
             "codings/interviews/",
             "codings/models/",
-            "codings/models/?family=moves",
+            pytest.param("codings/models/?family=moves", marks=pytest.mark.full),
             "codings/together/",
             "codings/together/?family=",
             "codings/interviews/?family=",

@@ -83,6 +83,7 @@ def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(ground: Ground,
     assert worker.poll() is None
 
 
+@pytest.mark.full
 def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_back(
     ground: Ground, servers: OwnServers
 ) -> None:

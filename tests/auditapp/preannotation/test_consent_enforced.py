@@ -115,6 +115,7 @@ class TestWorker:
         assert set(outcomes) == {("no_input",)}
         assert len(outcomes) >= TURNS
 
+    @pytest.mark.full
     def test_a_model_of_the_site_itself_needs_no_consent(self, study: Instance, fake_provider: FakeProvider) -> None:
         batch = self.launch(study, "127.0.0.1", fake_provider.port, "--limit", str(4 * TURNS))
         study.start_worker()

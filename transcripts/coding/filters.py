@@ -54,7 +54,7 @@ def apply_filter(
 ) -> Shown:
     """Keep what fits ``value``, and mark what is out of sight; an unknown value filters nothing.
 
-    ``names`` are the codes by identifier; ``differing`` the sentences read differently, ``None`` for who may not see.
+    ``names`` are the codes by identifier; ``differing`` the sentences with disagreements, ``None`` if the viewer may not see them.
     """
     exchanges = list(exchanges)
     fits = _find_rule(value, names, differing)

@@ -1,8 +1,8 @@
 """The next sentence of a study for a person to go to, and why.
 
-First what is not coded in what she is to code, then codings whose code has changed since, then sentences that coders
-read differently (for who may see that), then sentences with a memo of hers. Inside a reason the next one after where she
-is comes first, and after the last interview the first again.
+First the uncoded sentences she is to code, then codings whose code has changed since, then disagreements between coders
+(if she may see them), then sentences with a memo of hers. Within a reason, the next one after her present place comes
+first, and the first interview follows the last.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def list_shown_to(request: ProjectRequest) -> list[int]:
 
 
 def find_differing(project: Project, version: CodebookVersion, interview_ids: Sequence[int]) -> set[int]:
-    """The sentences of some interviews that coders read differently before they saw each other's work."""
+    """The sentences of some interviews on which coders disagreed before they saw each other's work."""
     from transcripts.coding.blind import read_blind
 
     readings = read_blind(project, interviews=interview_ids)

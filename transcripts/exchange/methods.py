@@ -48,7 +48,7 @@ PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing",
 
 
 def draft_methods(project: Project) -> Facts:
-    """The text as the record has it now: titled sections of paragraphs, what speaks against them, and the annex."""
+    """The text as the record has it now: titled sections of paragraphs, limitations, and the annex."""
     facts = read_facts(project)
     sections = {title: [_word(part, facts) for part in parts] for title, parts in SECTIONS.items()}
     sections["Who reads"] = [
@@ -81,7 +81,7 @@ def as_markdown(text: Facts) -> str:
     parts = [f"# {text['title']}"]
     for title, paragraphs in text["sections"].items():
         parts += [f"## {title}", *map(_escape, paragraphs)]
-    parts.append("## What speaks against this")
+    parts.append("## Limitations")
     parts.append("\n".join(f"- {_escape(each)}" for each in text["warnings"]) or "Nothing was found in the record.")
     parts.append("# Audit annex")
     for table in text["annex"]:

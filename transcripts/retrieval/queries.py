@@ -262,7 +262,7 @@ def _find_prompted(project: Project, search: Search, catalog: Catalog, visibilit
 
 
 def _find_differing(project: Project, search: Search, catalog: Catalog) -> set[int]:
-    """The sentences that coders read differently before they saw each other's work; of units, the first sentence."""
+    """The sentences on which coders disagreed before they saw each other's work; of units, the first sentence."""
     from transcripts.coding.blind import read_blind
 
     readings = read_blind(project, interviews=None if search.interview is None else [search.interview])

@@ -52,8 +52,8 @@ class FakeProvider:
         if self.latency:
             await asyncio.sleep(self.latency)
         is_unsteady = request.model == UNSTEADY_MODEL
-        told_apart = (request.reasoning, request.request_id if is_unsteady else "")
-        asked = (request.model, request.system, request.user, *filter(None, told_apart))
+        variation = (request.reasoning, request.request_id if is_unsteady else "")
+        asked = (request.model, request.system, request.user, *filter(None, variation))
         seed = hashlib.sha256("\x1f".join(asked).encode()).hexdigest()
         draw = random.Random(seed)  # noqa: S311 - invented answers, not secrets
         codes = CODE_LINE.findall(request.system)

@@ -6,6 +6,7 @@ import csv
 import io
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from playwright.sync_api import Page, expect
 
@@ -25,6 +26,13 @@ def open_desk(page: Page, site: Site, interview: str = "own") -> None:
 def press(page: Page, *keys: str) -> None:
     for key in keys:
         page.keyboard.press(key)
+
+
+def expect_load(page: Page) -> AbstractContextManager[object]:
+    """Around what loads another page. Playwright's own expect_navigation is content with a new "?at=" in the address, which
+    the desk writes there a moment after each step.
+    """
+    return page.expect_event("load")
 
 
 def await_saved(page: Page) -> None:

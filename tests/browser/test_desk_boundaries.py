@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import CutPlace, SignIn, Site, find_violations
-from tests.browser.desk import CURRENT, await_saved, press, read_codes
+from tests.browser.desk import CURRENT, await_saved, expect_load, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -147,7 +147,7 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
     expect(refused).to_contain_text("Balance (latent, Weighs one against the other)")
     expect(refused).to_contain_text("Sentence 3 has been split since. Reload the page.")
     assert find_violations(coder) == []
-    with coder.expect_navigation():
+    with expect_load(coder):
         refused.get_by_role("button", name="Reload the page").click()
     await_ready(coder)
     assert read_rows(coder)[0].startswith("3a ")

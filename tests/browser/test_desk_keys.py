@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
-from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
+from tests.browser.desk import CURRENT, await_saved, expect_load, open_desk, press, read_codes
 from tests.browser.stage import STUDY
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -25,7 +25,7 @@ def give(page: Page, field: str, key: str) -> None:
 
 def save_keys(page: Page) -> None:
     page.get_by_role("button", name="Save").focus()
-    with page.expect_navigation():
+    with expect_load(page):
         press(page, "Enter")
 
 
@@ -199,7 +199,7 @@ class TestUndoAcrossInterviews:
         press(page, "Control+z")
         assert read_codes(page) == []
         await_saved(page)
-        with page.expect_navigation():
+        with expect_load(page):
             press(page, "Control+z")
         await_ready(page)
         assert page.url.startswith(site.desk_url("own"))
@@ -211,7 +211,7 @@ class TestUndoAcrossInterviews:
         press(page, "Control+Shift+z")
         expect(page.locator(".chip[data-coding]")).to_have_count(1)
         await_saved(page)
-        with page.expect_navigation():
+        with expect_load(page):
             press(page, "Control+Shift+z")
         await_ready(page)
         assert page.url.startswith(site.desk_url("long"))
@@ -261,7 +261,7 @@ class TestWaiting:
         expect(page.locator(f"{CURRENT} .n")).to_have_text("3")
         expect(page.locator("#why")).to_have_text("Next: not coded yet.")
         press(page, "End", "d")
-        with page.expect_navigation():
+        with expect_load(page):
             press(page, "p")
         await_ready(page)
         assert page.url.startswith(site.desk_url("long"))

@@ -51,9 +51,7 @@ from transcripts.rounds.models import Round
 MOST_PAGES = 1_000
 OUTSIDE = ("/accounts/logout", "/static/")
 # Made anew for every answer, whoever works.
-CHANGING = re.compile(
-    rb'[A-Za-z0-9]{64}|name="(?:client_id|idempotency_key)" value="[0-9a-f-]+"|name="seed" value="\d+"|data-client-id="[0-9a-f-]+"'
-)
+CHANGING = re.compile(rb'[A-Za-z0-9]{64}|name="idempotency_key" value="[0-9a-f-]+"|name="seed" value="\d+"')
 MOMENT = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)?")
 # When a page was computed, to the minute.
 SHOWN_TIME = re.compile(rb"<time [^>]*>[^<]*</time>")
@@ -192,7 +190,7 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
         sentence=sentences[0],
     )
     item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
-    mark_item(item=item, outcome="unknown", note="Theirs.", number=1, client_id=uuid.uuid4(), by=who)
+    mark_item(item=item, outcome="unknown", note="Theirs.", number=1, idempotency_key=uuid.uuid4(), by=who)
     show_suggestions(project=project, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence

@@ -45,13 +45,13 @@ def store_sample(
 def store_mark(mark: Mark, *, by: User) -> Mark:
     """Store a new mark of ``by``. It supersedes the reviewer's former one, after which its ``number`` comes next.
 
-    The same ``client_id`` again changes nothing. Reads mark.item.audit.project_id. Raises ``AuditError``.
+    The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.project_id. Raises ``AuditError``.
     """
     if len(mark.note) > MAX_NOTE_LENGTH:
         raise AuditError(f"The note is longer than {MAX_NOTE_LENGTH:,} characters. Shorten it.")
     item, marks = mark.item, type(mark).objects
     item.audit.items.select_for_update(no_key=True).get(pk=item.pk)
-    sent: Mark | None = marks.filter(client_id=mark.client_id).first()
+    sent: Mark | None = marks.filter(idempotency_key=mark.idempotency_key).first()
     if sent is not None:
         if (sent.item_id, sent.reviewer_id) != (item.pk, by.pk):
             raise AuditError("This form was sent before, for another item. Open the item again and mark it there.")

@@ -1,18 +1,25 @@
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from django import forms
 
 from auditapp.audits.actions import MAX_NOTE_LENGTH
-from auditapp.batches.forms import SentOnceForm
 
 
-class BaseMarkForm(SentOnceForm):
+class BaseMarkForm(forms.Form):
     """A reviewer's mark of one item; a kind of audit adds what it says. ``number`` is that of the mark the page asks for."""
 
     note = forms.CharField(required=False, max_length=MAX_NOTE_LENGTH, widget=forms.Textarea({"rows": 2}))
     number = forms.IntegerField(min_value=1, max_value=30_000, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def clean_idempotency_key(self) -> uuid.UUID:
+        """The one that was sent, or a new one: a form without one takes effect each time it is submitted."""
+        sent: uuid.UUID | None = self.cleaned_data["idempotency_key"]
+        # Pages that were open during an upgrade send it under its old name.
+        return sent or forms.UUIDField(required=False).clean(self.data.get("client_id")) or uuid.uuid4()
 
 
 class OpenResultsForm(forms.Form):

@@ -111,7 +111,7 @@ class BaseMark(models.Model):
     note = models.TextField(blank=True)
     number = models.PositiveSmallIntegerField(default=1)
     after_opening = models.BooleanField(default=False)
-    client_id = models.UUIDField(unique=True)
+    idempotency_key = models.UUIDField(unique=True)
     made_at = models.DateTimeField()
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"

@@ -80,7 +80,7 @@ def mark_item(
 ) -> HttpResponse:
     """Mark one item, or show the form to do so. ``describe`` adds to the page, given the person's own mark."""
     own_mark = item.marks.active().filter(reviewer=request.user).first()
-    initial = {"number": own_mark.number + 1 if own_mark else 1, "client_id": uuid4()}
+    initial = {"number": own_mark.number + 1 if own_mark else 1, "idempotency_key": uuid4()}
     form = form_class(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:

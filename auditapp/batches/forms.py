@@ -69,17 +69,6 @@ def seed_field(*, largest: int, help_text: str) -> forms.IntegerField:
     )
 
 
-class SentOnceForm(forms.Form):
-    """A form that takes effect once, however often it is submitted; without a ``client_id``, once per submission."""
-
-    client_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
-
-    def clean_client_id(self) -> uuid.UUID:
-        """The one that was sent, or a new one."""
-        sent: uuid.UUID | None = self.cleaned_data["client_id"]
-        return sent or uuid.uuid4()
-
-
 class LaunchForm(forms.Form):
     """A form that launches once: by its idempotency key."""
 

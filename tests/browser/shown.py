@@ -108,7 +108,7 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
         if is_same:
             found = {"outcome": item.outcome, "n_attributes": item.n_attributes}
         for reader in (owner, coder):
-            mark_item(item=item, number=1, client_id=uuid.uuid4(), by=reader, **found)
+            mark_item(item=item, number=1, idempotency_key=uuid.uuid4(), by=reader, **found)
     formatter = add_model(label="fake formatter (invented)", provider="fake", by=owner)
     reading = launch_formatter(batch=batch, variant=formatter, outcomes=["off_format", "refusal"], by=owner)
     for queue in reading.queues.all():
@@ -220,7 +220,9 @@ def audit_positives(reader: Annotator, owner: User) -> None:
     verdicts = ("applies", "applies", "does_not", "unclear")
     for audit, most in ((first, None), (second, 1)):
         for place, item in enumerate(islice(audit.items.order_by("position"), most)):
-            mark_positive(item=item, number=1, verdict=verdicts[place % 4], note="", by=owner, client_id=uuid.uuid4())
+            mark_positive(
+                item=item, number=1, verdict=verdicts[place % 4], note="", by=owner, idempotency_key=uuid.uuid4()
+            )
     open_results(audit=first, by=owner)
 
 

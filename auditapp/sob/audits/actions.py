@@ -69,7 +69,7 @@ def mark_item(
     item: AuditItem,
     outcome: str,
     number: int,
-    client_id: uuid.UUID,
+    idempotency_key: uuid.UUID,
     by: User,
     n_attributes: int = 0,
     n_warranted: int = 0,
@@ -96,6 +96,6 @@ def mark_item(
         n_warranted=n_warranted,
         note=note,
         number=number,
-        client_id=client_id,
+        idempotency_key=idempotency_key,
     )
     return store_mark(mark, by=by)

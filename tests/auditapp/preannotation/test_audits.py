@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from django.apps import apps
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -62,7 +62,7 @@ def audit(annotator: Annotator, owner: User) -> PositiveAudit:
 
 
 def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", number: int = 1, note: str = "") -> PositiveMark:
-    return mark_positive(item=item, verdict=verdict, number=number, note=note, by=by, client_id=uuid.uuid4())
+    return mark_positive(item=item, verdict=verdict, number=number, note=note, by=by, idempotency_key=uuid.uuid4())
 
 
 def add_to_study(project: Project, interview: Interview) -> User:
@@ -176,7 +176,13 @@ class TestMarking:
         late = mark(other, lead)
         for place, each in enumerate((first, second, late), start=10):
             PositiveMark.objects.filter(pk=each.pk).update(number=place, after_opening=False)
-        importlib.import_module(NUMBERING).number_marks(apps, None)
+        connection.check_constraints()
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE preannotation_positivemark RENAME COLUMN idempotency_key TO client_id")
+        numbering = importlib.import_module(NUMBERING)
+        numbering.number_marks(MigrationLoader(connection).project_state(numbering.Migration.dependencies).apps, None)
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE preannotation_positivemark RENAME COLUMN client_id TO idempotency_key")
         rows = PositiveMark.objects.order_by("pk").values_list("pk", "number", "after_opening")
         assert list(rows) == [(first.pk, 1, False), (second.pk, 2, False), (late.pk, 1, True)]
 

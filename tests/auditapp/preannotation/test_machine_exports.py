@@ -202,7 +202,7 @@ def test_marks_sorted_differences_and_choices_come_along(
     audit = draw_positive_audit(annotator=annotator, seed=2, by=lead)
     open_to(project, interview, lead)
     item = audit.items.all()[0]
-    mark_positive(item=item, verdict="does_not", number=1, by=lead, client_id=uuid.uuid4())
+    mark_positive(item=item, verdict="does_not", number=1, by=lead, idempotency_key=uuid.uuid4())
     now = timezone.now()
     Disagreement.objects.create(
         annotator=annotator,

@@ -42,7 +42,7 @@ def audit(batch: Batch, answered: list[int], lead: User) -> Audit:
 
 
 def mark(item: AuditItem, by: User, outcome: str, n_attributes: int = 0, number: int = 1, **more: object) -> AuditMark:
-    found = {"outcome": outcome, "n_attributes": n_attributes, "client_id": uuid.uuid4(), **more}
+    found = {"outcome": outcome, "n_attributes": n_attributes, "idempotency_key": uuid.uuid4(), **more}
     return mark_item(item=item, number=number, by=by, **found)  # type: ignore[arg-type]
 
 
@@ -145,12 +145,12 @@ class TestMark:
     def test_sent_twice_it_is_stored_once(self, audit: Audit, coder: User, second_coder: User) -> None:
         first, other = audit.items.all()[:2]
         sent = uuid.uuid4()
-        row = mark(first, coder, "unknown", client_id=sent)
-        assert mark(first, coder, "unknown", client_id=sent) == row
+        row = mark(first, coder, "unknown", idempotency_key=sent)
+        assert mark(first, coder, "unknown", idempotency_key=sent) == row
         with pytest.raises(AuditError, match="for another item"):
-            mark(other, coder, "unknown", client_id=sent)
+            mark(other, coder, "unknown", idempotency_key=sent)
         with pytest.raises(AuditError, match="for another item"):
-            mark(first, second_coder, "unknown", client_id=sent)
+            mark(first, second_coder, "unknown", idempotency_key=sent)
         with pytest.raises(AuditError, match="marked this item since"):
             mark(first, coder, "unknown")
 
@@ -260,11 +260,12 @@ class TestPages:
         self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf
     ) -> None:
         place = path("mark", batch, audit.pk, audit.items.all()[0].pk)
-        form = {"outcome": "unknown", "number": 1, "client_id": str(uuid.uuid4())}
-        for _ in range(2):
-            assert client_of(coder).post(place, form).headers["Location"] == place
+        key = str(uuid.uuid4())
+        for name in ("idempotency_key", "idempotency_key", "client_id"):
+            answer = client_of(coder).post(place, {"outcome": "unknown", "number": 1, name: key})
+            assert answer.headers["Location"] == place
         assert AuditMark.objects.count() == 1
-        stale = {"outcome": "refusal", "number": 1, "client_id": str(uuid.uuid4())}
+        stale = {"outcome": "refusal", "number": 1, "idempotency_key": str(uuid.uuid4())}
         answer = client_of(coder).post(place, stale)
         assert answer.status_code == 422
         assert "marked this item since" in answer.content.decode()
@@ -280,7 +281,7 @@ class TestPages:
             {"outcome": "attributed", "n_attributes": "1", "n_warranted": "2", "number": "1"},
             {"outcome": "unknown", "number": "2"},
             {"outcome": "attributed", "n_attributes": "99999999999", "number": "1"},
-            {"outcome": "unknown", "number": "1", "client_id": "x"},
+            {"outcome": "unknown", "number": "1", "idempotency_key": "x"},
         ):
             answer = client.post(place, form)
             assert answer.status_code == 422, form
@@ -367,5 +368,5 @@ class TestPages:
 
 def strip(page: str) -> str:
     """A page without what is made anew each time: form tokens and numbers of forms."""
-    kept = [line for line in page.splitlines() if "csrf" not in line.lower() and 'name="client_id"' not in line]
+    kept = [line for line in page.splitlines() if "csrf" not in line.lower() and 'name="idempotency_key"' not in line]
     return "\n".join(kept)

@@ -99,7 +99,7 @@ def draw_sample(frame: Sequence[Positive], *, per_code: int, seed: int) -> list[
 
 @transaction.atomic
 def mark_positive(
-    *, item: AuditedSuggestion, verdict: str, by: User, number: int, client_id: uuid.UUID, note: str = ""
+    *, item: AuditedSuggestion, verdict: str, by: User, number: int, idempotency_key: uuid.UUID, note: str = ""
 ) -> PositiveMark:
     """Store whether the code applies, as ``by`` reads the sentence. See ``store_mark``.
 
@@ -115,5 +115,5 @@ def mark_positive(
             "Unblind this interview first: marking shows you a machine's label in it, and what you code there afterwards "
             "counts as assisted."
         )
-    mark = PositiveMark(item=item, verdict=verdict, note=note, number=number, client_id=client_id)
+    mark = PositiveMark(item=item, verdict=verdict, note=note, number=number, idempotency_key=idempotency_key)
     return store_mark(mark, by=by)

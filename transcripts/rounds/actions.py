@@ -17,7 +17,7 @@ from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
-from transcripts.rounds.pure.allocation import CannotDeal, Deal, deal_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotDeal, deal_items, fingerprint
 
 MAX_NAME_LENGTH = 200
 MAX_INSTRUCTIONS_LENGTH = 20_000
@@ -50,10 +50,13 @@ class StillUndecided(ReasonMissing):
 
 
 class Plan(NamedTuple):
-    """Who would read what. ``name`` stands for the plan, so that what is confirmed is what was shown."""
+    """Who would read what: ``deals`` holds the coders of each interview.
+
+    ``name`` stands for the plan, so that what is confirmed is what was shown.
+    """
 
     coders: list[User]
-    deals: list[Deal]
+    deals: dict[int, tuple[int, ...]]
 
     @property
     def name(self) -> str:
@@ -91,7 +94,7 @@ def plan_round(*, project: Project, fields: PlanFields) -> Plan:
         )
     try:
         deals = deal_items(
-            queries.list_items(project, fields.models),
+            queries.read_labels(project, fields.models),
             [user.pk for user in coders],
             overlap_percent=fields.overlap_percent,
             readers=fields.overlap_readers,
@@ -142,7 +145,7 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
         opened_at=timezone.now(),
         opened_by_name=by.get_username(),
     )
-    dealt_out = [(deal.item.key, coder) for deal in plan.deals for coder in deal.coders]
+    dealt_out = [(interview_id, coder_id) for interview_id, readers in plan.deals.items() for coder_id in readers]
     Assignment.objects.bulk_create(
         (
             Assignment(

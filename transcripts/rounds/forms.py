@@ -56,7 +56,7 @@ class RoundForm(forms.Form):
         super().__init__(*args, **kwargs)
         coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
-        labels = sorted({item.label for item in queries.list_items(project)})
+        labels = sorted(set(queries.read_labels(project).values()))
         # A box cannot stand for the empty label, so that one is written as a dash.
         choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
         cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices

@@ -106,3 +106,8 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"assignment {self.pk}"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its coder may still change it. Reads self.round."""
+        return self.signed_at is None and self.round.locked_at is None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 
@@ -14,20 +14,8 @@ from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.progress import Progress, read_progress
-from transcripts.rounds.pure.allocation import Item
 
 CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.permissions]
-
-
-class OwnAssignment(NamedTuple):
-    """An interview somebody is to code, with her own progress and nobody else's."""
-
-    assignment: Assignment
-    progress: Progress
-
-    @property
-    def is_open(self) -> bool:
-        return self.assignment.signed_at is None and self.assignment.round.locked_at is None
 
 
 def is_open_for(interview: Interview, person: User) -> bool:
@@ -62,13 +50,13 @@ def list_coders(project: Project) -> list[User]:
     return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
 
 
-def list_items(project: Project, models: Iterable[str] = ()) -> list[Item]:
-    """The interviews of the study to be dealt out: all, or those with one of these models."""
+def read_labels(project: Project, models: Iterable[str] = ()) -> dict[int, str]:
+    """The interviews of the study to be dealt out, each with the label of its model: all, or those with these models."""
     interviews = project.interviews.order_by("pk")
     wanted = list(models)
     if wanted:
         interviews = interviews.filter(model_label__in=wanted)
-    return [Item(*row) for row in interviews.values_list("pk", "model_label")]
+    return dict(interviews.values_list("pk", "model_label"))
 
 
 def list_rounds(project: Project) -> QuerySet[Round]:
@@ -88,12 +76,12 @@ def list_active(round_: Round) -> list[Assignment]:
     return list(rows.order_by("interview", "coder"))
 
 
-def list_own(project: Project, person: User) -> list[OwnAssignment]:
-    """What ``person`` is to code, newest round first; nothing of anybody else."""
+def list_own(project: Project, person: User) -> list[tuple[Assignment, Progress]]:
+    """What ``person`` is to code, with her own progress, newest round first; nothing of anybody else."""
     rows = Assignment.objects.filter(round__project=project, coder=person, withdrawn_at__isnull=True)
     own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
     progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
-    return [OwnAssignment(row, progress.find(row.interview_id, person.pk)) for row in own]
+    return [(row, progress.find(row.interview_id, person.pk)) for row in own]
 
 
 def list_readings(project: Project, person: User) -> list[tuple[Interview, Progress, Finish | None]]:
@@ -120,26 +108,22 @@ def count_waiting(project: Project, person: User) -> int:
     return rows.filter(withdrawn_at__isnull=True, shown_at__isnull=True).count()
 
 
-def find_own(round_: Round, interview: Interview, person: User) -> OwnAssignment | None:
-    """One assignment of ``person`` that stands, with her progress."""
+def find_own(round_: Round, interview: Interview, person: User) -> Assignment | None:
+    """One assignment of ``person`` that stands."""
     rows = round_.assignments.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
-    row = rows.select_related("round__project", "interview", "coder").first()
-    if row is None:
-        return None
-    return OwnAssignment(row, read_progress([interview.pk], coder_id=person.pk).find(interview.pk, person.pk))
+    return rows.select_related("round__project", "interview", "coder").first()
 
 
-def measure_coverage(interviews: Iterable[Item], active: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
+def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
     """For each model how many of its interviews are read by several coders, by one or by none; and what each coder has.
 
     ``by_model`` of a coder counts her interviews in the order of the models.
     """
-    items = list(interviews)
     readers = Counter(row.interview_id for row in active)
-    labels = sorted({item.label for item in items})
+    labels = sorted(set(label_of.values()))
     models = []
     for label in labels:
-        counts = [readers[item.key] for item in items if item.label == label]
+        counts = [readers[key] for key in label_of if label_of[key] == label]
         none, single = counts.count(0), counts.count(1)
         several = len(counts) - none - single
         models.append({"label": label, "interviews": len(counts), "none": none, "single": single, "several": several})

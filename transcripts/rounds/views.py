@@ -37,18 +37,18 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
     """Hand in an interview."""
     round_ = get_object_or_404(request.project.rounds, number=number)
     interview = get_object_or_404(request.project.interviews, pk=interview_id)
-    own = queries.find_own(round_, interview, request.user)
-    if own is None:
+    assignment = queries.find_own(round_, interview, request.user)
+    if assignment is None:
         messages.error(request, f"“{interview.title}” is not assigned to you in {round_.name}.")
         return render_own_work(request, status=409)
     form = SignOffForm(request.POST)
     if not form.is_valid():
-        return render_own_work(request, form, own.assignment)
+        return render_own_work(request, form, assignment)
     try:
-        actions.sign_off(assignment=own.assignment, reason=form.cleaned_data["reason"], by=request.user)
+        actions.sign_off(assignment=assignment, reason=form.cleaned_data["reason"], by=request.user)
     except actions.ReasonMissing as error:
         form.add_error("reason", str(error))
-        return render_own_work(request, form, own.assignment)
+        return render_own_work(request, form, assignment)
     except actions.RoundError as error:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
@@ -174,14 +174,14 @@ def _picture_plan(request: ProjectRequest, plan: actions.Plan, form: RoundForm) 
     interviews = {row.pk: row for row in request.project.interviews.only("pk", "title", "model_label", "project_id")}
     users = {user.pk: user for user in plan.coders}
     rows = [
-        Assignment(interview=interviews[deal.item.key], coder=users[coder])
-        for deal in plan.deals
-        for coder in deal.coders
+        Assignment(interview=interviews[pk], coder=users[coder])
+        for pk, readers in plan.deals.items()
+        for coder in readers
     ]
     return {
-        "coverage": queries.measure_coverage([deal.item for deal in plan.deals], rows),
-        "deals": [(interviews[deal.item.key], [users[coder].username for coder in deal.coders]) for deal in plan.deals],
-        "shared": sum(len(deal.coders) > 1 for deal in plan.deals),
+        "coverage": queries.measure_coverage({pk: interviews[pk].model_label for pk in plan.deals}, rows),
+        "deals": [(interviews[pk], [users[coder].username for coder in readers]) for pk, readers in plan.deals.items()],
+        "shared": sum(len(readers) > 1 for readers in plan.deals.values()),
         "readings": len(rows),
         "fields": [
             (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)
@@ -205,8 +205,8 @@ def render_own_work(
         "wrong": wrong,
         "wrong_form": form,
         "form": SignOffForm(),
-        "decided": sum(each.progress.decided for each in own),
-        "total": sum(each.progress.total for each in own),
+        "decided": sum(progress.decided for _, progress in own),
+        "total": sum(progress.total for _, progress in own),
     }
     return render(request, "rounds/work.html", page, status=422 if form and form.errors else status)
 
@@ -222,15 +222,16 @@ def _render_round(
     active = queries.list_active(round_)
     assigned = {row.interview_id for row in active}
     everything = request.GET.get("show") == "all" or not active
-    items = [item for item in queries.list_items(request.project) if everything or item.key in assigned]
-    page = Paginator([item.key for item in items], INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    labels = queries.read_labels(request.project)
+    label_of = {pk: label for pk, label in labels.items() if everything or pk in assigned}
+    page = Paginator(list(label_of), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "round": round_,
         "page": page,
         "everything": everything,
         "rows": _list_rows(request, list(page), active, frozenset(form.cells) if form else frozenset()),
-        "coverage": queries.measure_coverage(items, active),
-        "labels": sorted({item.label for item in items}),
+        "coverage": queries.measure_coverage(label_of, active),
+        "labels": sorted(set(label_of.values())),
         "signed": sum(row.signed_at is not None for row in active),
         "assignments": len(active),
         "form": form or CellsForm(),

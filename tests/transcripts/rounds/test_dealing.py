@@ -6,85 +6,86 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.rounds.pure.allocation import CannotDeal, Deal, Item, count_overlap, deal_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotDeal, count_overlap, deal_items, fingerprint
 
 LABELS = st.sampled_from(["", "Model A", "Model B", "Model C", "Model D"])
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[list[Item], list[int], int, int, int]:
+def tables(draw: st.DrawFn) -> tuple[dict[int, str], list[int], int, int, int]:
     labels = draw(st.lists(LABELS, min_size=1, max_size=60))
     coders = draw(st.lists(st.integers(1, 500), min_size=1, max_size=9, unique=True))
     percent = draw(st.integers(0, 100)) if len(coders) > 1 else 0
     readers = draw(st.integers(2, max(2, len(coders))))
-    items = [Item(number * 3 + 1, label) for number, label in enumerate(labels)]
+    items = {number * 3 + 1: label for number, label in enumerate(labels)}
     return items, coders, percent, readers, draw(st.integers(0, 10_000))
 
 
-def deal(items: list[Item], coders: list[int], percent: int, readers: int, seed: int) -> list[Deal]:
+def deal(items: dict[int, str], coders: list[int], percent: int, readers: int, seed: int) -> dict[int, tuple[int, ...]]:
     return deal_items(items, coders, overlap_percent=percent, readers=readers, seed=seed)
 
 
 @given(tables())
 def test_every_interview_is_read_by_as_many_different_coders_as_asked_and_the_overlap_is_exact(
-    table: tuple[list[Item], list[int], int, int, int],
+    table: tuple[dict[int, str], list[int], int, int, int],
 ) -> None:
-    items, coders, percent, readers, _ = table
+    items, coders, percent, wanted, _ = table
     deals = deal(*table)
-    assert [each.item for each in deals] == sorted(items)
-    sizes = Counter(len(each.coders) for each in deals)
+    assert list(deals) == sorted(items)
+    sizes = Counter(map(len, deals.values()))
     shared = count_overlap(len(items), percent)
-    assert sizes == Counter({readers: shared, 1: len(items) - shared})
-    assert all(len(set(each.coders)) == len(each.coders) and set(each.coders) <= set(coders) for each in deals)
+    assert sizes == Counter({wanted: shared, 1: len(items) - shared})
+    assert all(len(set(readers)) == len(readers) and set(readers) <= set(coders) for readers in deals.values())
 
 
 @given(tables())
 def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(
-    table: tuple[list[Item], list[int], int, int, int],
+    table: tuple[dict[int, str], list[int], int, int, int],
 ) -> None:
-    deals, coders = deal(*table), table[1]
-    for label in [None, *{each.item.label for each in deals}]:
-        count = Counter(coder for each in deals if label in {None, each.item.label} for coder in each.coders)
+    items, coders, *_ = table
+    deals = deal(*table)
+    for label in [None, *set(items.values())]:
+        count = Counter(coder for key in deals if label in {None, items[key]} for coder in deals[key])
         readings = [count[coder] for coder in coders]
         assert max(readings) - min(readings) <= 1, label
 
 
 @given(tables())
-def test_overlap_is_spread_over_models_by_their_size(table: tuple[list[Item], list[int], int, int, int]) -> None:
+def test_overlap_is_spread_over_models_by_their_size(table: tuple[dict[int, str], list[int], int, int, int]) -> None:
     items, _, percent, readers, _ = table
     deals = deal(*table)
     shared = count_overlap(len(items), percent)
-    for label, size in Counter(item.label for item in items).items():
-        here = sum(len(each.coders) == readers and each.item.label == label for each in deals)
+    for label, size in Counter(items.values()).items():
+        here = sum(len(deals[key]) == readers and items[key] == label for key in deals)
         assert abs(here - shared * size / len(items)) < 1
 
 
 @given(tables(), st.randoms(use_true_random=False))
 def test_same_seed_gives_the_same_plan_whatever_the_order_of_what_is_dealt(
-    table: tuple[list[Item], list[int], int, int, int], random: object
+    table: tuple[dict[int, str], list[int], int, int, int], random: object
 ) -> None:
     items, coders, *rest = table
-    again_items, again_coders = list(items), list(coders)
+    again_items, again_coders = list(items.items()), list(coders)
     random.shuffle(again_items)  # type: ignore[attr-defined]
     random.shuffle(again_coders)  # type: ignore[attr-defined]
-    assert deal(items, coders, *rest) == deal(again_items, again_coders, *rest)
+    assert deal(items, coders, *rest) == deal(dict(again_items), again_coders, *rest)
 
 
 def test_another_seed_gives_another_plan_under_another_name() -> None:
-    items = [Item(number, "") for number in range(12)]
+    items = dict.fromkeys(range(12), "")
     plans = [deal_items(items, [1, 2, 3], overlap_percent=25, seed=seed) for seed in (1, 2)]
     assert plans[0] != plans[1]
     assert fingerprint(plans[0]) != fingerprint(plans[1])
 
 
 def test_this_plan_is_the_same_on_every_machine() -> None:
-    deals = deal_items([Item(number, "AB"[number % 2]) for number in range(6)], [1, 2, 3], overlap_percent=50, seed=4)
-    assert [each.coders for each in deals] == [(1, 2), (3,), (1, 3), (2,), (2,), (1, 3)]
+    deals = deal_items({number: "AB"[number % 2] for number in range(6)}, [1, 2, 3], overlap_percent=50, seed=4)
+    assert list(deals.values()) == [(1, 2), (3,), (1, 3), (2,), (2,), (1, 3)]
 
 
 def test_pairs_of_coders_vary() -> None:
-    deals = deal_items([Item(number, "") for number in range(24)], [1, 2, 3, 4], overlap_percent=100, seed=3)
-    pairs = Counter(each.coders for each in deals)
+    deals = deal_items(dict.fromkeys(range(24), ""), [1, 2, 3, 4], overlap_percent=100, seed=3)
+    pairs = Counter(deals.values())
     assert len(pairs) == 6
     assert max(pairs.values()) - min(pairs.values()) <= 2
 
@@ -99,17 +100,17 @@ def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None
 @pytest.mark.parametrize(
     ("items", "coders", "percent", "readers", "words"),
     [
-        ([], [1], 0, 2, "no interview"),
-        ([Item(1, "")], [], 0, 2, "at least one coder"),
-        ([Item(1, "")], [1, 2], 101, 2, "from 0 to 100"),
-        ([Item(1, "")], [1, 2], -1, 2, "from 0 to 100"),
-        ([Item(1, "")], [1], 20, 2, "from 1 coder:"),
-        ([Item(1, "")], [1, 2], 20, 3, "no more than there are coders"),
-        ([Item(1, "")], [1, 2], 20, 1, "at least two readers"),
+        ({}, [1], 0, 2, "no interview"),
+        ({1: ""}, [], 0, 2, "at least one coder"),
+        ({1: ""}, [1, 2], 101, 2, "from 0 to 100"),
+        ({1: ""}, [1, 2], -1, 2, "from 0 to 100"),
+        ({1: ""}, [1], 20, 2, "from 1 coder:"),
+        ({1: ""}, [1, 2], 20, 3, "no more than there are coders"),
+        ({1: ""}, [1, 2], 20, 1, "at least two readers"),
     ],
 )
 def test_numbers_that_make_no_plan_are_refused(
-    items: list[Item], coders: list[int], percent: int, readers: int, words: str
+    items: dict[int, str], coders: list[int], percent: int, readers: int, words: str
 ) -> None:
     with pytest.raises(CannotDeal, match=words):
         deal_items(items, coders, overlap_percent=percent, readers=readers)

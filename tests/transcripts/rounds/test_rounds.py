@@ -30,7 +30,7 @@ class TestOpening:
     ) -> None:
         round_ = open_round(project, lead, coder, second_coder, overlap_percent=50, seed=9)
         assert round_.number == 1
-        coverage = queries.measure_coverage(queries.list_items(project), queries.list_active(round_))
+        coverage = queries.measure_coverage(queries.read_labels(project), queries.list_active(round_))
         assert [(each["label"], each["several"], each["single"], each["none"]) for each in coverage["models"]] == [
             ("Model A", 1, 1, 0),
             ("Model B", 1, 1, 0),

@@ -7,23 +7,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import NamedTuple
-
-
-class Item(NamedTuple):
-    """An interview to be read, and the label of its model."""
-
-    key: int
-    label: str
-
-
-class Deal(NamedTuple):
-    """Who is to read an interview."""
-
-    item: Item
-    coders: tuple[int, ...]
 
 
 class CannotDeal(Exception):
@@ -31,26 +16,26 @@ class CannotDeal(Exception):
 
 
 def deal_items(
-    items: Iterable[Item], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
-) -> list[Deal]:
-    """Give each item one reader, and ``overlap_percent`` of them ``readers`` different ones; in the order of the keys.
+    label_of: Mapping[int, str], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
+) -> dict[int, tuple[int, ...]]:
+    """The coders of each interview: one reader each, and ``readers`` different ones for ``overlap_percent`` of them.
 
-    The number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at
-    most one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotDeal``.
+    ``label_of`` holds the label of the model of each interview by its key; the result is in the order of the keys. The
+    number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at most
+    one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotDeal``.
     """
-    items, coders = sorted(items), _shuffle(coders, seed, "coder")
-    _check(items, coders, overlap_percent=overlap_percent, readers=readers)
-    groups = {label: [item for item in items if item.label == label] for label in sorted({i.label for i in items})}
-    shared = _spread_overlap(groups, count_overlap(len(items), overlap_percent), seed)
+    coders = _shuffle(coders, seed, "coder")
+    _check(len(label_of), coders, overlap_percent=overlap_percent, readers=readers)
+    groups = {label: [key for key in label_of if label_of[key] == label] for label in sorted(set(label_of.values()))}
+    shared = _spread_overlap(groups, count_overlap(len(label_of), overlap_percent), seed)
     dealer = _Dealer(coders)
-    deals = []
+    deals: dict[int, tuple[int, ...]] = {}
     for label, group in groups.items():
-        order = _shuffle([item.key for item in group], seed, "item")
+        order = _shuffle(sorted(group), seed, "item")
         several = set(order[: shared[label]])
         sizes = {key: readers if key in several else 1 for key in _shuffle(order, seed, "place")}
-        dealt = dealer.deal_group(sizes)
-        deals += [Deal(item, tuple(sorted(dealt[item.key]))) for item in group]
-    return sorted(deals)
+        deals |= {key: tuple(sorted(readers_of)) for key, readers_of in dealer.deal_group(sizes).items()}
+    return dict(sorted(deals.items()))
 
 
 def count_overlap(items: int, percent: int) -> int:
@@ -58,9 +43,9 @@ def count_overlap(items: int, percent: int) -> int:
     return (2 * items * percent + 100) // 200
 
 
-def fingerprint(deals: Sequence[Deal]) -> str:
+def fingerprint(deals: Mapping[int, tuple[int, ...]]) -> str:
     """A short name of a plan: another plan has another one."""
-    text = ";".join(f"{deal.item.key}:{','.join(map(str, deal.coders))}" for deal in deals)
+    text = ";".join(f"{key}:{','.join(map(str, coders))}" for key, coders in deals.items())
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -103,7 +88,7 @@ class _Dealer:
         )
 
 
-def _check(items: list[Item], coders: list[int], *, overlap_percent: int, readers: int) -> None:
+def _check(items: int, coders: list[int], *, overlap_percent: int, readers: int) -> None:
     if not items:
         raise CannotDeal("There is no interview to deal out.")
     if not coders:
@@ -117,7 +102,7 @@ def _check(items: list[Item], coders: list[int], *, overlap_percent: int, reader
         )
 
 
-def _spread_overlap(groups: dict[str, list[Item]], wanted: int, seed: int) -> dict[str, int]:
+def _spread_overlap(groups: dict[str, list[int]], wanted: int, seed: int) -> dict[str, int]:
     """How many items of each label are read by several: by largest remainder, ties by the seed."""
     total = sum(map(len, groups.values()))
     shares = {label: divmod(wanted * len(group), total) for label, group in groups.items()}

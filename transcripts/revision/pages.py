@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
-from transcripts.codebook.pure.lineage import Fate
 from transcripts.codebook.pure.words import Piece, compare_words
 from transcripts.coding.closure import Closure
 from transcripts.coding.models import Coding
@@ -17,11 +16,10 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.pure.drift import Chart, Point, Reading, lay_out_rates, measure_drift
-from transcripts.revision.queries import Touched, Waiting
+from transcripts.revision.pure.drift import Point, lay_out_rates, measure_drift
+from transcripts.revision.queries import Waiting
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
-NONE = Touched(0, 0, 0)
 
 
 def find_context(sentence: Sentence) -> dict[str, str]:
@@ -43,7 +41,7 @@ class Look(NamedTuple):
 
     coding: Coding
     context: dict[str, str]
-    fate: Fate
+    fate: str
     targets: list[Code]
     differences: list[tuple[str, tuple[Piece, ...]]]
     changes: list[CodeChange]
@@ -54,17 +52,17 @@ class Look(NamedTuple):
     @property
     def can_be_kept(self) -> bool:
         """The code is still there, with another meaning."""
-        return self.fate.kind == "kept"
+        return self.fate == "kept"
 
 
 def build_look(coding: Coding, version: CodebookVersion) -> Look:
     """Seven queries."""
-    fate = queries.find_fate(coding, version)
+    fate, successors = queries.find_fate(coding, version)
     current = queries.find_codes(version, [coding.code.identifier])
     changes = queries.list_meaning_changes(version.project, after=coding.code.version.number, until=version.number)
-    own = {coding.code.identifier, *fate.identifiers}
+    own = {coding.code.identifier, *successors}
     split_off = {change.to_identifier for change in changes if change.from_identifier in own}
-    others = {*fate.identifiers, *split_off} - {coding.code.identifier, ""}
+    others = {*successors, *split_off} - {coding.code.identifier, ""}
     turn = coding.sentence.turn
     active = read_active_labels(coding.sentence_id, coding.coder_id)
     quote = turn.text[coding.quote_start : coding.quote_end] if coding.quote_start is not None else ""
@@ -122,8 +120,8 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
     ]
     return {
         "effects": effects,
-        "codings": sum(touched.codings for touched in active.values()),
-        "older": sum(touched.codings for (_, number), touched in active.items() if number < version.number),
+        "codings": sum(codings for codings, _, _ in active.values()),
+        "older": sum(codings for (_, number), (codings, _, _) in active.items() if number < version.number),
         "waiting": len(waiting),
         "closed": sum(not each.is_open for each in waiting),
         "to_migrate": sum(waits[identifier] for identifier in merged),
@@ -136,21 +134,24 @@ def _read_names(project: Project, changes: Sequence[CodeChange]) -> dict[str, st
     return dict(codes.values_list("identifier", "name"))
 
 
-def _sum_before(active: dict[tuple[str, int], Touched], identifier: str, number: int) -> Touched:
-    """Sentences coded by several people count once a person and version, as the table's head says."""
-    found = [touched for (each, made), touched in active.items() if each == identifier and made < number]
-    return Touched(*map(sum, zip(*found, strict=True))) if found else NONE
+def _sum_before(active: queries.ActiveCounts, identifier: str, number: int) -> tuple[int, ...]:
+    """The codings, sentences and interviews with a code under versions before ``number``.
+
+    Sentences coded by several people count once a person and version, as the table's head says.
+    """
+    found = [counts for (each, made), counts in active.items() if each == identifier and made < number]
+    return tuple(map(sum, zip(*found, strict=True))) if found else (0, 0, 0)
 
 
 def build_drift(
     project: Project, version: CodebookVersion, *, coder: User | None
-) -> list[tuple[Code, list[Point], Chart]]:
+) -> list[tuple[Code, list[Point], dict[str, object]]]:
     """The codes of sentences of ``version`` that anybody applied to an anchor, with their figures. Two queries."""
     readings = [
-        Reading(reading.version.number, reading.sentence_id, reading.coder_id, frozenset(reading.codes))
+        (reading.version.number, reading.sentence_id, reading.coder_id, frozenset(reading.codes))
         for reading in queries.list_readings(project, coder=coder)
     ]
-    used = frozenset[str]().union(*(reading.codes for reading in readings))
+    used = frozenset[str]().union(*(codes for *_, codes in readings))
     codes = queries.find_codes(version, used)
     drift = measure_drift(readings, [code.identifier for code in codes])
     return [(code, points, lay_out_rates(points)) for code in codes for points in [drift[code.identifier]]]

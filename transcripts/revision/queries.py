@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
-from transcripts.codebook.pure.lineage import Fate, Step, follow
+from transcripts.codebook.pure.lineage import Step, follow
 from transcripts.coding.closure import CLOSURE, Closure
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence, Turn
@@ -63,12 +63,8 @@ class Waiting(NamedTuple):
         return self.closure == Closure.OPEN
 
 
-class Touched(NamedTuple):
-    """Active codings with one code made in one version; each count by itself."""
-
-    codings: int
-    sentences: int
-    interviews: int
+ActiveCounts = dict[tuple[str, int], tuple[int, int, int]]
+"""Codings, sentences and interviews, each counted by itself, under (identifier of a code, number of its version)."""
 
 
 def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waiting]:
@@ -79,11 +75,14 @@ def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waitin
         return [Waiting(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
-def count_active(project: Project, *, coder: User | None) -> dict[tuple[str, int], Touched]:
-    """Active codings of one person, or of all, under (identifier of the code, number of its version). One query."""
+def count_active(project: Project, *, coder: User | None) -> ActiveCounts:
+    """What the active codings of one person, or of all, come to. One query."""
     with connection.cursor() as cursor:
         cursor.execute(ACTIVE, [project.pk, coder.pk if coder else 0, coder is None])
-        return {(identifier, number): Touched(*counts) for identifier, number, *counts in cursor.fetchall()}
+        return {
+            (identifier, number): (codings, sentences, interviews)
+            for identifier, number, codings, sentences, interviews in cursor.fetchall()
+        }
 
 
 def list_meaning_changes(project: Project, *, after: int, until: int) -> QuerySet[CodeChange]:
@@ -106,8 +105,8 @@ def read_steps(project: Project, *, after: int, until: int) -> list[Step]:
     ]
 
 
-def find_fate(coding: Coding, version: CodebookVersion) -> Fate:
-    """What became of the code of a coding in ``version``. Reads coding.code.version."""
+def find_fate(coding: Coding, version: CodebookVersion) -> tuple[str, tuple[str, ...]]:
+    """What became of the code of a coding in ``version``; see ``follow``. Reads coding.code.version."""
     steps = read_steps(version.project, after=coding.code.version.number, until=version.number)
     return follow(coding.code.identifier, steps, version.codes.values_list("identifier", flat=True))
 

@@ -8,7 +8,7 @@ from transcripts.revision.pure.drift import Point, Reading, lay_out_rates, measu
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:
-    return Reading(version, sentence, coder, frozenset(codes))
+    return version, sentence, coder, frozenset(codes)
 
 
 def test_rate_counts_readings_and_sameness_compares_the_same_coder_and_sentence() -> None:
@@ -38,11 +38,11 @@ def test_nothing_read_makes_no_points() -> None:
 def test_chart_tells_its_figures_and_passes_over_versions_nobody_read_under() -> None:
     points = [Point(1, 3, 3, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 4, 0, 2, 1)]
     chart = lay_out_rates(points)
-    assert chart.figures == "v1: 3 of 3; v3: 0 of 4"
+    assert chart["figures"] == "v1: 3 of 3; v3: 0 of 4"
     # All readings with the code lie at the top, none of them at the axis.
-    assert chart.line == "10,10.0 122,34.0"
-    assert chart.axis == 34
-    assert lay_out_rates([]).figures == "not read yet"
+    assert chart["line"] == "10,10.0 122,34.0"
+    assert chart["axis"] == 34
+    assert lay_out_rates([])["figures"] == "not read yet"
 
 
 def test_chart_keeps_markup_out_of_names() -> None:

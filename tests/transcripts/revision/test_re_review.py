@@ -71,7 +71,7 @@ def test_split_code_is_sorted_into_what_it_became(
     old = put(sentence, code, coder, level="latent", note="one line")
     decide(sentence, coder)
     version = split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
-    parts = queries.find_codes(version, queries.find_fate(old, version).identifiers)
+    parts = queries.find_codes(version, queries.find_fate(old, version)[1])
     assert [part.name for part in parts] == ["Weighing harms", "Weighing values"]
     with pytest.raises(actions.RevisionError, match="is not in v2 any more"):
         actions.keep_coding(project=project, coding=old, version=version, by=coder, idempotency_key=uuid.uuid4())

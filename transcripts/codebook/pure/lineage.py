@@ -87,22 +87,16 @@ def _trace(identifier: str, names: Names, steps: Sequence[Step], seen: frozenset
     return lineage
 
 
-class Fate(NamedTuple):
-    """What a code is in a later version: the identifiers that took its place, and how they came to (``kept``, ...)."""
+def follow(identifier: str, steps: Iterable[Step], standing: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """What became of a code by these steps, taken in order, and the identifiers that took its place.
 
-    kind: str
-    identifiers: tuple[str, ...]
-
-
-def follow(identifier: str, steps: Iterable[Step], standing: Iterable[str]) -> Fate:
-    """What became of a code by these steps, taken in order; ``standing`` are the codes of the later version.
-
+    ``standing`` are the codes of the later version.
     A code that is there is ``kept``, whatever was merged into it or split off. One that is gone without a step is
     ``retired``, and so is one all of whose successors are.
     """
     present = frozenset(standing)
     if identifier in present:
-        return Fate("kept", (identifier,))
+        return "kept", (identifier,)
     places, kind = [identifier], RETIRED
     for step in steps:
         if step.kind in {MERGED, SPLIT} and step.from_identifier in places and step.from_identifier not in present:
@@ -110,4 +104,4 @@ def follow(identifier: str, steps: Iterable[Step], standing: Iterable[str]) -> F
             if step.to_identifier not in places:
                 places.append(step.to_identifier)
     found = tuple(place for place in places if place in present)
-    return Fate(kind, found) if found else Fate(RETIRED, ())
+    return (kind, found) if found else (RETIRED, ())

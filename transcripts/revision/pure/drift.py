@@ -14,13 +14,8 @@ from typing import NamedTuple
 STEP, HEIGHT, MARGIN = 56, 44, 10
 
 
-class Reading(NamedTuple):
-    """What one coder read in one sentence under the version of that number; ``codes`` are identifiers."""
-
-    version: int
-    sentence: int
-    coder: int
-    codes: frozenset[str]
+Reading = tuple[int, int, int, frozenset[str]]
+"""The number of a version, a sentence, a coder, and the identifiers of the codes she applied to it under that version."""
 
 
 class Point(NamedTuple):
@@ -50,8 +45,8 @@ class Point(NamedTuple):
 def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str, list[Point]]:
     """The points of each code, version by version. Versions nobody read in are left out."""
     by_version: dict[int, dict[tuple[int, int], frozenset[str]]] = defaultdict(dict)
-    for reading in readings:
-        by_version[reading.version][reading.sentence, reading.coder] = reading.codes
+    for version, sentence, coder, applied_codes in readings:
+        by_version[version][sentence, coder] = applied_codes
     versions = sorted(by_version)
     points: dict[str, list[Point]] = {code: [] for code in codes}
     for place, version in enumerate(versions):
@@ -65,28 +60,22 @@ def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str
     return points
 
 
-class Chart(NamedTuple):
-    """A line through the rates from 0 at the bottom to 1 at the top, a dot for each version that was read under."""
+def lay_out_rates(points: Sequence[Point]) -> dict[str, object]:
+    """The chart of one code, for its template: a line through the rates from 0 at the bottom to 1 at the top.
 
-    width: int
-    height: int
-    axis: int
-    dots: list[tuple[int, str]]
-    figures: str
-
-    @property
-    def line(self) -> str:
-        """The dots as a polyline takes them."""
-        return " ".join(f"{x},{y}" for x, y in self.dots)
-
-
-def lay_out_rates(points: Sequence[Point]) -> Chart:
-    """The chart of one code; ``figures`` says in words what it shows."""
+    There is a dot for each version that was read under; ``figures`` says in words what it shows.
+    """
     rated = [(place, point) for place, point in enumerate(points) if point.rate is not None]
     dots = [(MARGIN + STEP * place, f"{_height(point):.1f}") for place, point in rated]
     told = "; ".join(f"v{point.version}: {point.applied} of {point.read}" for _, point in rated)
-    width = 2 * MARGIN + STEP * max(1, len(points) - 1)
-    return Chart(width, HEIGHT, HEIGHT - MARGIN, dots, told or "not read yet")
+    return {
+        "width": 2 * MARGIN + STEP * max(1, len(points) - 1),
+        "height": HEIGHT,
+        "axis": HEIGHT - MARGIN,
+        "dots": dots,
+        "line": " ".join(f"{x},{y}" for x, y in dots),
+        "figures": told or "not read yet",
+    }
 
 
 def _height(point: Point) -> float:

@@ -94,18 +94,8 @@ class Visibility(NamedTuple):
     hidden: frozenset[int] = frozenset()
 
 
-class FoundSentence(NamedTuple):
-    """A sentence that was found, and where it lies."""
-
-    id: int
-    turn_id: int
-    interview_id: int
-    start: int
-    end: int
-
-
-class FoundSentences(Sequence[FoundSentence]):
-    """All sentences that a search found, in the order of the study: as many as are looked at are read."""
+class FoundSentences(Sequence[int]):
+    """The numbers of all sentences that a search found, in the order of the study: as many as are looked at are read."""
 
     def __init__(self, conditions: Conditions, rows: Sequence[Row] | None) -> None:
         self._conditions = conditions
@@ -119,18 +109,18 @@ class FoundSentences(Sequence[FoundSentence]):
         return self.count_of_sentences
 
     @overload
-    def __getitem__(self, place: int) -> FoundSentence: ...
+    def __getitem__(self, place: int) -> int: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[FoundSentence]: ...
+    def __getitem__(self, place: slice) -> list[int]: ...
 
-    def __getitem__(self, place: int | slice) -> FoundSentence | list[FoundSentence]:
+    def __getitem__(self, place: int | slice) -> int | list[int]:
         if isinstance(place, int):
             return self[place : place + 1][0]
         if self._rows is not None:
-            return [FoundSentence(*row) for row in self._rows[place]]
+            return [row[0] for row in self._rows[place]]
         start, stop, _ = place.indices(len(self))
-        return [FoundSentence(*row) for row in _read_found(self._conditions, start, stop - start)]
+        return [row[0] for row in _read_found(self._conditions, start, stop - start)]
 
 
 def find_sentences(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:

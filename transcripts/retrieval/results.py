@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -13,8 +13,8 @@ from django.db import connection
 from transcripts.coding.models import Level
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
-from transcripts.retrieval.pure.words import Piece, Term, mark
-from transcripts.retrieval.queries import FoundSentence, Visibility
+from transcripts.retrieval.pure.words import Term, mark
+from transcripts.retrieval.queries import Visibility
 
 NEIGHBOURS = 2
 # Characters; what is longer is cut here and read whole at the desk.
@@ -66,7 +66,7 @@ class Result:
     """A sentence that was found, as it is shown."""
 
     sentence: Sentence
-    pieces: list[Piece]
+    pieces: list[tuple[str, bool]]
     is_cut: bool
     chips: list[Chip] = field(default_factory=list)
     memo: str = ""
@@ -89,14 +89,12 @@ class Result:
         return f"{role}, reasoning" if self.turn.channel == Turn.Channel.REASONING else role
 
 
-def build_results(
-    found: Sequence[FoundSentence], terms: Sequence[Term], visibility: Visibility, viewer_id: int
-) -> list[Result]:
+def build_results(ids: Sequence[int], terms: Sequence[Term], visibility: Visibility, viewer_id: int) -> list[Result]:
     """What is shown of these sentences, in their order: seven queries, however many they are."""
-    ids = [row.id for row in found]
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(ids)
     results = [_start(sentences[pk], terms) for pk in ids if pk in sentences]
-    chips, memos = _read_chips(found, visibility, viewer_id), _read_memos(ids, viewer_id)
+    hidden = {pk for pk, sentence in sentences.items() if sentence.turn.interview_id in visibility.hidden}
+    chips, memos = _read_chips(ids, hidden, visibility, viewer_id), _read_memos(ids, viewer_id)
     questions = read_questions({result.turn.pk: result.turn for result in results}.values())
     beside = _read_turns({result.turn.pk for result in results})
     for result in results:
@@ -130,9 +128,10 @@ def _read_turns(turn_ids: Iterable[int]) -> dict[int, list[Sentence]]:
     return defaultdict(list, {turn: list(group) for turn, group in groupby(fields, key=lambda each: each.turn_id)})
 
 
-def _read_chips(rows: Sequence[FoundSentence], visibility: Visibility, viewer_id: int) -> dict[int, list[Chip]]:
-    """The labels on these sentences of the people looked at, without others' labels in hidden interviews."""
-    ids, hidden = [row.id for row in rows], {row.id for row in rows if row.interview_id in visibility.hidden}
+def _read_chips(
+    ids: Sequence[int], hidden: Collection[int], visibility: Visibility, viewer_id: int
+) -> dict[int, list[Chip]]:
+    """The labels on these sentences of the people looked at, without others' labels on the ``hidden`` sentences."""
     found: dict[int, list[Chip]] = defaultdict(list)
     for pk, name, family, unit, level, enactment, username, coder_id in _read(CHIPS, "c.coder_id", ids, visibility):
         if coder_id == viewer_id or pk not in hidden:

@@ -11,7 +11,7 @@ from transcripts.themes import evidence, queries
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.models import ThemeVersion
 from transcripts.themes.pure.matrix_svg import Link
-from transcripts.themes.pure.presence import Cell, Denominators, Heading, Presence, count_presence
+from transcripts.themes.pure.presence import Cell, Heading, Presence, count_presence
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
@@ -26,7 +26,7 @@ def count_codes(viewpoint: Viewpoint, codes: Sequence[queries.CodeEntry], *, by_
     return _count(viewpoint, rows, _list_columns(viewpoint, by_interview=by_interview))
 
 
-def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, Denominators, Cell, str]]:
+def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, dict[str, int], Cell, str]]:
     """For each model its name, its denominators, the theme's cell and the address of the sentences in it."""
     presence, link = count_themes(viewpoint, [theme]), link_to_sentences(viewpoint)
     [(row, cells, _)] = presence.rows

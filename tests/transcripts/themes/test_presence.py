@@ -63,9 +63,9 @@ def test_a_sentence_counts_once_and_the_weaker_claim_wins() -> None:
 def test_denominators_say_how_much_was_read() -> None:
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=DECIDED)
     in_a, _, in_c, overall = presence.denominators
-    assert (in_a.sentences, in_a.turns, in_a.interviews, in_a.in_study) == (15, 5, 2, 2)
-    assert (in_c.sentences, in_c.interviews, in_c.in_study) == (0, 0, 1)
-    assert (overall.sentences, overall.interviews, overall.in_study) == (23, 3, 4)
+    assert (in_a["sentences"], in_a["turns"], in_a["interviews"], in_a["in_study"]) == (15, 5, 2, 2)
+    assert (in_c["sentences"], in_c["interviews"], in_c["in_study"]) == (0, 0, 1)
+    assert (overall["sentences"], overall["interviews"], overall["in_study"]) == (23, 3, 4)
 
 
 PLACES = st.builds(

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 from unicodedata import is_normalized, normalize
 
 MAX_LENGTH = 500
@@ -22,13 +21,6 @@ QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]
 QUOTATION_MARKS = '"“”„«»'
 # What may stand between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
 GAP = r"[*_~`]*\s+[*_~`]*"
-
-
-class Piece(NamedTuple):
-    """A stretch of a text, and whether it was searched for."""
-
-    text: str
-    is_match: bool
 
 
 @dataclass(frozen=True)
@@ -90,8 +82,8 @@ def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
     return all(word in folded for term in terms for word in term.words)
 
 
-def mark(text: str, terms: Sequence[Term]) -> list[Piece]:
-    """The text in pieces, in order, those that were searched for marked."""
+def mark(text: str, terms: Sequence[Term]) -> list[tuple[str, bool]]:
+    """The text in pieces, in order, each with whether it was searched for."""
     letters = list(_fold_letters(text))
     folded = "".join(each for _, each in letters)
     place_of = [number for number, (_, each) in enumerate(letters) for _ in each]
@@ -100,12 +92,12 @@ def mark(text: str, terms: Sequence[Term]) -> list[Piece]:
         for found in term.pattern.finditer(folded):
             first, last = place_of[found.start()], place_of[found.end() - 1]
             marked[first : last + 1] = b"\1" * (last + 1 - first)
-    pieces: list[Piece] = []
+    pieces: list[tuple[str, bool]] = []
     for (letter, _), is_match in zip(letters, marked, strict=True):
-        if pieces and pieces[-1].is_match == bool(is_match):
-            pieces[-1] = Piece(pieces[-1].text + letter, bool(is_match))
+        if pieces and pieces[-1][1] == bool(is_match):
+            pieces[-1] = (pieces[-1][0] + letter, bool(is_match))
         else:
-            pieces.append(Piece(letter, bool(is_match)))
+            pieces.append((letter, bool(is_match)))
     return pieces
 
 

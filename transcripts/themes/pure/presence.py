@@ -40,15 +40,6 @@ class Heading(NamedTuple):
     members: frozenset[Any]
 
 
-class Denominators(NamedTuple):
-    """What the counts of a column are out of. ``in_study`` are the interviews there are, decided or not."""
-
-    sentences: int
-    turns: int
-    interviews: int
-    in_study: int
-
-
 @dataclass(frozen=True)
 class Cell:
     """What was found of a row in a column, counted in sentences unless the name says otherwise.
@@ -84,7 +75,7 @@ class Presence(NamedTuple):
     """The whole table; ``denominators`` in the order of the columns, the one over all of them last."""
 
     columns: list[Heading]
-    denominators: list[Denominators]
+    denominators: list[dict[str, int]]
     rows: list[PresenceRow]
 
 
@@ -153,10 +144,10 @@ def count_presence(
     counted = []
     for row in rows:
         cells = [
-            tallies[row.key, column.key].count(out_of.sentences)
+            tallies[row.key, column.key].count(out_of["sentences"])
             for column, out_of in zip(columns, denominators, strict=True)
         ]
-        counted.append((row, cells, _add_up(cells, overall.sentences)))
+        counted.append((row, cells, _add_up(cells, overall["sentences"])))
     return Presence(list(columns), [*denominators, overall], counted)
 
 
@@ -166,12 +157,13 @@ def _add_up(cells: Sequence[Cell], out_of: int) -> Cell:
     return Cell(**{**added, "out_of": out_of})
 
 
-def _sum_up(columns: Iterable[Heading], decided: Mapping[int, tuple[int, int]]) -> Denominators:
+def _sum_up(columns: Iterable[Heading], decided: Mapping[int, tuple[int, int]]) -> dict[str, int]:
+    """What the counts of these columns are out of. ``in_study`` are the interviews there are, decided or not."""
     interviews = [interview for column in columns for interview in column.members]
     read = [decided[interview] for interview in interviews if interview in decided]
-    return Denominators(
-        sentences=sum(sentences for sentences, _ in read),
-        turns=sum(turns for _, turns in read),
-        interviews=len(read),
-        in_study=len(interviews),
-    )
+    return {
+        "sentences": sum(sentences for sentences, _ in read),
+        "turns": sum(turns for _, turns in read),
+        "interviews": len(read),
+        "in_study": len(interviews),
+    }

@@ -16,7 +16,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.pure.asking import UNNAMED
-from transcripts.retrieval.queries import FoundSentence, Visibility
+from transcripts.retrieval.queries import Visibility
 from transcripts.retrieval.results import build_results
 from transcripts.themes import evidence, matrix, queries, quotations
 from transcripts.themes.errors import QuoteChanged, WrongInput
@@ -181,13 +181,7 @@ def _show(
 ) -> list[dict[str, object]]:
     """The sentences of a page with their context, their codings and the quote made of each."""
     ids = [sentence_id for sentence_id, _, _ in found]
-    places = {
-        pk: FoundSentence(pk, *place)
-        for pk, *place in Sentence.objects.filter(pk__in=ids).values_list(
-            "pk", "turn_id", "turn__interview_id", "start", "end"
-        )
-    }
-    results = build_results([places[pk] for pk in ids], [], viewpoint.visibility, request.user.pk)
+    results = build_results(ids, [], viewpoint.visibility, request.user.pk)
     codings = Coding.objects.filter(pk__in=[pk for _, coding_ids, _ in found for pk in coding_ids])
     by_id = codings.select_related("code", "coder").in_bulk()
     quotes = queries.visible_quotes(get_viewer(request)).filter(sentence__in=ids)
@@ -231,7 +225,6 @@ def _render_quote(
     race: QuoteChanged | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    place = FoundSentence(sentence.pk, sentence.turn_id, sentence.turn.interview_id, sentence.start, sentence.end)
-    [result] = build_results([place], [], Visibility(request.user.pk), request.user.pk)
+    [result] = build_results([sentence.pk], [], Visibility(request.user.pk), request.user.pk)
     context = {"version": theme, "form": form, "result": result, "race": race}
     return render(request, "themes/quote.html", context, status=status)

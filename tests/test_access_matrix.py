@@ -387,7 +387,7 @@ class Visitor:
         self.program = Client(raise_request_exception=False)
         if user is not None:
             self.browser.force_login(user)
-            secret = create_token(user=user, name="test", by=user).secret
+            secret = create_token(user=user, name="test", by=user)[1]
             self.program = Client(raise_request_exception=False, headers={"authorization": f"Bearer {secret}"})
 
     def knock(self, path: str, method: str, form: str = "") -> HttpResponse:

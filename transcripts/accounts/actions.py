@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from typing import NamedTuple
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
@@ -26,13 +25,6 @@ class AccountError(Exception):
 
 class LinkRefused(AccountError):
     """The sign-in link is unknown, used or too old."""
-
-
-class NewToken(NamedTuple):
-    """A token as made: the only time its secret is known."""
-
-    token: ApiToken
-    secret: str
 
 
 @transaction.atomic
@@ -128,8 +120,8 @@ def record_failed_sign_in(*, username: str) -> None:
 
 
 @transaction.atomic
-def create_token(*, user: User, name: str, by: trail.Actor) -> NewToken:
-    """An API token for ``user``; its secret is in the answer and nowhere else."""
+def create_token(*, user: User, name: str, by: trail.Actor) -> tuple[ApiToken, str]:
+    """An API token for ``user`` and its secret, which is nowhere else."""
     name = name.strip() or "token"
     longest = ApiToken._meta.get_field("name").max_length
     if longest is not None and len(name) > longest:
@@ -145,7 +137,7 @@ def create_token(*, user: User, name: str, by: trail.Actor) -> NewToken:
         created_at=timezone.now(),
     )
     trail.record("account.token.created", target=token, by=by, details={"username": user.username, "name": token.name})
-    return NewToken(token, secret)
+    return token, secret
 
 
 @transaction.atomic

@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.accounts import actions, queries
 from transcripts.accounts.forms import SignInForm, TokenForm
+from transcripts.accounts.models import ApiToken
 
 BACKEND = "transcripts.accounts.sessions.PersonBackend"
 CAME_BY_LINK = "came_by_link_at"
@@ -85,8 +86,8 @@ def create_token(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _render_me(request, form)
     user = queries.person_of(request)
-    made = actions.create_token(user=user, name=form.cleaned_data["name"], by=user)
-    return _render_me(request, TokenForm(), made)
+    token, secret = actions.create_token(user=user, name=form.cleaned_data["name"], by=user)
+    return _render_me(request, TokenForm(), token, secret)
 
 
 @require_POST
@@ -123,8 +124,8 @@ def _came_by_link(request: HttpRequest) -> bool:
     return bool(time.time() - request.session.get(CAME_BY_LINK, 0.0) < CAME_BY_LINK_SECONDS)
 
 
-def _render_me(request: HttpRequest, form: TokenForm, made: actions.NewToken | None = None) -> HttpResponse:
+def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = None, secret: str = "") -> HttpResponse:
     user = queries.person_of(request)
     tokens = user.api_tokens.order_by("-created_at", "-pk")
-    page = {"form": form, "made": made, "tokens": tokens, "has_password": user.has_usable_password()}
+    page = {"form": form, "made": made, "secret": secret, "tokens": tokens, "has_password": user.has_usable_password()}
     return render(request, "accounts/me.html", page, status=422 if form.errors else 200)

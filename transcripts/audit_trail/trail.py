@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import Any, NamedTuple, Never, Protocol, cast
+from typing import Any, Never, Protocol, cast
 
 from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
@@ -116,22 +116,16 @@ def format_time(at: datetime.datetime) -> str:
     return at.astimezone(datetime.UTC).isoformat(timespec="microseconds")
 
 
-class StreamState(NamedTuple):
-    """A stream as verified; ``first_break`` is where it stops fitting, ``None`` when all of it does."""
+def verify_streams() -> list[tuple[str, int, int | None]]:
+    """Every stream of the trail, by name, each event checked: the name, its events, and where it stops fitting.
 
-    stream: str
-    events: int
-    first_break: int | None
-
-
-def verify_streams() -> list[StreamState]:
-    """Every stream of the trail, by name, each event checked."""
+    The last is ``None`` when all of it fits.
+    """
     named = AuditHead.objects.values_list("stream", flat=True).union(
         AuditEvent.objects.values_list("stream", flat=True)
     )
     return [
-        StreamState(stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream))
-        for stream in sorted(named)
+        (stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream)) for stream in sorted(named)
     ]
 
 

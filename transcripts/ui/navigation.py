@@ -105,38 +105,31 @@ SECTIONS = (
 )
 
 
-class Link(NamedTuple):
-    """A page as the bar shows it; ``current`` is "page", "true" for what is inside it, or ""."""
+def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> dict[str, list[dict[str, str]]]:
+    """The bar of a study on the page of that route, for somebody with these permissions.
 
-    name: str
-    address: str
-    current: str
-
-
-class Bar(NamedTuple):
-    """The sections, and the pages of the one that is open."""
-
-    sections: list[Link]
-    pages: list[Link]
-
-
-def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> Bar:
-    """The bar of a study on the page of that route, for somebody with these permissions."""
+    These are its ``sections``, and the ``pages`` of the one that is open, each a link with ``name``, ``address`` and
+    ``current``: "page", "true" for what is inside it, or "".
+    """
     room = view_name.partition(":")[0]
-    sections: list[Link] = []
-    open_pages: list[Link] = []
+    sections: list[dict[str, str]] = []
+    open_pages: list[dict[str, str]] = []
     for section in SECTIONS:
         found = [(page, _find_address(page.route, slug)) for page in section.pages if _may(page, permissions)]
-        links = [Link(page.name, address, _tell_current(page, view_name)) for page, address in found if address]
+        links = [
+            {"name": page.name, "address": address, "current": _tell_current(page, view_name)}
+            for page, address in found
+            if address
+        ]
         if not links:
             continue
-        is_page = any(link.current == "page" for link in links)
+        is_page = any(link["current"] == "page" for link in links)
         is_open = is_page or room in section.rooms
-        current = (links[0].current or "true") if is_open else ""
-        sections.append(Link(section.name, links[0].address, current))
+        current = (links[0]["current"] or "true") if is_open else ""
+        sections.append({"name": section.name, "address": links[0]["address"], "current": current})
         if is_open and len(links) > 1:
             open_pages = links
-    return Bar(sections, open_pages)
+    return {"sections": sections, "pages": open_pages}
 
 
 def _tell_current(page: Page, view_name: str) -> str:

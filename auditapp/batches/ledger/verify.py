@@ -147,9 +147,9 @@ def _check_caps() -> Iterator[Break]:
 
 
 def _check_trail() -> Iterator[Break]:
-    for stream in verify_streams():
-        if stream.first_break is not None:
-            yield ("I7", None, f"The audit trail was changed: stream {stream.stream} from event {stream.first_break}.")
+    for stream, _, first_break in verify_streams():
+        if first_break is not None:
+            yield ("I7", None, f"The audit trail was changed: stream {stream} from event {first_break}.")
     launched = dict(_events("batch.launched").values_list("target").annotate(Count("id")))
     for batch in Batch.objects.order_by("pk"):
         events = launched.get(f"{Batch._meta.label_lower}:{batch.pk}", 0)

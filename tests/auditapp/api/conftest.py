@@ -79,7 +79,7 @@ def program_of() -> ProgramOf:
     """A program with a token of the given person."""
 
     def make(user: User) -> Program:
-        return Program(create_token(user=user, name="test", by=user).secret)
+        return Program(create_token(user=user, name="test", by=user)[1])
 
     return make
 

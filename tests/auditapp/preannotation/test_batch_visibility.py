@@ -107,7 +107,7 @@ class TestCoders:
     def test_get_null_for_what_calls_tell_from_the_interface_for_programs(
         self, batch: Batch, coder: User, client: Client
     ) -> None:
-        headers = {"authorization": f"Bearer {create_token(user=coder, name='x', by=coder).secret}"}
+        headers = {"authorization": f"Bearer {create_token(user=coder, name='x', by=coder)[1]}"}
         [row] = client.get(f"/api/v1/projects/{batch.project.slug}/batches/", headers=headers).json()["results"]
         one = client.get(f"/api/v1/projects/{batch.project.slug}/batches/{batch.pk}/", headers=headers).json()
         for found in (row, one):

@@ -16,18 +16,18 @@ def test_every_page_of_the_bar_is_there_and_in_a_room_of_its_section() -> None:
         route = page.route
         room = route.partition(":")[0]
         found = build_bar("culture", view_name=route, permissions=OWNER.permissions - {page.unless})
-        current = [link for link in [*found.sections, *found.pages] if link.current]
+        current = [link for link in [*found["sections"], *found["pages"]] if link["current"]]
         assert current, route
-        assert resolve(current[-1].address).view_name == route, route
+        assert resolve(current[-1]["address"]).view_name == route, route
         assert room in {"projects", *(name for section in SECTIONS for name in section.rooms)}
 
 
 def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
     names = {
         role.key: {
-            link.name
+            link["name"]
             for section in SECTIONS
-            for link in build_bar("culture", view_name=section.pages[0].route, permissions=role.permissions).pages
+            for link in build_bar("culture", view_name=section.pages[0].route, permissions=role.permissions)["pages"]
         }
         for role in (OWNER, CODER)
     }
@@ -40,8 +40,8 @@ def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
 
 def test_page_inside_a_room_opens_its_section() -> None:
     bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
-    assert [link.name for link in bar.sections if link.current] == ["Interviews"]
-    assert [link.current for link in bar.sections if link.current] == ["true"]
+    assert [link["name"] for link in bar["sections"] if link["current"]] == ["Interviews"]
+    assert [link["current"] for link in bar["sections"] if link["current"]] == ["true"]
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,10 @@ def test_every_page_of_a_machine_room_stands_under_one_page_of_the_bar(room: str
     assert len(routes) > 10
     for route in routes:
         bar = build_bar("culture", view_name=f"{room}:{route}", permissions=OWNER.permissions)
-        assert [link.name for link in bar.pages if link.current] == [name], route
-        assert [link.name for link in bar.sections if link.current] == ["Models & batches"], route
+        assert [link["name"] for link in bar["pages"] if link["current"]] == [name], route
+        assert [link["name"] for link in bar["sections"] if link["current"]] == ["Models & batches"], route
 
 
 def test_a_coder_finds_pages_of_annotators_under_influence() -> None:
     bar = build_bar("culture", view_name="preannotation:run", permissions=CODER.permissions)
-    assert [(link.name, link.current) for link in bar.pages if link.current] == [("Influence", "true")]
+    assert [(link["name"], link["current"]) for link in bar["pages"] if link["current"]] == [("Influence", "true")]

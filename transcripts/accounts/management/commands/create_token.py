@@ -22,8 +22,8 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user named {username}. Make one: manage.py create_user {username}")
         try:
-            made = create_token(user=user, name=name, by=trail.SYSTEM)
+            _, secret = create_token(user=user, name=name, by=trail.SYSTEM)
         except AccountError as error:
             raise CommandError(str(error)) from error
-        answer = {"username": user.username, "token": made.secret}
-        self.stdout.write(json.dumps(answer) if options["json"] else made.secret)
+        answer = {"username": user.username, "token": secret}
+        self.stdout.write(json.dumps(answer) if options["json"] else secret)

@@ -18,9 +18,9 @@ class Command(BaseCommand):
     def handle(self, *args: object, **options: object) -> None:
         states = verify_streams()
         breaks = [
-            {"stream": each.stream, "sequence": each.first_break} for each in states if each.first_break is not None
+            {"stream": stream, "sequence": first_break} for stream, _, first_break in states if first_break is not None
         ]
-        events = sum(each.events for each in states)
+        events = sum(events for _, events, _ in states)
         if options["json"]:
             self.stdout.write(json.dumps({"streams": len(states), "events": events, "breaks": breaks}))
         elif not breaks:

@@ -2,7 +2,7 @@
 
 A row is blind by its layer. It stands as a blind reading while it stands, or when it stood at the moment at which its
 coder first saw others' labels there (a reveal of the sentence, an opening of the interview): what she takes back after
-that was still her own reading. What was carried to another code is read there.
+that was still her own reading. A coding that was migrated to another code counts there.
 
 Everything is read as plain tuples into arrays, for a study of ten coders and 50,000 sentences has a million rows. Loads
 numpy; pages import this inside functions.
@@ -48,7 +48,7 @@ DECISIONS = "SELECT x.sentence_id, x.coder_id FROM coding_decision x WHERE :blin
 CODINGS = """
 SELECT x.sentence_id, x.coder_id, x.code_id FROM coding_coding x
 WHERE :blind AND (x.superseded_by_id IS NULL
-  OR NOT EXISTS (SELECT 1 FROM coding_coding n WHERE n.id = x.superseded_by_id AND n.carried_from_id = x.id))
+  OR NOT EXISTS (SELECT 1 FROM coding_coding n WHERE n.id = x.superseded_by_id AND n.migrated_from_id = x.id))
 """
 CODES = """
 SELECT c.id, c.identifier, f.identifier, f.unit, v.number

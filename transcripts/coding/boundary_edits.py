@@ -259,7 +259,7 @@ def _copy(row: Row, sentence: Sentence, **changes: object) -> Row:
 def _copy_coding(coding: Coding, sentence: Sentence, quote: Extent | None) -> Coding:
     """The coding on another sentence; a quote of the whole sentence is dropped."""
     start, end = (None, None) if quote is None or quote == _extent(sentence) else quote
-    return _copy(coding, sentence, quote_start=start, quote_end=end, carried_from=coding, code=coding.code)
+    return _copy(coding, sentence, quote_start=start, quote_end=end, migrated_from=coding, code=coding.code)
 
 
 def _copy_reveal(reveal: Reveal, sentence: Sentence) -> Reveal:

@@ -69,11 +69,11 @@ def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[d
 
 def _codings(project: Project, user: User) -> Iterator[Rows]:
     own = Coding.objects.filter(code__version__project=project, coder=user)
-    made = own.filter(carried_from__isnull=True)
+    made = own.filter(migrated_from__isnull=True)
     of_code = {"code": "code__name", "level": "level"}
     yield _select_columns(made.filter(supersedes__isnull=True), "applied", "created_at", **of_code)
     yield _select_columns(made.filter(supersedes__isnull=False), "changed", "created_at", **of_code)
-    ended = own.filter(withdrawn_at__isnull=False, superseded_by__isnull=True, carried_to__isnull=True)
+    ended = own.filter(withdrawn_at__isnull=False, superseded_by__isnull=True, migrated_to__isnull=True)
     yield _select_columns(ended.filter(_ENDED_BY_HER), "removed", "withdrawn_at", **of_code)
 
 

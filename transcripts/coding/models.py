@@ -102,7 +102,7 @@ class CodingQuerySet(LabelQuerySet["Coding"]):
         Besides active blind codings these are the ones that were withdrawn only after the coder had seen others'
         labels. A coding that was migrated counts where it was migrated to, and nowhere else.
         """
-        migrated = Coding.objects.filter(pk=OuterRef("superseded_by"), carried_from=OuterRef("pk"))
+        migrated = Coding.objects.filter(pk=OuterRef("superseded_by"), migrated_from=OuterRef("pk"))
         return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), ~Exists(migrated), layer=Layer.BLIND)
 
 
@@ -139,7 +139,7 @@ class Coding(models.Model):
     replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
     points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
     code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
-    for once others' labels were seen. ``carried_from`` is the coding this one was mapped from, after a boundary
+    for once others' labels were seen. ``migrated_from`` is the coding this one was made from, by a boundary
     edit or a merge of codes.
     """
 
@@ -157,8 +157,8 @@ class Coding(models.Model):
     prompting = models.CharField(max_length=10, choices=Prompting.choices, blank=True, default="")
     attributes = models.JSONField(default=dict, blank=True)
     reason = models.TextField(blank=True, default="")
-    carried_from = models.ForeignKey(
-        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="carried_to", db_index=False
+    migrated_from = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="migrated_to", db_index=False
     )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
@@ -194,7 +194,7 @@ class Coding(models.Model):
         indexes: ClassVar = [
             models.Index(fields=["range_id"], condition=Q(range_id__isnull=False), name="coding_coding_range"),
             models.Index(
-                fields=["carried_from"], condition=Q(carried_from__isnull=False), name="coding_coding_carried"
+                fields=["migrated_from"], condition=Q(migrated_from__isnull=False), name="coding_coding_migrated"
             ),
         ]
 

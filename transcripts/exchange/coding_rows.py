@@ -50,8 +50,9 @@ CODINGS = [
     column("withdrawn", "withdrawn_at"),
     column("withdrawal_reason", "withdrawal_reason"),
     column("superseded_by", "superseded_by_id"),
-    column("carried_from", "carried_from_id"),
+    column("carried_from", "migrated_from_id"),
     column("coding_id", "pk"),
+    column("migrated_from", "migrated_from_id"),
 ]
 # Read beside the columns, to derive what the database does not hold.
 BESIDE = [Column("coder_id", "coder_id", ""), Column("interview_id", "sentence__turn__interview_id", "")]

@@ -131,7 +131,7 @@ class History:
         codings = [
             (row.sentence_id, row.coder_id, row.code_id)
             for row in Coding.objects.filter(**on).select_related("superseded_by")
-            if is_blind(row) and not (row.superseded_by and row.superseded_by.carried_from_id == row.pk)
+            if is_blind(row) and not (row.superseded_by and row.superseded_by.migrated_from_id == row.pk)
         ]
         decisions = {(row.sentence_id, row.coder_id) for row in Decision.objects.filter(**on) if is_blind(row)}
         return sorted(codings), sorted(decisions)
@@ -173,4 +173,4 @@ def test_querysets_fast_sql_and_the_rule_in_words_agree(
     still_blind = set(Coding.objects.blind())
     assert withdrawn - still_blind
     assert withdrawn & still_blind
-    assert Coding.objects.filter(carried_from__isnull=False).exists()
+    assert Coding.objects.filter(migrated_from__isnull=False).exists()

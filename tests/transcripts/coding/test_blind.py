@@ -235,7 +235,7 @@ class TestVersions:
         now = timezone.now()
         Coding.objects.filter(pk=old.pk).update(withdrawn_at=now)
         new = Coding.objects.create(
-            sentence=first, code=later, coder=lead, carried_from=old, idempotency_key=uuid.uuid4(), created_at=now
+            sentence=first, code=later, coder=lead, migrated_from=old, idempotency_key=uuid.uuid4(), created_at=now
         )
         assert reading(themes_of(project), first.pk) == {}
         Coding.objects.filter(pk=old.pk).update(superseded_by=new)

@@ -106,7 +106,7 @@ class TestSplit:
         assert old.withdrawn_at is not None
         assert old.superseded_by is None
         assert old.withdrawal_reason == "The sentence was split."
-        for new in old.carried_to.all():
+        for new in old.migrated_to.all():
             assert (new.level, new.note, new.layer, new.coder, new.created_at) == (
                 "latent",
                 "Why",
@@ -121,7 +121,7 @@ class TestSplit:
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a theme.balance «One and»", "2b theme.compassion «three»"]
         first.refresh_from_db()
-        assert first.superseded_by == Coding.objects.get(carried_from=first)
+        assert first.superseded_by == Coding.objects.get(migrated_from=first)
 
     def test_quote_cut_in_two_is_cut(self, run_on: Interview, lead: User, coder: User) -> None:
         quote(run_on, "2", "two and three", "theme.balance", coder)
@@ -185,7 +185,7 @@ class TestSplit:
         actions.withdraw_coding(project=run_on.project, coding=blind, by=coder, reason="It was right")
         blind.refresh_from_db()
         split(run_on, by=lead)
-        carried = Coding.objects.filter(carried_from=blind)
+        carried = Coding.objects.filter(migrated_from=blind)
         assert {row.sentence.label for row in carried} == {"2a", "2b"}
         assert {(row.created_at, row.withdrawn_at) for row in carried} == {(blind.created_at, blind.withdrawn_at)}
         assert all(row.created_at <= moment < row.withdrawn_at for row in carried if row.withdrawn_at)
@@ -210,7 +210,7 @@ class TestSplit:
             "retired": [retired.pk],
             "made": [find(run_on, "2a").pk, find(run_on, "2b").pk],
             "codings_withdrawn": [old.pk],
-            "codings_made": list(old.carried_to.order_by("pk").values_list("pk", flat=True)),
+            "codings_made": list(old.migrated_to.order_by("pk").values_list("pk", flat=True)),
             "decisions_withdrawn": [decision.pk],
             "decisions_made": list(
                 Decision.objects.filter(withdrawn_at__isnull=True).order_by("pk").values_list("pk", flat=True)
@@ -225,7 +225,7 @@ class TestJoin:
         join(run_on, "2", by=lead)
         assert show(run_on, coder) == ["2 theme.balance «Second thing.»", "2 theme.compassion «two»"]
         old.refresh_from_db()
-        assert old.superseded_by == Coding.objects.get(carried_from=old)
+        assert old.superseded_by == Coding.objects.get(migrated_from=old)
 
     def test_same_code_on_both_becomes_one(
         self, run_on: Interview, lead: User, coder: User, second_coder: User
@@ -331,9 +331,9 @@ class TestBackAndForth:
         split(run_on, by=lead)
         join(run_on, "2a", by=lead)
         now = Coding.objects.get(withdrawn_at__isnull=True)
-        middle = now.carried_from
+        middle = now.migrated_from
         assert middle is not None
-        assert middle.carried_from == first
+        assert middle.migrated_from == first
         assert not Coding.objects.exclude(sentence__retired_by__isnull=True).filter(withdrawn_at__isnull=True).exists()
 
 

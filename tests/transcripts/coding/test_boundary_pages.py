@@ -50,7 +50,7 @@ class TestScript:
         response = act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
         rows = response.json()["rows"]
         assert list(rows) == [mine.idempotency_key.hex]
-        first = Coding.objects.filter(carried_from=mine).order_by("sentence__start")[0]
+        first = Coding.objects.filter(migrated_from=mine).order_by("sentence__start")[0]
         assert rows[mine.idempotency_key.hex] == first.idempotency_key.hex
         assert hers.idempotency_key.hex not in response.content.decode()
 

@@ -85,7 +85,7 @@ def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance)
     # What stood on a sentence when it was split stands on its pieces; what gave way to another reading does not.
     lost = instance.query(
         "SELECT count(*) FROM coding_coding c WHERE c.withdrawal_reason = 'The sentence was split.' "
-        "AND (SELECT count(*) FROM coding_coding n WHERE n.carried_from_id = c.id AND n.withdrawn_at IS NULL) <> 2"
+        "AND (SELECT count(*) FROM coding_coding n WHERE n.migrated_from_id = c.id AND n.withdrawn_at IS NULL) <> 2"
     )
     assert lost == [(0,)]
     assert instance.query("SELECT count(*) FROM corpus_boundaryedit") == [(SENTENCES,)]

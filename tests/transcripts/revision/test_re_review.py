@@ -124,8 +124,8 @@ def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
     assert actions.migrate_merged(project=project, version=version, by=owner) == 0
     assert standing_codes(sentence, coder) == standing_codes(sentence, second_coder) == [code.identifier]
     carried = Coding.objects.get(coder=coder, withdrawn_at__isnull=True)
-    assert carried.carried_from is not None
-    assert (carried.note, carried.carried_from.superseded_by) == ("kind", carried)
+    assert carried.migrated_from is not None
+    assert (carried.note, carried.migrated_from.superseded_by) == ("kind", carried)
 
     assert actions.undo_migration(project=project, version=version, by=owner) == 2
     assert actions.undo_migration(project=project, version=version, by=owner) == 0

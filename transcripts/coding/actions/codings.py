@@ -83,7 +83,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
     reason = collapse_whitespace(reason)
     active = queries.read_active_labels(coding.sentence_id, by.pk)
     if all(other.pk != coding.pk for other in active.codings):
-        if coding.carried_to.exists():
+        if coding.migrated_to.exists():
             checks.hold_place(coding.sentence)
         return
     checks.hold_place(coding.sentence)

@@ -87,7 +87,7 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
     old = list(_hold(migrated.filter(sentence__retired_by__isnull=True).order_by("pk")))
     numbers = {_make_idempotency_key("back", version, each): each for each in old}
     done = set(Coding.objects.filter(idempotency_key__in=list(numbers)).values_list("idempotency_key", flat=True))
-    moved = list(Coding.objects.filter(carried_from__in=[each.pk for each in old], code=code).select_for_update())
+    moved = list(Coding.objects.filter(migrated_from__in=[each.pk for each in old], code=code).select_for_update())
     reason = f"carrying to {code.identifier} was taken back"
     # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
     changed = {_find_place(each) for each in moved if each.withdrawn_at and each.withdrawal_reason != reason}
@@ -128,7 +128,7 @@ def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -
         layer=coding.layer,
         **CodingValues.from_coding(coding).adapt_to(code).to_columns(),
         range_id=coding.range_id,
-        carried_from=coding,
+        migrated_from=coding,
         idempotency_key=idempotency_key,
         created_at=now,
     )

@@ -1,4 +1,4 @@
-"""Writing memos away from the desk, on anything. A new text is a new row, and the one before stays."""
+"""Writing memos away from the desk, on anything. Each change adds a row; earlier versions are kept."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ OF_THE_DESK = frozenset({Memo.Subject.SENTENCE, Memo.Subject.INTERVIEW})
 
 
 class MemoChanged(desk.CodingError):
-    """The same memo was changed in another window; ``standing`` is what holds now, if anything.
+    """The same memo was changed in another window; ``current`` is its active version, if it has one.
 
-    ``memo`` is what can be shown of it: what stands, or the version that was withdrawn.
+    ``memo`` is the version to show: the active one, or the one that was withdrawn.
     """
 
-    def __init__(self, standing: Memo | None, *, memo: Memo | None = None) -> None:
-        done = "This memo was changed in another window" if standing else "This memo was withdrawn in another window"
+    def __init__(self, current: Memo | None, *, memo: Memo | None = None) -> None:
+        done = "This memo was changed in another window" if current else "This memo was withdrawn in another window"
         super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
-        self.standing, self.memo = standing, standing or memo
+        self.current, self.memo = current, current or memo
 
 
 @transaction.atomic
@@ -55,55 +55,55 @@ def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User
             created_at=timezone.now(),
         )
         return _store(memo, before=None)
-    if (standing := find_own(place, by)) is not None:
-        raise MemoChanged(standing)
+    if (own := find_own(place, by)) is not None:
+        raise MemoChanged(own)
     return _write_at_desk(project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
 def revise_memo(*, memo: Memo, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
-    """Write one's own memo anew; ``memo`` is the version the new text is based on.
+    """Change one's own memo; ``memo`` is the version the new text is based on.
 
-    Raises ``MemoChanged`` when that version no longer stands, ``NotYours``, ``WrongInput``, ``WrongPlace`` or
+    Raises ``MemoChanged`` when that version is no longer active, ``NotYours``, ``WrongInput``, ``WrongPlace`` or
     ``UsedForAnother``.
     """
     text = _check(text, kind)
     _check_author(memo, by)
     related = Memo.objects.select_related("interview", "sentence__turn", "project")
-    # Held first, so that one sent twice at once finds what its twin stored.
-    standing = related.select_for_update(of=("self",)).get(pk=memo.pk)
+    # Locked first, so that a form sent twice at once finds what the other request stored.
+    current = related.select_for_update(of=("self",)).get(pk=memo.pk)
     stored = Memo.objects.filter(author=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         return _check_same(stored, Place.of(memo), text=text, kind=kind)
-    if standing.withdrawn_at is not None:
-        raise MemoChanged(find_standing(standing))
-    if (standing.text, standing.kind) == (text, kind):
-        return standing
-    if standing.subject in OF_THE_DESK:
-        place = Place.of(standing)
-        return _write_at_desk(standing.project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
+    if current.withdrawn_at is not None:
+        raise MemoChanged(find_current(current))
+    if (current.text, current.kind) == (text, kind):
+        return current
+    if current.subject in OF_THE_DESK:
+        place = Place.of(current)
+        return _write_at_desk(current.project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
     changed = Memo(
-        project_id=standing.project_id,
-        subject=standing.subject,
-        subject_key=standing.subject_key,
-        thread=standing.thread,
+        project_id=current.project_id,
+        subject=current.subject,
+        subject_key=current.subject_key,
+        thread=current.thread,
         kind=kind,
         author=by,
         text=text,
-        revision=standing.revision + 1,
+        revision=current.revision + 1,
         idempotency_key=idempotency_key,
         created_at=timezone.now(),
     )
-    return _store(changed, before=standing)
+    return _store(changed, before=current)
 
 
 @transaction.atomic
 def withdraw_memo(*, memo: Memo, by: User) -> None:
-    """Take one's own memo away; its row stays. Raises ``NotYours``, or ``MemoChanged`` when a newer version stands."""
+    """Withdraw one's own memo; its row stays. Raises ``NotYours``, or ``MemoChanged`` when there is a newer version."""
     _check_author(memo, by)
     if not Memo.objects.active().filter(pk=memo.pk).update(withdrawn_at=max(timezone.now(), memo.created_at)):
-        if (standing := find_standing(memo)) is not None:
-            raise MemoChanged(standing)
+        if (current := find_current(memo)) is not None:
+            raise MemoChanged(current)
         return
     trail.record(
         "memo.withdrawn",
@@ -114,8 +114,8 @@ def withdraw_memo(*, memo: Memo, by: User) -> None:
     )
 
 
-def find_standing(memo: Memo) -> Memo | None:
-    """The version of a memo that stands, whichever of its versions is given."""
+def find_current(memo: Memo) -> Memo | None:
+    """The active version of a memo, whichever of its versions is given."""
     versions = list_versions(memo)
     return versions[0] if versions and versions[0].withdrawn_at is None else None
 
@@ -154,7 +154,7 @@ def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: 
 def _check(text: str, kind: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     if not text:
-        raise desk.WrongInput("Write something first; to take a memo away, withdraw it.", field="text")
+        raise desk.WrongInput("Write something first. To remove a memo, withdraw it.", field="text")
     check_text(text, field="text", longest=desk.MAX_MEMO_LENGTH)
     if kind not in Memo.Kind.values:
         raise desk.WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
@@ -163,20 +163,20 @@ def _check(text: str, kind: str) -> str:
 
 def _check_author(memo: Memo, by: User) -> None:
     if memo.author_id != by.pk:
-        raise desk.NotYours("Somebody else wrote this memo. People change and withdraw what they wrote themselves.")
+        raise desk.NotYours("Somebody else wrote this memo. You can only change and withdraw your own.")
 
 
 def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
-    """What an earlier sending stored. A page gone back to and sent again with another text is a race with oneself."""
+    """What an earlier request stored. The same form sent again with another text is a conflict."""
     if Place.of(stored) != place:
         raise desk.UsedForAnother("This request carries the number of an earlier one. Reload the page and try again.")
     if (stored.text, stored.kind) != (text, kind):
-        raise MemoChanged(find_standing(stored), memo=stored)
+        raise MemoChanged(find_current(stored), memo=stored)
     return stored
 
 
 def _store(memo: Memo, *, before: Memo | None) -> Memo:
-    """Insert a memo in the place of the version it supersedes."""
+    """Insert a memo, which supersedes the version ``before``."""
     if before is not None:
         Memo.objects.filter(pk=before.pk).update(withdrawn_at=memo.created_at)
     try:

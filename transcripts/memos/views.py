@@ -50,9 +50,9 @@ def write(request: ProjectRequest) -> HttpResponse:
     """A new memo. ``?sentence=``, ``?interview=``, ``?code=`` or ``?theme=`` says on what; without, on the study."""
     place = _find_asked_place(request)
     if request.method != "POST":
-        standing = actions.find_own(place, request.user) if place.interview else None
-        if standing is not None:
-            return redirect("memos:memo", request.project.slug, standing.pk)
+        own = actions.find_own(place, request.user) if place.interview else None
+        if own is not None:
+            return redirect("memos:memo", request.project.slug, own.pk)
         kind = request.GET.get("kind", "")
         form = MemoForm(initial={"kind": kind} if kind in Memo.Kind.values else None)
         return _render_new(request, place, form)
@@ -61,11 +61,11 @@ def write(request: ProjectRequest) -> HttpResponse:
         try:
             memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
         except MemoChanged as error:
-            return _render_race(request, error, form)
+            return _render_conflict(request, error, form)
         except CodingError as error:
             _add_error(form, error)
         else:
-            messages.success(request, "The memo is kept.")
+            messages.success(request, "The memo is saved.")
             return redirect("memos:memo", request.project.slug, memo.pk)
     return _render_new(request, place, form, status=422)
 
@@ -74,25 +74,25 @@ def write(request: ProjectRequest) -> HttpResponse:
 @never_cache
 @project_view(Permission.VIEW)
 def show_memo(request: ProjectRequest, memo_id: int) -> HttpResponse:
-    """One memo with its earlier texts; its author can change it here. An earlier version shows the one that stands."""
+    """One memo with its earlier versions; its author can change it here. For an earlier version the active one is shown."""
     return _render_memo(request, _get_memo(request, memo_id))
 
 
 @require_POST
 @project_view(Permission.CODE)
 def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
-    """Write one's own memo anew. The address names the version the text is based on."""
+    """Change one's own memo. The address names the version the text is based on."""
     memo = _get_memo(request, memo_id)
     form = MemoForm(request.POST)
     if form.is_valid():
         try:
             revised = actions.revise_memo(memo=memo, by=request.user, **form.cleaned_data)
         except MemoChanged as error:
-            return _render_race(request, error, form, memo=memo)
+            return _render_conflict(request, error, form, memo=memo)
         except CodingError as error:
             _add_error(form, error)
             return _render_memo(request, memo, form=form, status=409 if isinstance(error, NotYours) else 422)
-        messages.success(request, "The memo is kept; the text before stays in the record.")
+        messages.success(request, "The memo is saved. The earlier version is kept.")
         return redirect("memos:memo", request.project.slug, revised.pk)
     return _render_memo(request, memo, form=form, status=422)
 
@@ -100,7 +100,7 @@ def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.CODE)
 def withdraw(request: ProjectRequest, memo_id: int) -> HttpResponse:
-    """Take one's own memo away."""
+    """Withdraw one's own memo."""
     memo = _get_memo(request, memo_id)
     try:
         actions.withdraw_memo(memo=memo, by=request.user)
@@ -125,7 +125,7 @@ def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[st
 
 
 def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
-    """A memo this person may read, standing or not."""
+    """A memo this person may read, active or not."""
     memos = Memo.objects.filter(project=request.project).visible_to(get_viewer(request))
     memo = memos.select_related("author", "interview", "sentence__turn__interview").filter(pk=memo_id).first()
     if memo is None:
@@ -166,13 +166,13 @@ def _render_memo(
     memo: Memo,
     *,
     form: MemoForm | None = None,
-    race: MemoChanged | None = None,
+    conflict: MemoChanged | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """The page of a memo: of the version that stands, else of the one asked for."""
+    """The page of a memo: of the active version, else of the one asked for."""
     versions = actions.list_versions(memo)
     latest = versions[0] if versions else memo
-    stands = latest.withdrawn_at is None
+    is_active = latest.withdrawn_at is None
     [(name, href)] = queries.name_places(request.project, [memo])
     own = memo.author_id == request.user.pk and get_viewer(request).codes
     context = {
@@ -180,10 +180,10 @@ def _render_memo(
         "name": name,
         "href": href,
         "earlier": [each for each in versions if each.pk != latest.pk],
-        "stands": stands,
-        "form": (form or MemoForm(initial={"kind": latest.kind, "text": latest.text})) if own and stands else None,
-        "race": race,
-        "kept": form if own and not stands else None,
+        "is_active": is_active,
+        "form": (form or MemoForm(initial={"kind": latest.kind, "text": latest.text})) if own and is_active else None,
+        "conflict": conflict,
+        "kept": form if own and not is_active else None,
         "again": _link_new(request, Place.of(memo)),
     }
     return render(request, "memos/memo.html", context, status=status)
@@ -195,11 +195,11 @@ def _link_new(request: ProjectRequest, place: Place) -> str:
     return f"{reverse('memos:new', args=[request.project.slug])}?{query.urlencode()}"
 
 
-def _render_race(
+def _render_conflict(
     request: ProjectRequest, error: MemoChanged, form: MemoForm, *, memo: Memo | None = None
 ) -> HttpResponse:
-    """Both texts: what stands, and what was typed, in a form based on what stands. A new number, for it is a new act."""
+    """Both texts: the active one, and what was typed in a form based on it, with a new idempotency key."""
     shown = error.memo or memo
-    assert shown is not None  # noqa: S101 - who writes anew is late only where something stands
+    assert shown is not None  # noqa: S101 - a new memo only conflicts with one that is active
     initial = {"kind": form.cleaned_data["kind"], "text": form.cleaned_data["text"]}
-    return _render_memo(request, shown, form=MemoForm(initial=initial), race=error, status=409)
+    return _render_memo(request, shown, form=MemoForm(initial=initial), conflict=error, status=409)

@@ -27,7 +27,7 @@ def revise(memo: Memo, by: User, text: str, kind: str = "interpretive") -> Memo:
     return actions.revise_memo(memo=memo, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
-def standing() -> list[str]:
+def active_texts() -> list[str]:
     return list(Memo.objects.filter(withdrawn_at__isnull=True).order_by("pk").values_list("text", flat=True))
 
 
@@ -62,7 +62,7 @@ class TestOnEachSubject:
         assert (second.revision, second.kind, Place.of(second)) == (2, "decision", place)
         assert [each.text for each in actions.list_versions(first)] == [second.text, first.text]
         actions.withdraw_memo(memo=second, by=coder)
-        assert standing() == []
+        assert active_texts() == []
         assert "thought" not in str(last_event(project).details)
 
     def test_two_windows_lose_nothing(
@@ -72,14 +72,14 @@ class TestOnEachSubject:
         second = revise(first, coder, "From one window.")
         with pytest.raises(MemoChanged) as caught:
             revise(first, coder, "From the other.")
-        assert caught.value.standing == second
+        assert caught.value.current == second
         with pytest.raises(MemoChanged):
             actions.withdraw_memo(memo=first, by=coder)
-        assert standing() == ["From one window."]
+        assert active_texts() == ["From one window."]
         actions.withdraw_memo(memo=second, by=coder)
         with pytest.raises(MemoChanged) as caught:
             revise(second, coder, "Too late.")
-        assert caught.value.standing is None
+        assert caught.value.current is None
 
     def test_a_page_gone_back_to_and_sent_with_another_text_is_not_taken_for_a_replay(
         self, project: Project, places: dict[str, Place], coder: User, subject: str
@@ -93,11 +93,11 @@ class TestOnEachSubject:
         first = send("As it was.")
         with pytest.raises(MemoChanged) as caught:
             send("As I want it now.")
-        assert caught.value.standing == first
+        assert caught.value.current == first
         actions.withdraw_memo(memo=first, by=coder)
         with pytest.raises(MemoChanged) as caught:
             send("As I want it now.")
-        assert (caught.value.standing, caught.value.memo) == (None, first)
+        assert (caught.value.current, caught.value.memo) == (None, first)
         assert Memo.objects.count() == 1
 
     def test_a_form_sent_twice_is_stored_once(
@@ -155,7 +155,7 @@ def test_of_a_code_people_keep_many_memos_of_a_sentence_one(
     write(project, places["sentence"], second_coder)
     with pytest.raises(MemoChanged):
         write(project, places["sentence"], coder, "Another.")
-    assert len(standing()) == 4
+    assert len(active_texts()) == 4
 
 
 def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: Sentence, coder: User) -> None:
@@ -175,7 +175,7 @@ def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: 
     )
     with pytest.raises(MemoChanged):
         revise(revised, coder, "Too late.")
-    assert standing() == ["At the desk again."]
+    assert active_texts() == ["At the desk again."]
 
 
 def test_one_version_of_a_thread_stands(project: Project, places: dict[str, Place], coder: User) -> None:

@@ -35,11 +35,11 @@ def env_bool(name: str, *, default: bool) -> bool:
     return value == "True"
 
 
-def env_int(name: str, *, default: int, least: int = 0) -> int:
-    """A whole number of at least ``least``."""
+def env_int(name: str, *, default: int, minimum: int = 0) -> int:
+    """A whole number of at least ``minimum``."""
     value = os.environ.get(name, str(default))
-    if not value.isdecimal() or int(value) < least:
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    if not value.isdecimal() or int(value) < minimum:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least {minimum}, not {value!r}.")
     return int(value)
 
 

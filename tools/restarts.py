@@ -6,15 +6,15 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-MOST_RESTARTS = 5
+MAX_RESTARTS = 5
 WITHIN_SECONDS = 60.0
 
 
 class Restarts:
-    """Counts new starts: at most ``most`` within a minute, for what dies at once each time will not live by one more."""
+    """Allows at most ``limit`` starts within a minute: what stops at once every time is not started again."""
 
-    def __init__(self, *, most: int = MOST_RESTARTS, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.monotonic = most, monotonic
+    def __init__(self, *, limit: int = MAX_RESTARTS, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.limit, self.monotonic = limit, monotonic
         self.at: deque[float] = deque()
 
     def may_restart(self) -> bool:
@@ -22,7 +22,7 @@ class Restarts:
         now = self.monotonic()
         while self.at and now - self.at[0] >= WITHIN_SECONDS:
             self.at.popleft()
-        if len(self.at) >= self.most:
+        if len(self.at) >= self.limit:
             return False
         self.at.append(now)
         return True

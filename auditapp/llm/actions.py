@@ -348,7 +348,7 @@ def set_capabilities(
     takes_system: bool = True,
     takes_temperature: bool = True,
     offers_batches: bool = False,
-    most_output_tokens: int | None = None,
+    max_output_tokens: int | None = None,
     source: str = "",
 ) -> Capabilities:
     """Set the capabilities of the variant's model, for batches launched from now on. Raises ``ModelError``."""
@@ -358,7 +358,7 @@ def set_capabilities(
         raise ModelError(
             f"The token limit must be one of {', '.join(Capabilities.TokenLimit.values)}, not {token_limit!r}."
         )
-    if most_output_tokens is not None and not 1 <= most_output_tokens <= 10_000_000:
+    if max_output_tokens is not None and not 1 <= max_output_tokens <= 10_000_000:
         raise ModelError("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
     row = Capabilities.objects.create(
         account=variant.account,
@@ -369,7 +369,7 @@ def set_capabilities(
         takes_system=takes_system,
         takes_temperature=takes_temperature,
         offers_batches=offers_batches,
-        most_output_tokens=most_output_tokens,
+        max_output_tokens=max_output_tokens,
         source=_check_source(source),
         recorded_by_name=by.get_username()[:200],
         recorded_at=timezone.now(),

@@ -96,7 +96,7 @@ class CapabilitiesForm(forms.Form):
     takes_system = forms.BooleanField(label="Accepts a system message", required=False)
     takes_temperature = forms.BooleanField(label="Accepts a temperature", required=False)
     offers_batches = forms.BooleanField(label="Available in the provider's batch service", required=False)
-    most_output_tokens = forms.IntegerField(
+    max_output_tokens = forms.IntegerField(
         label="Maximum output tokens", required=False, min_value=1, help_text="Leave empty if unknown."
     )
     source = forms.CharField(max_length=300, required=False, help_text="Where this is documented.")

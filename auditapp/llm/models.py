@@ -125,7 +125,7 @@ class Capabilities(models.Model):
     takes_system = models.BooleanField(default=True)
     takes_temperature = models.BooleanField(default=True)
     offers_batches = models.BooleanField(default=False)
-    most_output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    max_output_tokens = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=300, blank=True)
     recorded_by_name = models.CharField(max_length=200)
     recorded_at = models.DateTimeField()

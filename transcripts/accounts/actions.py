@@ -123,9 +123,9 @@ def record_failed_sign_in(*, username: str) -> None:
 def create_token(*, user: User, name: str, by: trail.Actor) -> tuple[ApiToken, str]:
     """An API token for ``user`` and its secret, which is nowhere else."""
     name = name.strip() or "token"
-    longest = ApiToken._meta.get_field("name").max_length
-    if longest is not None and len(name) > longest:
-        raise AccountError(f"A token's name may have up to {longest} characters; this one has {len(name)}.")
+    max_length = ApiToken._meta.get_field("name").max_length
+    if max_length is not None and len(name) > max_length:
+        raise AccountError(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
     if not user.is_active:
         raise AccountError(f"The account of {user.username} is closed, so it can have no token.")
     secret = make_secret()

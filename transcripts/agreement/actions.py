@@ -129,7 +129,7 @@ def record_computation(*, project: Project, family: CodeFamily, reason: str, by:
         raise WrongInput(
             "Say why a coefficient is computed although this family uses reflexive thematic analysis.", field="reason"
         )
-    _check_reason(reason, longest=MAX_RECORDED_REASON)
+    _check_reason(reason, max_length=MAX_RECORDED_REASON)
     trail.record(
         "agreement.computed",
         target=f"family:{family.identifier}",
@@ -196,7 +196,7 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
         raise WrongInput("Choose a decision.", field="outcome")
     if not row.reason:
         raise WrongInput("Say why: others learn from the reason.", field="reason")
-    _check_reason(row.reason, longest=MAX_REASON)
+    _check_reason(row.reason, max_length=MAX_REASON)
     if row.outcome == Outcome.ONE:
         chosen = next((reading for reading in readings if reading.coder == row.chosen_coder_id), None)
         if chosen is None:
@@ -215,9 +215,9 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
         raise WrongInput("One coder applied exactly these codes. Choose that reading, or other codes.", field="codes")
 
 
-def _check_reason(reason: str, *, longest: int) -> None:
-    if len(reason) > longest:
-        raise WrongInput(f"This reason has {len(reason):,} characters; the limit is {longest:,}.", field="reason")
+def _check_reason(reason: str, *, max_length: int) -> None:
+    if len(reason) > max_length:
+        raise WrongInput(f"This reason has {len(reason):,} characters; the limit is {max_length:,}.", field="reason")
     if "\x00" in reason:
         raise WrongInput("This contains a null character, which cannot be stored. Remove it.", field="reason")
 

@@ -37,7 +37,7 @@ FORMAT = "auditapp-codebook"
 FORMAT_VERSION = 1
 MAX_FILE_SIZE = 20_000_000
 """Bytes of a file."""
-DEEPEST_NESTING = 64
+MAX_NESTING = 64
 EXAMPLE_KINDS = ("include", "exclude", "anchor")
 MAX_LENGTHS = {"title": 200, "origin": 300, "group": 100, "source": 300, "note": 500, "interview": 200}
 """Characters of the texts that are shorter than a definition may be."""
@@ -212,7 +212,7 @@ def _check_fields(kind: type[Any], cells: Mapping[str, Any]) -> Iterator[Finding
         else:
             texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
             for text in texts:
-                yield from check_text(key, text, most=MAX_LENGTHS.get(key, MAX_TEXT_LENGTH))
+                yield from check_text(key, text, max_length=MAX_LENGTHS.get(key, MAX_TEXT_LENGTH))
                 if unstorable := UNSTORABLE.search(text):
                     yield (f"the character U+{ord(unstorable[0]):04X} in {key}", "text that can be stored")
 

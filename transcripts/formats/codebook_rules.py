@@ -20,7 +20,7 @@ MAX_TEXT_LENGTH = 20_000
 """Characters of a definition or another free text."""
 MAX_ATTRIBUTES = 50
 MAX_CHOICES = 100
-DEEPEST_CODE = 50
+MAX_CODE_DEPTH = 50
 """Codes within one another."""
 
 STABLE_NAME = re.compile(r"\w[\w.:/-]{0,99}")
@@ -59,10 +59,10 @@ def check_name(what: str, text: str) -> Iterator[Finding]:
         yield (f"a {what} of {len(text):,} characters", f"at most {MAX_NAME_LENGTH}")
 
 
-def check_text(what: str, text: str, *, most: int = MAX_TEXT_LENGTH) -> Iterator[Finding]:
+def check_text(what: str, text: str, *, max_length: int = MAX_TEXT_LENGTH) -> Iterator[Finding]:
     """Free texts."""
-    if len(text) > most:
-        yield (f"{len(text):,} characters in {what}", f"at most {most:,}")
+    if len(text) > max_length:
+        yield (f"{len(text):,} characters in {what}", f"at most {max_length:,}")
 
 
 def check_unit(text: str) -> Iterator[Finding]:
@@ -190,6 +190,6 @@ def _find_loops(codes: Mapping[str, LocatedCode]) -> Iterator[tuple[int, Finding
         above = depths.get(code.identifier, 0) if code else 0
         for depth, passed in enumerate(reversed(way.values()), above + 1):
             depths[passed.identifier] = depth
-            if depth == DEEPEST_CODE + 1:
-                finding = (f"a code nested more than {DEEPEST_CODE} deep", f"at most {DEEPEST_CODE}")
+            if depth == MAX_CODE_DEPTH + 1:
+                finding = (f"a code nested more than {MAX_CODE_DEPTH} deep", f"at most {MAX_CODE_DEPTH}")
                 yield passed.number, finding

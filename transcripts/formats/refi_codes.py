@@ -16,7 +16,7 @@ MAX_CODES = 10_000
 MAX_PROBLEMS = 1_000
 MAX_WARNINGS = 200
 MAX_NAME_LENGTH = 200
-DEEPEST_CODE = 55
+MAX_CODE_DEPTH = 55
 """Codes within one another that are written: with what lies around them they stay within the depth that is read."""
 
 GUID_EXPECTED = "8-4-4-4-12 hexadecimal digits"
@@ -219,9 +219,9 @@ def find_code_problems(codes: Sequence[QdcCode]) -> Iterator[Problem]:
         if depth is None:
             found = "a parent that is not among the codes, or is below the code itself"
             yield Problem(number, found, "a parent above it", f"code {number} {quote(code.name)}")
-        elif depth > DEEPEST_CODE:
+        elif depth > MAX_CODE_DEPTH:
             found = f"a code nested {depth} deep"
-            yield Problem(number, found, f"at most {DEEPEST_CODE}", f"code {number} {quote(code.name)}")
+            yield Problem(number, found, f"at most {MAX_CODE_DEPTH}", f"code {number} {quote(code.name)}")
 
 
 def find_set_problems(

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 from transcripts.formats.problems import InputRefused, Problem, quote
 
 CHUNK_BYTES = 65_536
-DEEPEST_NESTING = 64
+MAX_NESTING = 64
 MAX_ELEMENTS = 1_000_000
 # A chunk is given to the parser line by line, so that elements know their lines; one of hardly more than line ends is
 # given whole, for each gift takes time.
@@ -122,9 +122,9 @@ class _Collector:
         self._elements += 1
         if self._elements > MAX_ELEMENTS:
             raise refuse_at(self.line, f"more than {MAX_ELEMENTS:,} elements", "a smaller file")
-        if len(self._open) >= DEEPEST_NESTING:
-            found = f"elements nested more than {DEEPEST_NESTING} deep"
-            raise refuse_at(self.line, found, f"at most {DEEPEST_NESTING}")
+        if len(self._open) >= MAX_NESTING:
+            found = f"elements nested more than {MAX_NESTING} deep"
+            raise refuse_at(self.line, found, f"at most {MAX_NESTING}")
         prefix, _, name = tag.rpartition("}")
         if prefix not in self._prefixes:
             name = tag if prefix else f"{{}}{tag}"

@@ -25,7 +25,7 @@ _END_BYTES = 22
 _END64_BYTES = 56
 _LOCATOR = b"PK\6\7"
 _LOCATOR_BYTES = 20
-_LONGEST_COMMENT = 65_535
+_MAX_COMMENT_BYTES = 65_535
 _LEADING_ELSEWHERE = re.compile(r"[\\\0]|\A[A-Za-z]:")
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 # What `zipfile` and `zlib` raise on bytes that are not what they say.
@@ -106,7 +106,7 @@ def _check_directory(stream: BinaryIO, limits: ZipLimits) -> None:
     size = stream.seek(0, 2)
     if size > limits.archive_bytes:
         raise _refuse(f"an archive of {size:,} bytes", f"at most {limits.archive_bytes:,}")
-    start = max(0, size - _LONGEST_COMMENT - _END_BYTES - _LOCATOR_BYTES - _END64_BYTES)
+    start = max(0, size - _MAX_COMMENT_BYTES - _END_BYTES - _LOCATOR_BYTES - _END64_BYTES)
     stream.seek(start)
     tail = stream.read()
     stream.seek(0)

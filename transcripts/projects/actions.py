@@ -210,11 +210,11 @@ def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> 
 
 
 def _check_name(name: str) -> None:
-    longest = Project._meta.get_field("name").max_length
+    max_length = Project._meta.get_field("name").max_length
     if not name:
         raise ProjectError("A study needs a name.")
-    if longest is not None and len(name) > longest:
-        raise ProjectError(f"A study's name may have up to {longest} characters; this one has {len(name)}.")
+    if max_length is not None and len(name) > max_length:
+        raise ProjectError(f"A study's name may have up to {max_length} characters; this one has {len(name)}.")
 
 
 def _keep_an_owner(project: Project, *, without: User) -> None:

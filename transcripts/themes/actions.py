@@ -34,7 +34,7 @@ def create_theme(
 ) -> ThemeVersion:
     """A new candidate theme. Raises ``WrongInput``."""
     _lock(project)
-    text, reason = _check(project, text), check_text(reason, field="reason", longest=MAX_REASON)
+    text, reason = _check(project, text), check_text(reason, field="reason", max_length=MAX_REASON)
     return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
 
 
@@ -178,7 +178,7 @@ def _check(
     name = check_text(
         " ".join(text.name.split()),
         field=field,
-        longest=MAX_NAME,
+        max_length=MAX_NAME,
         needed="Give the theme a name; a working title will do.",
     )
     others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
@@ -201,7 +201,7 @@ def _check_reason(reason: str) -> str:
     return check_text(
         reason,
         field="reason",
-        longest=MAX_REASON,
+        max_length=MAX_REASON,
         needed="Say why, in a few words. The reason is kept in the theme’s history.",
     )
 

@@ -53,7 +53,7 @@ class EntryChanged(ThemeError):
         self.active = active
 
 
-def check_text(text: str, *, field: str, longest: int = MAX_TEXT, needed: str = "") -> str:
+def check_text(text: str, *, field: str, max_length: int = MAX_TEXT, needed: str = "") -> str:
     """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
 
     ``needed`` is what to say when it is empty.
@@ -61,8 +61,8 @@ def check_text(text: str, *, field: str, longest: int = MAX_TEXT, needed: str = 
     text = text.replace("\r\n", "\n").strip()
     if needed and not text:
         raise WrongInput(needed, field=field)
-    if len(text) > longest:
-        raise WrongInput(f"This text has {len(text):,} characters; the limit is {longest:,}.", field=field)
+    if len(text) > max_length:
+        raise WrongInput(f"This text has {len(text):,} characters; the limit is {max_length:,}.", field=field)
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         raise WrongInput(
             "This contains a character that cannot be stored, such as a null character. Remove it.",

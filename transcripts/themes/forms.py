@@ -13,10 +13,10 @@ from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
 MAX_NUMBER = 2**31 - 1
 
 
-def _text(label: str, *, rows: int, longest: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
+def _text(label: str, *, rows: int, max_length: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
     return forms.CharField(
         label=label,
-        max_length=longest,
+        max_length=max_length,
         required=required,
         help_text=help_text,
         widget=forms.Textarea({"rows": rows, "dir": "auto"}),
@@ -59,7 +59,7 @@ class ThemeForm(NewThemeForm):
     reason = _text(
         "Why",
         rows=2,
-        longest=MAX_REASON,
+        max_length=MAX_REASON,
         required=True,
         help_text="A few words for the theme’s history: why you changed it.",
     )
@@ -84,7 +84,7 @@ class GroupForm(forms.Form):
         empty_value=None,
         help_text="Fill in both to move the codes.",
     )
-    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="A few words for the history.")
+    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="A few words for the history.")
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -107,7 +107,7 @@ class MergeForm(forms.Form):
     )
     concept = _text("Central organising concept", rows=3)
     description = _text("Description", rows=5)
-    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="What they have in common.")
+    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="What they have in common.")
 
     def __init__(self, *args: Any, themes: list[ThemeVersion], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -125,7 +125,7 @@ class SplitForm(forms.Form):
 
     name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
-    reason = _text("Why", rows=2, longest=MAX_REASON, required=True, help_text="What made one theme two.")
+    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="What made one theme two.")
     version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
 
@@ -148,7 +148,7 @@ class QuoteForm(forms.Form):
             "Every other word must be the sentence’s own."
         ),
     )
-    note = _text("Note", rows=2, longest=MAX_REASON, help_text="What this sentence shows.")
+    note = _text("Note", rows=2, max_length=MAX_REASON, help_text="What this sentence shows.")
     coding = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
 

@@ -76,8 +76,8 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
         )
     if side not in ThemeQuote.Side.values:
         raise WrongInput("Choose whether the quote speaks for the theme or against it.", field="side")
-    edited_text = check_text(edited_text, field="edited_text", longest=MAX_QUOTATION)
-    note = check_text(note, field="note", longest=MAX_REASON)
+    edited_text = check_text(edited_text, field="edited_text", max_length=MAX_QUOTATION)
+    note = check_text(note, field="note", max_length=MAX_REASON)
     source = sentence.read_text()
     try:
         check_quotation(edited_text or source, source)

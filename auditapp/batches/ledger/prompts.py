@@ -18,7 +18,7 @@ from auditapp.batches.ledger.statements import Planned
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.money import compute_highest_cost, count_most_output
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.providers import most_output_tokens
+from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.base import ChatRequest, Traits
 
 PRIVATE_PARAMETERS = {"latency_seconds"}
@@ -132,7 +132,7 @@ def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
     parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
     return compute_highest_cost(
         prompt=request.system + request.user + parameters,
-        max_tokens=count_most_output(most_output_tokens(request), request.parameters),
+        max_tokens=count_most_output(max_output_tokens(request), request.parameters),
         price_in=arm.price_in,
         price_out=arm.price_out,
     )

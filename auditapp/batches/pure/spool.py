@@ -125,12 +125,12 @@ def is_abandoned(path: Path) -> bool | None:
 def describe_shortage(folder: Path) -> str:
     """A sentence when the disk of ``folder`` has too little room for paid answers; empty when it has enough."""
     usage = shutil.disk_usage(folder)
-    least = min(MIN_FREE_SHARE * usage.total, MIN_FREE_BYTES)
-    if usage.free >= least:
+    minimum = min(MIN_FREE_SHARE * usage.total, MIN_FREE_BYTES)
+    if usage.free >= minimum:
         return ""
     return (
         f"The disk of the worker's data folder has only {usage.free // 1_000_000} MB left, so nothing more is sent. "
-        f"Make room for at least {math.ceil(least / 1_000_000)} MB there, then resume."
+        f"Make room for at least {math.ceil(minimum / 1_000_000)} MB there, then resume."
     )
 
 

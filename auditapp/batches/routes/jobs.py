@@ -175,8 +175,8 @@ class JobRun:
         job = None
         begin, between, end = self.service.framing
         size = len(begin) + len(end)
-        while job is None or job.calls < self.service.most_calls:
-            room = self.service.most_calls - (job.calls if job else 0)
+        while job is None or job.calls < self.service.max_calls:
+            room = self.service.max_calls - (job.calls if job else 0)
             job, claim = job_ledger.claim_into_job(self.queue, self.runner, job, min(CLAIM_SIZE, room))
             if claim.settled and not claim.calls:
                 continue
@@ -193,7 +193,7 @@ class JobRun:
                     self._withdraw(job)
                     return False
                 size += len(line) + len(between)
-                fitting += size <= self.service.most_bytes
+                fitting += size <= self.service.max_bytes
             if fitting < len(claim.calls):
                 job_ledger.hand_back_from_job(job, [call.leased for call in claim.calls[fitting:]])
             if not claim.calls or fitting < len(claim.calls):

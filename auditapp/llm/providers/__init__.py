@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auditapp.llm.providers.base import Account, Provider, ProviderNotReady
 from auditapp.llm.providers.jobs_base import JobService
-from auditapp.llm.providers.reasoning import most_output_tokens
+from auditapp.llm.providers.reasoning import max_output_tokens
 
 __all__ = [
     "PROVIDERS",
@@ -12,7 +12,7 @@ __all__ = [
     "JobService",
     "Provider",
     "ProviderNotReady",
-    "most_output_tokens",
+    "max_output_tokens",
     "open_job_service",
     "open_provider",
 ]

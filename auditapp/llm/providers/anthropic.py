@@ -35,7 +35,7 @@ from auditapp.llm.providers.reasoning import (
     SettingRefused,
     check_parameters,
     list_parameters,
-    most_output_tokens,
+    max_output_tokens,
     write_anthropic_reasoning,
 )
 from auditapp.llm.providers.statuses import judge_error_in_answer, read_problem, read_refusal
@@ -70,7 +70,7 @@ class AnthropicProvider:
                 data=body,
                 headers=name_request(request),
                 timeout_seconds=request.timeout_seconds,
-                most_bytes=cap_body(request),
+                max_bytes=cap_body(request),
             )
         except SettingRefused as error:
             return refuse_setting(error)
@@ -109,7 +109,7 @@ def write_body(request: ChatRequest) -> dict[str, object]:
         )
     body |= thinking
     body["model"] = request.model
-    body["max_tokens"] = most_output_tokens(request)
+    body["max_tokens"] = max_output_tokens(request)
     folds = bool(request.system) and not request.traits.takes_system
     body["messages"] = [{"role": "user", "content": f"{request.system}\n\n{request.user}" if folds else request.user}]
     if request.system and not folds:

@@ -34,8 +34,8 @@ PATH = "/messages/batches"
 class AnthropicJobs:
     """The batch service of one account."""
 
-    most_calls = 100_000
-    most_bytes = 256 * 1000 * 1000
+    max_calls = 100_000
+    max_bytes = 256 * 1000 * 1000
     framing = (b'{"requests":[', b",", b"]}")
     uploads = False
 

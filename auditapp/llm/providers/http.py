@@ -29,12 +29,12 @@ from auditapp.llm.providers.base import (
     make_storable,
 )
 from auditapp.llm.providers.guard import AddressRefused, Guard, make_connector
-from auditapp.llm.providers.reasoning import SettingRefused, most_output_tokens
-from auditapp.llm.pure.key_removal import REMOVED, SHORTEST, list_forms
+from auditapp.llm.providers.reasoning import SettingRefused, max_output_tokens
+from auditapp.llm.pure.key_removal import MIN_KEY_LENGTH, REMOVED, list_forms
 
 CONNECT_SECONDS = 5.0
 MAX_BODY = 4 * 1024 * 1024
-SMALLEST_CAP = 256 * 1024
+MIN_BODY_CAP = 256 * 1024
 BYTES_PER_TOKEN = 64
 # They multiply the number of bytes for each token of the answer.
 WORDY_PARAMETERS = {"logprobs", "top_logprobs"}
@@ -98,12 +98,12 @@ class HttpAccount:
         path: str,
         *,
         timeout_seconds: float,
-        most_bytes: int,
+        max_bytes: int,
         data: bytes | aiohttp.Payload | aiohttp.FormData | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Reply:
-        """Send one request, follow nothing, read at most ``most_bytes`` (unpacked). Raises ``CallFailed``."""
+        """Send one request, follow nothing, read at most ``max_bytes`` (unpacked). Raises ``CallFailed``."""
         received = Received()
         try:
             self.guard.check_scheme()
@@ -116,13 +116,13 @@ class HttpAccount:
                 allow_redirects=False,
                 timeout=make_timeout(timeout_seconds),
             )
-            await received.read(request, most_bytes)
+            await received.read(request, max_bytes)
         except (aiohttp.ClientError, OSError, BodyTooLarge) as error:
             if received.status < 300:
                 failure = self.explain(error, status=received.status or None, timeout_seconds=timeout_seconds)
                 raw = decode(self.clean(bytes(received.body[:KEPT_OF_TOO_LARGE])))
                 raise CallFailed(replace(failure, raw=raw, first_byte_after=received.first_byte_after)) from None
-        body = self.clean(bytes(received.body[:most_bytes]))
+        body = self.clean(bytes(received.body[:max_bytes]))
         return Reply(received.status, self.clean_headers(received.headers), body, received.first_byte_after)
 
     def explain(self, error: Exception, *, status: int | None, timeout_seconds: float) -> ChatAnswer:
@@ -144,7 +144,7 @@ class HttpAccount:
                 NextStep.GIVE_UP,
                 http_status=status,
                 error_class=ErrorClass.TOO_LARGE,
-                error=f"The answer is larger than {error.most_bytes:,} bytes; only its beginning is kept.",
+                error=f"The answer is larger than {error.max_bytes:,} bytes; only its beginning is kept.",
             )
         if isinstance(error, aiohttp.ClientResponseError):
             sentence = "What came back is not HTTP."
@@ -187,25 +187,25 @@ class Received:
     body: bytearray = field(default_factory=bytearray)
     first_byte_after: float | None = None
 
-    async def read(self, request: AbstractAsyncContextManager[aiohttp.ClientResponse], most_bytes: int) -> None:
-        """Send the request and read until the end, or until more than ``most_bytes`` are there."""
+    async def read(self, request: AbstractAsyncContextManager[aiohttp.ClientResponse], max_bytes: int) -> None:
+        """Send the request and read until the end, or until more than ``max_bytes`` are there."""
         started = time.monotonic()
         async with request as response:
             self.first_byte_after = time.monotonic() - started
             self.status, self.headers = response.status, response.headers
             async for chunk in response.content.iter_any():
                 self.body += chunk
-                if len(self.body) > most_bytes:
+                if len(self.body) > max_bytes:
                     response.close()
-                    raise BodyTooLarge(most_bytes)
+                    raise BodyTooLarge(max_bytes)
 
 
 class BodyTooLarge(Exception):
     """The reply has more bytes than are read."""
 
-    def __init__(self, most_bytes: int) -> None:
-        super().__init__(most_bytes)
-        self.most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(max_bytes)
+        self.max_bytes = max_bytes
 
 
 @lru_cache(maxsize=64)
@@ -219,7 +219,7 @@ def cap_body(request: ChatRequest) -> int:
     """The most bytes that a genuine answer to ``request`` can have."""
     if WORDY_PARAMETERS & request.parameters.keys():
         return MAX_BODY
-    return min(MAX_BODY, SMALLEST_CAP + BYTES_PER_TOKEN * most_output_tokens(request))
+    return min(MAX_BODY, MIN_BODY_CAP + BYTES_PER_TOKEN * max_output_tokens(request))
 
 
 def name_request(request: ChatRequest) -> dict[str, str]:
@@ -252,7 +252,7 @@ def _unsent(next_step: NextStep, error_class: ErrorClass, error: str) -> ChatAns
 
 def _list_secrets(key: str) -> tuple[bytes, ...]:
     """The forms in which a key may be sent back, including its JSON escapes."""
-    if len(key) < SHORTEST:
+    if len(key) < MIN_KEY_LENGTH:
         return ()
     forms = list_forms(key) | {key.replace("/", "\\/")}
     return tuple(form.encode() for form in sorted(forms, key=len, reverse=True))

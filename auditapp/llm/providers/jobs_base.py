@@ -77,8 +77,8 @@ class Line(NamedTuple):
 class JobService(Protocol):
     """An open connection to the batch service of one account. Used from one event loop; closed by its opener."""
 
-    most_calls: int
-    most_bytes: int
+    max_calls: int
+    max_bytes: int
     # The bytes before, between and after the lines of the file that is sent.
     framing: tuple[bytes, bytes, bytes]
     uploads: bool

@@ -45,7 +45,7 @@ async def ask(
             headers=headers,
             params=params,
             timeout_seconds=ASK_SECONDS if data is None or isinstance(data, bytes) else SEND_SECONDS,
-            most_bytes=MAX_REPLY,
+            max_bytes=MAX_REPLY,
         )
     except CallFailed as error:
         return replace(describe_refusal(error.answer), is_lost=error.answer.end is not CallOutcome.UNSENT)

@@ -31,7 +31,7 @@ from auditapp.llm.providers.reasoning import (
     SettingRefused,
     check_parameters,
     list_parameters,
-    most_output_tokens,
+    max_output_tokens,
     write_chat_reasoning,
 )
 from auditapp.llm.providers.statuses import Problem, judge_error_in_answer, read_problem, read_refusal
@@ -60,7 +60,7 @@ class OpenAICompatibleProvider:
                 data=body,
                 headers=name_request(request),
                 timeout_seconds=request.timeout_seconds,
-                most_bytes=cap_body(request),
+                max_bytes=cap_body(request),
             )
         except SettingRefused as error:
             return refuse_setting(error)
@@ -81,7 +81,7 @@ def write_body(request: ChatRequest) -> dict[str, object]:
         body[name] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
     body["model"] = request.model
     body["messages"] = write_messages(request)
-    body[request.traits.token_limit] = most_output_tokens(request)
+    body[request.traits.token_limit] = max_output_tokens(request)
     return body
 
 

@@ -36,8 +36,8 @@ NOTHING_TO_SAY = 204
 class OpenAIJobs:
     """The batch service of one account. Jobs carry their token as metadata."""
 
-    most_calls = 50_000
-    most_bytes = 200 * 1000 * 1000
+    max_calls = 50_000
+    max_bytes = 200 * 1000 * 1000
     framing = (b"", b"\n", b"\n")
     uploads = True
 

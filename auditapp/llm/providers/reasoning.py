@@ -3,7 +3,7 @@
 The words: "" (the provider's default), "off", "on", a whole number of tokens, or an effort such as "low", "medium", "high".
 
 A budget of thinking tokens comes on top of ``max_tokens``, which stays the room for the answer itself. So what a call may
-cost at most follows from ``most_output_tokens``. An effort has no such room of its own: thinking counts within ``max_tokens``.
+cost at most follows from ``max_output_tokens``. An effort has no such room of its own: thinking counts within ``max_tokens``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from auditapp.llm.providers.base import ChatRequest
 
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384}
 BUDGETS["on"] = BUDGETS["medium"]
-SMALLEST_BUDGET = 1_024
+MIN_BUDGET = 1_024
 """Anthropic accepts no smaller budget."""
 
 
@@ -23,7 +23,7 @@ class SettingRefused(ValueError):
     """
 
 
-def most_output_tokens(request: ChatRequest) -> int:
+def max_output_tokens(request: ChatRequest) -> int:
     """The most tokens that a call may be billed for as output: the room for the answer and the budget for thinking."""
     return request.max_tokens + read_budget(request)
 
@@ -90,10 +90,10 @@ def write_anthropic_reasoning(request: ChatRequest) -> dict[str, object]:
         return {"thinking": {"type": "disabled"}}
     budget = read_budget(request)
     if trait == "budget" or word.isdecimal():
-        if budget < SMALLEST_BUDGET:
+        if budget < MIN_BUDGET:
             raise SettingRefused(
                 f"The reasoning of {request.model} must be off, on, low, medium, high, or a number of tokens of at least "
-                f"{SMALLEST_BUDGET:,}, not {word!r}."
+                f"{MIN_BUDGET:,}, not {word!r}."
             )
         return {"thinking": {"type": "enabled", "budget_tokens": budget}}
     adaptive: dict[str, object] = {"thinking": {"type": "adaptive"}}

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 REMOVED = "[key removed]"
 # Shorter ones are no secrets (local servers accept any word), and removing them would damage other words.
-SHORTEST = 8
+MIN_KEY_LENGTH = 8
 LOOKS_LIKE_A_KEY = re.compile(
     r"(?P<before>\b(?:bearer|basic)\s+"
     r"|\b(?:x-api-key|api[-_]?key|authorization)(?:[\"']|&\#x27;|&quot;)?\s*[:=]\s*(?:[\"']|&\#x27;|&quot;)?(?!bearer|basic))"
@@ -27,7 +27,7 @@ _forms: dict[str, tuple[str, ...]] = {}
 
 def remember_key(key: str) -> None:
     """Register ``key``, so that this process removes it from everything it logs or reports."""
-    if len(key) >= SHORTEST and key not in _forms:
+    if len(key) >= MIN_KEY_LENGTH and key not in _forms:
         _forms[key] = tuple(sorted(list_forms(key), key=len, reverse=True))
 
 

@@ -165,7 +165,7 @@ def _read_arms(source: BundleSource) -> Iterator[Record]:
                     "token_limit",
                     "takes_system",
                     "takes_temperature",
-                    "most_output_tokens",
+                    "max_output_tokens",
                     "source",
                 ),
             ),

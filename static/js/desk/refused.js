@@ -3,7 +3,7 @@
 import { findCodeById, make, storageName } from "./page.js";
 import { Stored } from "./stored.js";
 
-const LONGEST = 50;
+const MAX_STORED = 50;
 const stored = new Stored(window.localStorage, storageName("refused"), []);
 const part = document.getElementById("refused");
 
@@ -22,7 +22,7 @@ export function startRefused() {
 
 /** Keep an act with the sentence that says why it was refused. */
 export function keepRefused(act, where, why) {
-  stored.write([...stored.read(), { what: tell(act), where, why }].slice(-LONGEST));
+  stored.write([...stored.read(), { what: tell(act), where, why }].slice(-MAX_STORED));
   show();
 }
 

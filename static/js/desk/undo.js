@@ -4,7 +4,7 @@
 import { announce, findCodeById, make, makeIdempotencyKey, site } from "./page.js";
 import { Stored } from "./stored.js";
 
-const LONGEST = 200;
+const MAX_STORED = 200;
 const SHOWN = 12;
 const stored = new Stored(window.localStorage, `desk:undo:${site.user}:${site.project}`, { done: [], undone: [] });
 
@@ -40,7 +40,7 @@ const WAYS = {
 export function remember(...entries) {
   const { done } = stored.read();
   const entry = { ...(entries.length > 1 ? { kind: "several", entries } : entries[0]), interview: site.interview };
-  stored.write({ done: [...done, entry].slice(-LONGEST), undone: [] });
+  stored.write({ done: [...done, entry].slice(-MAX_STORED), undone: [] });
   showHistory();
 }
 

@@ -281,7 +281,7 @@ class TestSize:
     def test_no_job_holds_more_calls_than_the_service_takes(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(OpenAIJobs, "most_calls", 4)
+        monkeypatch.setattr(OpenAIJobs, "max_calls", 4)
         queue = launch(inputs=10)
         jobs.run_job_queue(queue.pk)
         assert shop.stats()["calls"] == [4, 4, 2]
@@ -292,7 +292,7 @@ class TestSize:
     def test_no_file_is_larger_than_the_service_takes(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(OpenAIJobs, "most_bytes", 1000)
+        monkeypatch.setattr(OpenAIJobs, "max_bytes", 1000)
         queue = launch(inputs=10)
         jobs.run_job_queue(queue.pk)
         calls = shop.stats()["calls"]
@@ -307,7 +307,7 @@ class TestSize:
     ) -> None:
         from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
 
-        monkeypatch.setattr(AnthropicJobs, "most_calls", 3)
+        monkeypatch.setattr(AnthropicJobs, "max_calls", 3)
         shop.order(cut_creates=2)
         queue = launch("anthropic", inputs=6)
         jobs.run_job_queue(queue.pk)
@@ -379,7 +379,7 @@ class TestControl:
     def test_while_a_job_waits_to_be_sent_no_other_is_made(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(OpenAIJobs, "most_calls", 2)
+        monkeypatch.setattr(OpenAIJobs, "max_calls", 2)
         shop.order(down=1)
         queue = launch()
         for _ in range(3):

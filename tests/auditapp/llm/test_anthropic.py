@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from auditapp.llm.providers import most_output_tokens
+from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.anthropic import complete_base_url, read_answer, write_body
 from auditapp.llm.providers.base import Account, CallOutcome, ChatRequest, ErrorClass, NextStep, Traits
 from auditapp.llm.providers.reasoning import SettingRefused
@@ -51,24 +51,24 @@ class TestWriteBody:
         request = write_request(reasoning=reasoning, traits=BUDGET)
         body = write_body(request)
         assert body["thinking"] == {"type": "enabled", "budget_tokens": budget}
-        assert body["max_tokens"] == 50 + budget == most_output_tokens(request)
+        assert body["max_tokens"] == 50 + budget == max_output_tokens(request)
 
     def test_a_number_is_a_budget_also_where_nothing_is_recorded_of_the_model(self) -> None:
         request = write_request(reasoning="4000")
         assert write_body(request)["thinking"] == {"type": "enabled", "budget_tokens": 4000}
-        assert write_body(request)["max_tokens"] == most_output_tokens(request) == 4050
+        assert write_body(request)["max_tokens"] == max_output_tokens(request) == 4050
 
     def test_thinking_switched_off_takes_no_room(self) -> None:
         request = write_request(reasoning="off", traits=BUDGET)
         assert write_body(request)["thinking"] == {"type": "disabled"}
-        assert write_body(request)["max_tokens"] == most_output_tokens(request) == 50
+        assert write_body(request)["max_tokens"] == max_output_tokens(request) == 50
 
     def test_an_effort_means_adaptive_thinking_within_the_room_for_the_answer(self) -> None:
         request = write_request(reasoning="high")
         body = write_body(request)
         assert body["thinking"] == {"type": "adaptive"}
         assert body["output_config"] == {"effort": "high"}
-        assert body["max_tokens"] == most_output_tokens(request) == 50
+        assert body["max_tokens"] == max_output_tokens(request) == 50
         assert "output_config" not in write_body(write_request(reasoning="on"))
 
     @pytest.mark.parametrize(

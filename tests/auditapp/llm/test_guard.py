@@ -47,7 +47,7 @@ async def post(url: str, resolver: AbstractResolver, *, allowed: str = "", times
     for _ in range(times):
         http = HttpAccount(account, base_url=url, headers={}, resolver=resolver)
         try:
-            await http.exchange("POST", "/x", data=b"{}", timeout_seconds=5.0, most_bytes=1000)
+            await http.exchange("POST", "/x", data=b"{}", timeout_seconds=5.0, max_bytes=1000)
         except CallFailed as error:
             answers.append(error.answer)
         finally:

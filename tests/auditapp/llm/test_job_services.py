@@ -242,5 +242,5 @@ def test_only_providers_with_a_batch_service_have_one(provider: str) -> None:
 
 def test_both_services_keep_the_protocol() -> None:
     services: list[type[JobService]] = [openai_jobs.OpenAIJobs, anthropic_jobs.AnthropicJobs]
-    assert [service.most_calls for service in services] == [50_000, 100_000]
-    assert [service.most_bytes // 10**6 for service in services] == [200, 256]
+    assert [service.max_calls for service in services] == [50_000, 100_000]
+    assert [service.max_bytes // 10**6 for service in services] == [200, 256]

@@ -307,7 +307,7 @@ class TestCapabilities:
         answer = json.loads(out.getvalue())
         assert (answer["number"], answer["reasoning"], answer["takes_system"]) == (2, "nested_effort", False)
         with pytest.raises(CommandError, match="The maximum output tokens"):
-            call_command("set_capabilities", "x", most_output_tokens=0)
+            call_command("set_capabilities", "x", max_output_tokens=0)
 
 
 class TestPages:

@@ -6,7 +6,7 @@ import pytest
 
 from auditapp.llm.providers.base import Traits
 from auditapp.llm.providers.openai_compatible import write_body
-from auditapp.llm.providers.reasoning import BUDGETS, SMALLEST_BUDGET, SettingRefused, most_output_tokens
+from auditapp.llm.providers.reasoning import BUDGETS, MIN_BUDGET, SettingRefused, max_output_tokens
 from tests.auditapp.llm.asking import write_request
 
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "providers.md"
@@ -74,12 +74,12 @@ def test_a_word_the_model_cannot_be_asked_with_is_refused_and_never_dropped(reas
 )
 def test_what_a_call_may_be_billed_for_is_the_limit_that_is_sent(reasoning: str, trait: str, tokens: int) -> None:
     request = write_request(reasoning=reasoning, traits=Traits(reasoning=trait))
-    assert most_output_tokens(request) == tokens
+    assert max_output_tokens(request) == tokens
     if trait != "budget":
         assert write_body(request)["max_tokens"] == tokens
 
 
 def test_the_budgets_behind_the_words_are_in_the_documentation() -> None:
     row = next(line for line in DOCUMENTATION.read_text(encoding="utf-8").splitlines() if line.startswith("| `budget`"))
-    for tokens in {*BUDGETS.values(), SMALLEST_BUDGET}:
+    for tokens in {*BUDGETS.values(), MIN_BUDGET}:
         assert f"{tokens:,}" in row

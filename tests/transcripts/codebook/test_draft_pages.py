@@ -120,7 +120,7 @@ class TestCodeForm:
         [
             ({"name": " "}, "name", "required"),
             ({"definition": "Other."}, "effect", "Say what the new wording does"),
-            ({"definition": "x" * 25_000, "effect": "wording"}, "definition", "25,000 characters; the most is 20,000"),
+            ({"definition": "x" * 25_000, "effect": "wording"}, "definition", "25,000 characters; the limit is 20,000"),
             ({"key": "s"}, "key", "Identity as Context has the key s already"),
             ({"key": "n"}, "key", "The desk uses the key n itself"),
             ({"place": "f:case_features"}, "place", "applied to turns"),

@@ -190,7 +190,7 @@ class TestEditing:
         assert edit(draft, "theme.balance", lead, key="a").key == "a"
 
     def test_definition_that_is_too_long_is_refused_with_both_numbers(self, draft: CodebookVersion, lead: User) -> None:
-        with pytest.raises(actions.WrongInput, match="1,000,000 characters; the most is 20,000"):
+        with pytest.raises(actions.WrongInput, match="1,000,000 characters; the limit is 20,000"):
             edit(draft, "theme.balance", lead, definition="x" * 1_000_000, effect="wording")
 
     def test_code_moves_with_what_is_under_it(self, draft: CodebookVersion, lead: User) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.transcripts.codebook.contents import code, content, contents, family
 from transcripts.codebook.pure import editing
-from transcripts.codebook.pure.checking import DEEPEST, find_problems, order_as_tree
+from transcripts.codebook.pure.checking import MAX_DEPTH, find_problems, order_as_tree
 from transcripts.formats.codebook_content import CodebookContent
 
 
@@ -117,9 +117,11 @@ class TestPlaces:
             editing.replace_code(found, code("a", "t"))
 
     def test_nine_levels_are_one_too_many(self) -> None:
-        codes = [code("c0"), *(code(f"c{number}", parent=f"c{number - 1}") for number in range(1, DEEPEST + 1))]
+        codes = [code("c0"), *(code(f"c{number}", parent=f"c{number - 1}") for number in range(1, MAX_DEPTH + 1))]
         assert [each.sentence for each in find_problems(content(*codes[:-1]))] == []
-        assert [each.sentence for each in find_problems(content(*codes))] == ["C8: it is 9 levels deep; the most is 8."]
+        assert [each.sentence for each in find_problems(content(*codes))] == [
+            "C8: it is 9 levels deep; the limit is 8."
+        ]
 
     def test_family_with_codes_is_not_removed(self) -> None:
         with pytest.raises(editing.EditRefused, match="1 code: A"):
@@ -133,7 +135,7 @@ class TestPlaces:
 WRONG: list[tuple[CodebookContent, str]] = [
     (content(), "Add at least one code before publishing."),
     (content(code("a", name=" ")), "The code a has no name."),
-    (content(code("a", definition="x" * 20_001)), "a: the definition has 20,001 characters; the most is 20,000."),
+    (content(code("a", definition="x" * 20_001)), "a: the definition has 20,001 characters; the limit is 20,000."),
     (content(code("a", key="d"), code("b", key="d")), "B: A has the key d already."),
     (content(code("a", parent="z")), "A: the code it is under, z, is not there."),
     (content(code("a", "z")), "A: there is no family z."),

@@ -244,7 +244,7 @@ class TestBadFiles:
         data = f'<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>{opening}{"</Code>" * 11}</Codes></CodeBook>'
         with pytest.raises(actions.CodebookRefused) as refused:
             bring(project, data.encode(), lead)
-        assert "c9: it is 9 levels deep; the most is 8." in refused.value.problems
+        assert "c9: it is 9 levels deep; the limit is 8." in refused.value.problems
 
     def test_ten_thousand_levels_and_a_document_type_are_refused(self, project: Project, lead: User) -> None:
         deep = "<Code guid='x' name='c'>" * 10_000

@@ -65,7 +65,7 @@ class TestEditing:
         [
             (("good", "a|b"), "keyword rule 2: . has no meaning"),
             (("x" * 201,), "keyword rule 1: A rule has at most 200"),
-            (tuple(f"word{number}" for number in range(101)), "101 keyword rules; the most is 100"),
+            (tuple(f"word{number}" for number in range(101)), "101 keyword rules; the limit is 100"),
         ],
     )
     def test_action_refuses_what_the_form_would(

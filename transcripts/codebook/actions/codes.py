@@ -24,7 +24,7 @@ from transcripts.codebook.actions.storing import (
 )
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure import editing
-from transcripts.codebook.pure.checking import DEEPEST, Problem, clean_names, clean_text, measure_depth
+from transcripts.codebook.pure.checking import MAX_DEPTH, Problem, clean_names, clean_text, measure_depth
 from transcripts.codebook.pure.comparing import CODE_FIELDS, MEANING
 from transcripts.codebook.pure.naming import find_prefix, make_identifier
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
@@ -179,7 +179,7 @@ def _fit_in(content: CodebookContent, code: CodeContent) -> CodeContent:
     if any(each.key == code.key for each in content.codes if code.key):
         code = replace(code, key="")
     parent = places.get(code.parent)
-    deep = (measure_depth(code, places) or 0) > DEEPEST
+    deep = (measure_depth(code, places) or 0) > MAX_DEPTH
     return replace(code, parent="") if parent is None or parent.family != code.family or deep else code
 
 

@@ -20,7 +20,7 @@ MAX_LABEL_LENGTH = 200
 MAX_NAMES = 50
 MAX_ATTRIBUTES = 8
 MAX_CHOICES = 12
-DEEPEST = 8
+MAX_DEPTH = 8
 
 ATTRIBUTE_KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -104,11 +104,11 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
     yield from _find_name_problems("code", code.identifier, code.name)
     for field, what in LONG_TEXTS.items():
         yield from _find_length_problems(code.identifier, field, what, getattr(code, field))
-    for field, longest in SHORT_TEXTS.items():
+    for field, max_length in SHORT_TEXTS.items():
         value = getattr(code, field)
-        if field != "name" and len(value) > longest:
+        if field != "name" and len(value) > max_length:
             found = f"found {len(value):,} characters in {field}"
-            yield Problem(field, code.identifier, f"Code {code.identifier}: {found}; expected at most {longest}.")
+            yield Problem(field, code.identifier, f"Code {code.identifier}: {found}; expected at most {max_length}.")
         if UNSTORABLE.search(value):
             yield Problem(field, code.identifier, f"Code {code.identifier}: {field} has a character without text.")
     if sentence := find_key_problem(code.key):
@@ -143,7 +143,7 @@ def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Probl
 
 def _find_length_problems(identifier: str, field: str, what: str, text: str) -> Iterator[Problem]:
     if len(text) > MAX_TEXT_LENGTH:
-        sentence = f"{identifier}: the {what} has {len(text):,} characters; the most is {MAX_TEXT_LENGTH:,}."
+        sentence = f"{identifier}: the {what} has {len(text):,} characters; the limit is {MAX_TEXT_LENGTH:,}."
         yield Problem(field, identifier, sentence)
     if UNSTORABLE.search(text):
         yield Problem(field, identifier, f"{identifier}: the {what} has a character that cannot be stored.")
@@ -153,7 +153,7 @@ def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
     names: tuple[str, ...] = getattr(code, field)
     what = {"aliases": "other names", "terms": "terms"}[field]
     if len(names) > MAX_NAMES:
-        yield Problem(field, code.identifier, f"{code.name}: {len(names)} {what}; the most is {MAX_NAMES}.")
+        yield Problem(field, code.identifier, f"{code.name}: {len(names)} {what}; the limit is {MAX_NAMES}.")
     for name in names:
         if not name.strip() or len(name) > MAX_NAME_LENGTH or UNSTORABLE.search(name):
             sentence = f"{code.name}: each of the {what} has between 1 and {MAX_NAME_LENGTH} characters."
@@ -164,7 +164,7 @@ def _find_list_problems(code: CodeContent, field: str) -> Iterator[Problem]:
 def _find_rule_problems(code: CodeContent) -> Iterator[Problem]:
     """Keyword rules that say nothing that can be looked for, each by its place in the list."""
     if len(code.keyword_rules) > MAX_RULES:
-        sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the most is {MAX_RULES}."
+        sentence = f"{code.name}: {len(code.keyword_rules)} keyword rules; the limit is {MAX_RULES}."
         yield Problem("keyword_rules", code.identifier, sentence)
     for number, line in enumerate(code.keyword_rules, 1):
         if sentence := "It has a character that cannot be stored." if UNSTORABLE.search(line) else check_rule(line):
@@ -176,7 +176,7 @@ def _find_attribute_problems(code: CodeContent) -> Iterator[Problem]:
         return Problem("attributes", code.identifier, f"{code.name}: {sentence}")
 
     if len(code.attributes) > MAX_ATTRIBUTES:
-        yield wrong(f"{len(code.attributes)} questions; the most is {MAX_ATTRIBUTES}.")
+        yield wrong(f"{len(code.attributes)} questions; the limit is {MAX_ATTRIBUTES}.")
     keys = [attribute.key for attribute in code.attributes]
     if len(set(keys)) < len(keys):
         yield wrong("two of its questions are the same.")
@@ -241,8 +241,8 @@ def _find_place_problems(code: CodeContent, places: Mapping[str, CodeContent], f
         yield wrong(f"it is under {parent.name}, which is in another family.")
     elif (depth := measure_depth(code, places)) is None:
         yield wrong("it is under itself.")
-    elif depth > DEEPEST:
-        yield wrong(f"it is {depth} levels deep; the most is {DEEPEST}.")
+    elif depth > MAX_DEPTH:
+        yield wrong(f"it is {depth} levels deep; the limit is {MAX_DEPTH}.")
 
 
 def measure_depth(code: CodeContent, places: Mapping[str, CodeContent]) -> int | None:

@@ -64,7 +64,7 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
         raise WrongInput(f"{family.name} are neither enacted nor described: leave that out.", field="enactment")
     if values.level == Level.LATENT and not values.note:
         raise WrongInput("A latent coding needs one line that says how you read the sentence.", field="note")
-    check_text(values.note, field="note", longest=MAX_NOTE_LENGTH)
+    check_text(values.note, field="note", max_length=MAX_NOTE_LENGTH)
     if values.quote is not None:
         _check_quote(family, sentence, values)
     _check_answers(code, values.attributes)
@@ -94,14 +94,14 @@ def _check_answers(code: Code, answers: Mapping[str, Any]) -> None:
                 f"{question['label']}: there is no answer {answer!r}, choose {_list_words(question['choices'])}.",
                 field="attributes",
             )
-        check_text(answer, field="attributes", longest=MAX_NOTE_LENGTH)
+        check_text(answer, field="attributes", max_length=MAX_NOTE_LENGTH)
 
 
 def check_reason(active: ActiveLabels, reason: str) -> None:
     """Who has seen others' labels says why she codes on. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
         raise WrongInput("You have seen others' labels here: say in one line why you change yours.", field="reason")
-    check_text(reason, field="reason", longest=MAX_NOTE_LENGTH)
+    check_text(reason, field="reason", max_length=MAX_NOTE_LENGTH)
 
 
 def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier: str) -> None:
@@ -118,10 +118,10 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
             raise WrongInput("A range has one code, and this one has another. Code them separately.", field="range")
 
 
-def check_text(text: str, *, field: str, longest: int) -> None:
+def check_text(text: str, *, field: str, max_length: int) -> None:
     """The text fits and can be stored. Raises ``WrongInput``."""
-    if len(text) > longest:
-        raise WrongInput(f"This text has {len(text):,} characters; the limit is {longest:,}.", field=field)
+    if len(text) > max_length:
+        raise WrongInput(f"This text has {len(text):,} characters; the limit is {max_length:,}.", field=field)
     if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
         raise WrongInput(
             "This contains a character that cannot be stored, such as a null character. Remove it.",

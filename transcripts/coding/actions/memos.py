@@ -34,7 +34,7 @@ def write_memo(
     is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
     """
     text = text.replace("\r\n", "\n").strip()
-    check_text(text, field="text", longest=MAX_MEMO_LENGTH)
+    check_text(text, field="text", max_length=MAX_MEMO_LENGTH)
     if kind and kind not in Memo.Kind.values:
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):

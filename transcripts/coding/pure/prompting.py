@@ -17,7 +17,7 @@ PROMPTED = "prompted"
 UNPROMPTED = "unprompted"
 # Written without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-SHORTEST_WITH_PLURAL = 3
+MIN_PLURAL_LENGTH = 3
 
 
 class Prompts:
@@ -84,7 +84,7 @@ def _write_pattern(word: str) -> str:
 
 def _allow_plural(word: str, pattern: str) -> str:
     """The word and its simple plural, whichever of the two was given; English rules, harmless elsewhere."""
-    if not (word[-1].isascii() and word[-1].isalpha()) or len(word) < SHORTEST_WITH_PLURAL:
+    if not (word[-1].isascii() and word[-1].isalpha()) or len(word) < MIN_PLURAL_LENGTH:
         return pattern
     if word.endswith("ies"):
         return rf"{pattern[:-3]}(?:ies|y)"

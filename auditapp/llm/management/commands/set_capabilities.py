@@ -20,13 +20,18 @@ class Command(BaseCommand):
         parser.add_argument("--no-system", action="store_true", help="accepts no system message")
         parser.add_argument("--no-temperature", action="store_true", help="accepts no temperature")
         parser.add_argument("--offers-batches", action="store_true", help="available in the provider's batch service")
-        parser.add_argument("--most-output-tokens", type=int)
+        parser.add_argument(
+            "--max-output-tokens",
+            "--most-output-tokens",
+            type=int,
+            help="--most-output-tokens is the old, deprecated name",
+        )
         parser.add_argument("--source", default="", help="where this is documented")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
         variant = find_variant(str(options["label"]))
-        most = options["most_output_tokens"]
+        limit = options["max_output_tokens"]
         try:
             row = set_capabilities(
                 variant=variant,
@@ -35,7 +40,7 @@ class Command(BaseCommand):
                 takes_system=not options["no_system"],
                 takes_temperature=not options["no_temperature"],
                 offers_batches=bool(options["offers_batches"]),
-                most_output_tokens=most if isinstance(most, int) else None,
+                max_output_tokens=limit if isinstance(limit, int) else None,
                 source=str(options["source"]),
                 by=trail.SYSTEM,
             )
@@ -50,7 +55,9 @@ class Command(BaseCommand):
             "takes_system": row.takes_system,
             "takes_temperature": row.takes_temperature,
             "offers_batches": row.offers_batches,
-            "most_output_tokens": row.most_output_tokens,
+            "max_output_tokens": row.max_output_tokens,
+            # Deprecated: the old name.
+            "most_output_tokens": row.max_output_tokens,
         }
         done = f"Capabilities {row.number} of {row.model} apply to batches launched from now on."
         self.stdout.write(json.dumps(answer) if options["json"] else done)

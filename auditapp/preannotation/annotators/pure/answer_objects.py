@@ -13,7 +13,7 @@ from collections.abc import Iterator
 MAX_READ = 8_000_000
 MAX_TRIES = 5_000
 MAX_LISTS = 20
-DEEPEST_WRAPPER = 3
+MAX_WRAPPER_DEPTH = 3
 THINKING = re.compile(r"<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 START = re.compile(r"[{\[]")
 CALLED = frozenset({"arguments", "input", "parameters"})
@@ -95,12 +95,12 @@ def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
         is_bare = bool(value) and all(isinstance(each, dict) and "sentence" in each for each in value)
         if is_bare:
             return value
-        return _unwrap(value[0], key, depth + 1) if len(value) == 1 and depth < DEEPEST_WRAPPER else None
+        return _unwrap(value[0], key, depth + 1) if len(value) == 1 and depth < MAX_WRAPPER_DEPTH else None
     if not isinstance(value, dict) or _is_call(value):
         return None
     if isinstance(value.get(key), list):
         return list(value[key])
-    if depth >= DEEPEST_WRAPPER or "sentence" in value:
+    if depth >= MAX_WRAPPER_DEPTH or "sentence" in value:
         return None
     inner = (_unwrap(each, key, depth + 1) for each in value.values() if isinstance(each, dict))
     return next((each for each in inner if each is not None), None)

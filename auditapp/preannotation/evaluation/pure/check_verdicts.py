@@ -26,12 +26,14 @@ def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = Non
     """Every check of the report in a line. ``names``: what codes are called, by identifier."""
     names = names or {}
     return [
-        _judge_share("legal", "Labels come from its instructions", report["legal"], least=MIN_LEGAL, of="labels named"),
+        _judge_share(
+            "legal", "Labels come from its instructions", report["legal"], minimum=MIN_LEGAL, of="labels named"
+        ),
         _judge_share(
             "answered",
             "Every sentence gets an answer",
             report["answered"],
-            least=MIN_ANSWERED,
+            minimum=MIN_ANSWERED,
             of="sentences asked about",
         ),
         _judge_flips("order", "The order of the codes does not matter", report["order"], names),
@@ -51,12 +53,12 @@ def _give_verdict(check: str, title: str, state: str, said: str, line: str) -> V
     return {"check": check, "title": title, "state": state, "words": WORDS[state], "said": said, "line": line}
 
 
-def _judge_share(check: str, title: str, share: Share, *, least: float, of: str) -> Verdict:
-    line = f"at least {100 * least:.0f} %"
+def _judge_share(check: str, title: str, share: Share, *, minimum: float, of: str) -> Verdict:
+    line = f"at least {100 * minimum:.0f} %"
     if share.value is None:
         return _give_verdict(check, title, NOTHING, f"no {of}", line)
     said = f"{share.part:,} of {share.n:,} {of}, {100 * share.value:.1f} %"
-    return _give_verdict(check, title, PASSED if share.value >= least else LOOK, said, line)
+    return _give_verdict(check, title, PASSED if share.value >= minimum else LOOK, said, line)
 
 
 def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Verdict:

@@ -260,15 +260,15 @@ def list_served(served: Sequence[Served]) -> str:
 
 
 def _check_size(found: Found) -> Condition:
-    least = (MIN_LABELLED, MIN_TURNS, MIN_POSITIVES)
+    minimum = (MIN_LABELLED, MIN_TURNS, MIN_POSITIVES)
     there = (found.labelled, found.labelled_turns, found.positives)
-    parts = zip(there, least, ("sentences", "turns", "with the code"), strict=True)
+    parts = zip(there, minimum, ("sentences", "turns", "with the code"), strict=True)
     short = [f"{number} of {needed} {what}" for number, needed, what in parts if number < needed]
     return Condition(
         "The sample is large enough",
         not short,
         f"{found.labelled} sentences in {found.labelled_turns} turns are labelled, {found.positives} of them with "
-        f"the code by a person or the machine; at least {least[0]}, {least[1]} and {least[2]} are needed.",
+        f"the code by a person or the machine; at least {minimum[0]}, {minimum[1]} and {minimum[2]} are needed.",
         f"The sample is too small. {', '.join(short)}." if found.interviews else "",
     )
 

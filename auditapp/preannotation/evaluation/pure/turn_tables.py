@@ -49,10 +49,10 @@ class TurnTable(NamedTuple):
         kept = np.array([shown, shown, withheld, withheld, looks, looks, looks, looks])
         return self._replace(counts=np.where(kept, self.counts, 0))
 
-    def drop_small_arms(self, least: int) -> TurnTable:
-        """The same without an arm of fewer than ``least`` units."""
+    def drop_small_arms(self, minimum: int) -> TurnTable:
+        """The same without an arm of fewer than ``minimum`` units."""
         total = self.total
-        return self.keep(shown=total.shown_n >= least, withheld=total.withheld_n >= least, looks=True)
+        return self.keep(shown=total.shown_n >= minimum, withheld=total.withheld_n >= minimum, looks=True)
 
 
 class Draws(NamedTuple):
@@ -97,8 +97,8 @@ def sum_families(tables: Iterable[TurnTable]) -> TurnTable:
     return add_tables(kept)
 
 
-def pool_tables(by_coder: Iterable[Mapping[str, TurnTable]], *, least: int = 2) -> dict[str, TurnTable]:
-    """The sums over coders, family by family, with only those parts to which ``least`` coders or more contribute.
+def pool_tables(by_coder: Iterable[Mapping[str, TurnTable]], *, minimum: int = 2) -> dict[str, TurnTable]:
+    """The sums over coders, family by family, with only those parts to which ``minimum`` coders or more contribute.
 
     Otherwise a figure would be one person's. A total is to be made of these alone, or the part left out could be
     reckoned from it.
@@ -107,13 +107,13 @@ def pool_tables(by_coder: Iterable[Mapping[str, TurnTable]], *, least: int = 2) 
     for tables in by_coder:
         for family, table in tables.items():
             gathered.setdefault(family, []).append(table)
-    return {family: _pool(tables, least) for family, tables in gathered.items()}
+    return {family: _pool(tables, minimum) for family, tables in gathered.items()}
 
 
-def _pool(tables: list[TurnTable], least: int) -> TurnTable:
+def _pool(tables: list[TurnTable], minimum: int) -> TurnTable:
     totals = [table.total for table in tables]
     return add_tables(tables).keep(
-        shown=sum(total.shown_n > 0 for total in totals) >= least,
-        withheld=sum(total.withheld_n > 0 for total in totals) >= least,
-        looks=sum(total.looked > 0 for total in totals) >= least,
+        shown=sum(total.shown_n > 0 for total in totals) >= minimum,
+        withheld=sum(total.withheld_n > 0 for total in totals) >= minimum,
+        looks=sum(total.looked > 0 for total in totals) >= minimum,
     )

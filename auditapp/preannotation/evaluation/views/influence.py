@@ -64,8 +64,8 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
 
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
     page: dict[str, object] = {
-        "least_own": MIN_OWN,
-        "least_coders": MIN_CODERS,
+        "min_own": MIN_OWN,
+        "min_coders": MIN_CODERS,
         "undrawn": counted["undrawn"],
         "certain": counted["certain"],
         "unsettled": counted["unsettled"],
@@ -94,7 +94,7 @@ def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, st
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables, pool_tables
 
     others = [tables for coder, tables in counted["tables"].items() if coder != viewer]
-    pooled = pool_tables(others, least=MIN_CODERS)
+    pooled = pool_tables(others, minimum=MIN_CODERS)
     basis = _read_basis(add_tables(pooled.values()))
     return {"coders": len(others), "rows": _list_rows(pooled, names, counted["draws"]), **basis}
 

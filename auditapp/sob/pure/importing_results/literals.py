@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-LONGEST = 200_000
+MAX_LENGTH = 200_000
 MAX_DEPTH = 50
 # As many bits as Python writes in decimal digits without being asked twice; a text of base 16 may hold more.
 MAX_BITS = 4_096
@@ -22,7 +22,7 @@ def read_literal(text: str) -> object:
 
     Raises ``NoLiteral``.
     """
-    if len(text) > LONGEST or sum(map(text.count, "([{")) > LONGEST // 40:
+    if len(text) > MAX_LENGTH or sum(map(text.count, "([{")) > MAX_LENGTH // 40:
         raise NoLiteral("the value is too large")
     try:
         tree = ast.parse(text.strip(), mode="eval")

@@ -58,7 +58,7 @@ _REQUIRED = ("text", "target")
 FIELDS = (*_REQUIRED, "source", "external_id", "target_secondary", "target_tertiary", "target_raw", "kind")
 """What a column can be mapped to; the first two are required."""
 
-_LONGEST = {"target_raw": 300}
+_MAX_LENGTHS = {"target_raw": 300}
 _MAX_LABEL_LENGTH = 100
 
 
@@ -275,10 +275,10 @@ def _read_label(row: Row, name: str, column: str, file: str) -> str:
         found = f"an object, a list or a truth value as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="a word or a number")
     label = "" if value is None else str(value).strip()
-    longest = _LONGEST.get(name, _MAX_LABEL_LENGTH)
-    if len(label) > longest:
+    max_length = _MAX_LENGTHS.get(name, _MAX_LABEL_LENGTH)
+    if len(label) > max_length:
         found = f"{len(label)} characters as {name} in row {row.number}"
-        raise DatasetError(file, line=row.line, found=found, expected=f"a label of at most {longest}")
+        raise DatasetError(file, line=row.line, found=found, expected=f"a label of at most {max_length}")
     _refuse_unstorable(label, row, name, file)
     return label
 

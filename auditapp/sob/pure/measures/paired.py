@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FINEST = 10**9
 """Texts asked in so many different numbers of repeats that no smaller denominator fits all are rounded to this."""
-LOWEST_P = 1e-12
+MIN_P = 1e-12
 """Below this, rounding errors are larger than the probability itself."""
 
 
@@ -153,7 +153,7 @@ def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], *, seed: i
 def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
 
-    Sums within ten standard deviations are computed; the rest has a probability less than ``LOWEST_P`` (Hoeffding 1963). None where
+    Sums within ten standard deviations are computed; the rest has a probability less than ``MIN_P`` (Hoeffding 1963). None where
     those are too many.
     """
     import numpy as np
@@ -165,7 +165,7 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     if length > MAX_WINDOW:
         return None
     if observed > half:
-        return LOWEST_P
+        return MIN_P
     cosines = np.cos(2 * np.pi / length * np.arange(length))
     steps = np.arange(length // 2 + 1)
     wave = np.ones(length // 2 + 1)
@@ -174,7 +174,7 @@ def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
     # Place s holds the chance of the sum s, and place length - s that of -s, which is the same.
     chances = np.fft.irfft(wave, n=length)
     inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0
-    return min(1.0, max(LOWEST_P, 1 - inside))
+    return min(1.0, max(MIN_P, 1 - inside))
 
 
 def _adjust(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -44,7 +44,7 @@ LIMITS = ZipLimits(
 MAX_MANIFEST_BYTES = 1_000_000
 MAX_LINE_LENGTH = 20_000_000
 _HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
-_HIGHEST = {"seed": 2**32 - 1, "resamples": 100_000, "flips": 1_000_000, "least_texts": 1_000_000, "top_k": 1_000}
+_MAX_SETTINGS = {"seed": 2**32 - 1, "resamples": 100_000, "flips": 1_000_000, "least_texts": 1_000_000, "top_k": 1_000}
 
 
 class BundleRefused(Exception):
@@ -273,7 +273,7 @@ def _check_content(content: BundleContent) -> None:
 
 def _check_options(options: ReportOptions) -> None:
     """Limits the time that an archive can make this machine compute."""
-    for name, highest in _HIGHEST.items():
+    for name, highest in _MAX_SETTINGS.items():
         value = getattr(options, name)
         if type(value) is not int or not 0 <= value <= highest:
             raise BundleRefused(f"The option {name} in {SETTINGS} should be a whole number from 0 to {highest:,}.")

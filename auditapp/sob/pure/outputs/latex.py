@@ -76,10 +76,10 @@ def escape_latex(text: str) -> str:
     return _TO_ESCAPE.sub(_escape_character, line)
 
 
-def show_value(text: str, most: int = MAX_VALUE_LENGTH) -> str:
-    """As ``escape_latex``, cut to the width of ``most`` characters. One that is printed by its number is six wide."""
+def show_value(text: str, max_length: int = MAX_VALUE_LENGTH) -> str:
+    """As ``escape_latex``, cut to the width of ``max_length`` characters. One that is printed by its number is six wide."""
     line = " ".join(text.split())
-    room = most
+    room = max_length
     for place, character in enumerate(line):
         room -= 6 if ord(character) > 0xFF and character not in _COMMANDS else 1
         if room < 0:

@@ -104,10 +104,10 @@ def show(words: str) -> str:
     return escape(_UNWRITABLE.sub("", " ".join(words.split())))
 
 
-def shorten(words: str, most: int) -> str:
+def shorten(words: str, max_length: int) -> str:
     """The words in at most so many characters."""
     line = " ".join(words.split())
-    return line if len(line) <= most else line[: most - 1] + "…"
+    return line if len(line) <= max_length else line[: max_length - 1] + "…"
 
 
 def mix_shade(share: float) -> str:

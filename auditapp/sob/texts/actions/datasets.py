@@ -31,7 +31,7 @@ TEXT_FIELDS = (
     "kind",
 )
 
-LONGEST = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
+MAX_LENGTHS = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
 
 
 @transaction.atomic
@@ -180,8 +180,10 @@ def _describe_file(dataset: Dataset, file: DatasetFile, said: Provenance) -> Non
 
 def _check_provenance(provenance: Provenance) -> None:
     for field, value in provenance._asdict().items():
-        if len(value) > LONGEST[field]:
-            raise SobError(f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {LONGEST[field]}.")
+        if len(value) > MAX_LENGTHS[field]:
+            raise SobError(
+                f"The {field.replace('_', ' ')} has {len(value)} characters; it can have {MAX_LENGTHS[field]}."
+            )
 
 
 def _compare(existing: Dataset, file: DatasetFile, digest: str, table: TargetTable | None) -> None:

@@ -28,7 +28,7 @@ from auditapp.sob.pure.loading.normalising import load_published_targets
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import rename_targets
 from auditapp.sob.tables.actions import read_labels
-from auditapp.sob.texts.actions.datasets import LONGEST, check_name, find_dataset_named, read_texts, store_dataset
+from auditapp.sob.texts.actions.datasets import MAX_LENGTHS, check_name, find_dataset_named, read_texts, store_dataset
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -273,4 +273,4 @@ def _plan_combined(datasets: Sequence[Dataset], name: str) -> Dataset:
 
 
 def _shorten(value: str, field: str) -> str:
-    return value if len(value) <= LONGEST[field] else value[: LONGEST[field] - 1] + "…"
+    return value if len(value) <= MAX_LENGTHS[field] else value[: MAX_LENGTHS[field] - 1] + "…"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from auditapp.sob.pure.measures import paired
-from auditapp.sob.pure.measures.paired import LOWEST_P, compare_pairs
+from auditapp.sob.pure.measures.paired import MIN_P, compare_pairs
 from auditapp.sob.pure.measures.posthoc import adjust_holm
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
@@ -100,7 +100,7 @@ def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -
 
 def test_chance_too_small_to_tell_is_given_as_the_smallest() -> None:
     [found] = compare(ask_both([3] * 200, [0] * 200))
-    assert found.p == LOWEST_P
+    assert found.p == MIN_P
 
 
 def test_chance_in_the_tail_keeps_its_size() -> None:

@@ -17,7 +17,7 @@ MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
 MAX_TURNS = 50_000
 """Turns of a file."""
-DEEPEST_NESTING = 64
+MAX_NESTING = 64
 """Objects and lists within one another."""
 
 

@@ -18,7 +18,7 @@ from transcripts.corpus.pure.readers.base import (
 )
 from transcripts.corpus.pure.readers.json_lines import shorten
 
-_LONGEST = {
+_MAX_LENGTHS = {
     "external_id": 200,
     "title": 300,
     "model_label": 200,
@@ -30,7 +30,7 @@ _LONGEST = {
     "inclusion": 50,
     "language": 20,
 }
-_LONGEST_OF_TURN = {"speaker": 200, "prompt_kind": 30}
+_MAX_TURN_LENGTHS = {"speaker": 200, "prompt_kind": 30}
 _CLASHES_NAMED = 50
 
 
@@ -52,8 +52,8 @@ def _check_interview(interview: ReadInterview, name: str) -> None:
         raise ReadError(name, line, "an interview without turns", "at least one turn")
     if not any(turn.text.strip() for turn in interview.turns):
         raise ReadError(name, line, "an interview without text", "at least one turn that says something")
-    for field, most in _LONGEST.items():
-        _refuse_longer(getattr(interview, field), most, field, name, line)
+    for field, max_length in _MAX_LENGTHS.items():
+        _refuse_longer(getattr(interview, field), max_length, field, name, line)
     for number, turn in enumerate(interview.turns, 1):
         _check_turn(turn, number, name, line)
     for place, text in _pieces(interview):
@@ -64,22 +64,22 @@ def _check_turn(turn: ReadTurn, number: int, name: str, line: int) -> None:
     for what, value, known in (("role", turn.role, ROLES), ("channel", turn.channel, CHANNELS)):
         if value not in known:
             raise ReadError(name, line, f"the {what} {shorten(value)} in turn {number}", f"one of {', '.join(known)}")
-    for field, most in _LONGEST_OF_TURN.items():
-        _refuse_longer(getattr(turn, field), most, f"{field} in turn {number}", name, line)
+    for field, max_length in _MAX_TURN_LENGTHS.items():
+        _refuse_longer(getattr(turn, field), max_length, f"{field} in turn {number}", name, line)
     size = _measure(turn.text, f"turn {number}", name, line)
     if size > MAX_TURN_SIZE:
         raise ReadError(name, line, f"turn {number} of {size:,} bytes", f"at most {MAX_TURN_SIZE:,} bytes in a turn")
 
 
-def _refuse_longer(text: str, most: int, what: str, name: str, line: int) -> None:
-    if len(text) > most:
+def _refuse_longer(text: str, max_length: int, what: str, name: str, line: int) -> None:
+    if len(text) > max_length:
         label = what.replace("_", " ")
-        raise ReadError(name, line, f"a {label} of {len(text):,} characters", f"at most {most}")
+        raise ReadError(name, line, f"a {label} of {len(text):,} characters", f"at most {max_length}")
 
 
 def _pieces(interview: ReadInterview) -> Iterator[tuple[str, str]]:
     """Every text but those of turns, after its place in words."""
-    for field in (*_LONGEST, "inclusion_reason", "opening_prompt"):
+    for field in (*_MAX_LENGTHS, "inclusion_reason", "opening_prompt"):
         yield (f"the {field.replace('_', ' ')}", getattr(interview, field))
     yield ("the basis of the consent", interview.consent_basis)
     for key, value in interview.metadata.items():

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from transcripts.corpus.pure.readers.base import DEEPEST_NESTING, ReadError, Source
+from transcripts.corpus.pure.readers.base import MAX_NESTING, ReadError, Source
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"
@@ -28,7 +28,7 @@ def read_json_lines(source: Source) -> Iterator[JsonLine]:
     """Every object of the file. Blank lines are passed over.
 
     Raises `ReadError` for a line that holds no object, a key twice in one object, NaN or Infinity, a number with
-    thousands of digits, and nesting deeper than `DEEPEST_NESTING`.
+    thousands of digits, and nesting deeper than `MAX_NESTING`.
     """
     for number, line in enumerate(_LINE_BREAK.split(source.text), 1):
         if line and not line.isspace():
@@ -37,7 +37,7 @@ def read_json_lines(source: Source) -> Iterator[JsonLine]:
 
 def _read_object(line: str, number: int, name: str) -> JsonObject:
     too_deep = ReadError(
-        name, number, f"objects and lists nested deeper than {DEEPEST_NESTING}", f"at most {DEEPEST_NESTING} levels"
+        name, number, f"objects and lists nested deeper than {MAX_NESTING}", f"at most {MAX_NESTING} levels"
     )
     try:
         content = _DECODER.decode(line)
@@ -52,7 +52,7 @@ def _read_object(line: str, number: int, name: str) -> JsonObject:
         raise ReadError(name, number, "a number with thousands of digits", "numbers of an ordinary size") from None
     if not isinstance(content, dict):
         raise ReadError(name, number, name_json_type(content), _ONE_OBJECT)
-    if _is_deeper(content, DEEPEST_NESTING):
+    if _is_deeper(content, MAX_NESTING):
         raise too_deep
     return content
 

@@ -44,7 +44,7 @@ _LABEL = re.compile(
 _HEAD = re.compile(
     rf"{_LINE_START}(?P<plain>{_NAME})[ \t]{{2,}}[(\[]?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}[)\]]?[ \t]*(?:{_LINE_BREAK}|\Z)"
 )
-_LONGEST_NAME = 60
+_MAX_NAME_LENGTH = 60
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 
@@ -95,7 +95,7 @@ def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:
     for found in pattern.finditer(text):
         parts = found.groupdict()
         speaker = parts.get("bold") or parts["plain"]
-        if len(speaker) <= _LONGEST_NAME:
+        if len(speaker) <= _MAX_NAME_LENGTH:
             starts.append(Start(found.start(), speaker, found.end()))
     return starts
 

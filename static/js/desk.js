@@ -24,7 +24,7 @@ import { showState } from "./desk/savestate.js";
 import { startSuggestions } from "./desk/suggestions.js";
 import { showHistory } from "./desk/undo.js";
 import { clearUnderline, underline } from "./desk/underline.js";
-import { goToNext } from "./desk/waiting.js";
+import { goToNext } from "./desk/next_sentence.js";
 
 const WAYS = {
   "take-in": () => extendRange(1),

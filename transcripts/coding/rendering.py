@@ -45,10 +45,11 @@ SCRIPT_PARTS = (
         "marks",
         "memo",
         "memobox",
+        "next_sentence",
         "page",
     ),
     *("palette", "panel", "prompts", "queue", "quote", "rail", "range", "refresh", "refused", "rows", "savestate"),
-    *("stored", "suggestions", "underline", "undo", "values", "waiting", "words"),
+    *("stored", "suggestions", "underline", "undo", "values", "words"),
 )
 ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
 

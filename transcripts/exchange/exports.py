@@ -65,7 +65,7 @@ CODINGS = [
         columns=coding_rows.CODINGS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_codings,
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="decisions",
@@ -75,7 +75,7 @@ CODINGS = [
         columns=coding_rows.DECISIONS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_decisions,
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="reveals",
@@ -103,7 +103,7 @@ CODINGS = [
         columns=coding_rows.MEMOS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_memos,
-        opens_codings=True,
+        unblinds=True,
     ),
 ]
 TEAM = [
@@ -142,7 +142,7 @@ TEAM = [
         columns=team_rows.ADJUDICATIONS,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=team_rows.read_adjudications,
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="anchors",
@@ -161,7 +161,7 @@ TEAM = [
         columns=team_rows.ANCHOR_READINGS,
         permission=Permission.EXPORT,
         read_rows=team_rows.read_anchor_readings,
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="proposals",
@@ -191,7 +191,7 @@ THEMES = [
         columns=theme_rows.THEME_QUOTES,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=theme_rows.read_theme_quotes,
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="phase_entries",
@@ -224,7 +224,7 @@ RECORD = [
         row="the whole study as REFI-QDA",
         permission=Permission.EXPORT,
         files={"qdpx": write_study},
-        opens_codings=True,
+        unblinds=True,
     ),
     Export(
         key="dictionary",
@@ -251,7 +251,7 @@ RECORD = [
         columns=queries.AUDIT,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=queries.read_audit,
-        opens_codings=True,
+        unblinds=True,
     ),
 ]
 DEPRECATED = [

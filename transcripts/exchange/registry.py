@@ -40,7 +40,7 @@ class Export(NamedTuple):
 
     ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
     there is no table. ``files`` are further formats, or other forms of those of a table. Exporting what
-    ``opens_codings`` unblinds a coder to colleagues' work, and to the interviews that ``find_opened`` names: those with
+    ``unblinds`` unblinds a coder to colleagues' work, and to the interviews that ``find_opened`` names: those with
     machines' labels in it.
     """
 
@@ -52,7 +52,7 @@ class Export(NamedTuple):
     columns: Sequence[Column] = ()
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}
-    opens_codings: bool = False
+    unblinds: bool = False
     find_opened: Callable[[Project], Collection[int]] | None = None
     is_deprecated: bool = False
 

@@ -55,7 +55,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     viewer = get_viewer(request)
     only_own = not viewer.sees_all or request.POST.get("rows") == "own"
-    if export.opens_codings and not only_own and (hidden := _find_hidden(viewer, export)):
+    if export.unblinds and not only_own and (hidden := _find_hidden(viewer, export)):
         if request.POST.get("rows") != "all":
             context = {
                 "export": export,

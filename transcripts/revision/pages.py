@@ -17,7 +17,7 @@ from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.pure.drift import Point, lay_out_rates, measure_drift
-from transcripts.revision.queries import Waiting
+from transcripts.revision.queries import DueCoding
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
 
@@ -85,17 +85,17 @@ def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:
     return [(label, compare_words(old, new)) for label, old, new in pairs if old != new]
 
 
-def count_by_code(waiting: Iterable[Waiting]) -> list[tuple[Waiting, int]]:
-    """How many wait, code by code: the first that waits of each code, in the order of the queue, and their number."""
-    waiting = list(waiting)
-    counts = Counter(each.identifier for each in waiting)
-    first = {each.identifier: each for each in reversed(waiting)}
+def count_by_code(due: Iterable[DueCoding]) -> list[tuple[DueCoding, int]]:
+    """The first due coding of each code, in the order of the queue, and how many are due."""
+    due = list(due)
+    counts = Counter(each.identifier for each in due)
+    first = {each.identifier: each for each in reversed(due)}
     return [(first[identifier], number) for identifier, number in counts.items()]
 
 
-def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[tuple[Closure, Interview, int]]:
-    """The interviews in which a person may not code now, with the reason and how many wait there. One query."""
-    counts = Counter((each.interview_id, each.closure) for each in waiting if not each.is_open)
+def list_closed(project: Project, due: Iterable[DueCoding]) -> list[tuple[Closure, Interview, int]]:
+    """The interviews in which a person may not code now, with the reason and how many codings are due there. One query."""
+    counts = Counter((each.interview_id, each.closure) for each in due if not each.is_open)
     interviews = project.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
     return [(closure, interviews[pk], counts[pk, closure]) for closure, pk in sorted((c, pk) for pk, c in counts)]
 
@@ -103,8 +103,8 @@ def list_closed(project: Project, waiting: Iterable[Waiting]) -> list[tuple[Clos
 def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> dict[str, object]:
     """What the changes between two versions affect: counts of active codings, of ``coder`` alone if given. Seven queries."""
     active = queries.count_active(project, coder=coder)
-    waiting = queries.list_waiting(version, coder=coder)
-    waits = Counter(each.identifier for each in waiting)
+    due = queries.list_due(version, coder=coder)
+    due_by_code = Counter(each.identifier for each in due)
     changes = list(queries.list_meaning_changes(project, after=older, until=version.number))
     names = _read_names(project, changes)
     merged = queries.list_merged(version)
@@ -114,7 +114,7 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
             "name": names.get(change.from_identifier, change.from_identifier),
             "new_name": names.get(change.to_identifier, change.to_identifier),
             "made_before": _sum_before(active, change.from_identifier or change.to_identifier, change.version.number),
-            "waiting": waits[change.from_identifier or change.to_identifier],
+            "due": due_by_code[change.from_identifier or change.to_identifier],
         }
         for change in changes
     ]
@@ -122,9 +122,9 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
         "effects": effects,
         "codings": sum(codings for codings, _, _ in active.values()),
         "older": sum(codings for (_, number), (codings, _, _) in active.items() if number < version.number),
-        "waiting": len(waiting),
-        "closed": sum(not each.is_open for each in waiting),
-        "to_migrate": sum(waits[identifier] for identifier in merged),
+        "due": len(due),
+        "closed": sum(not each.is_open for each in due),
+        "to_migrate": sum(due_by_code[identifier] for identifier in merged),
     }
 
 

@@ -19,7 +19,7 @@ from transcripts.revision.models import AnchorReading, AnchorSentence
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.
-WAITING = f"""
+DUE = f"""
 SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
@@ -45,7 +45,7 @@ GROUP BY k.identifier, v.number
 MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.RETIRED]
 
 
-class Waiting(NamedTuple):
+class DueCoding(NamedTuple):
     """A coding that needs re-review. ``current_code_id`` is ``None`` where the code is gone."""
 
     coding_id: int
@@ -59,7 +59,7 @@ class Waiting(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether its coder may code the interview now, and so look at the coding again."""
+        """Whether its coder may code the interview now, and so re-review the coding."""
         return self.closure == Closure.OPEN
 
 
@@ -67,12 +67,12 @@ ActiveCounts = dict[tuple[str, int], tuple[int, int, int]]
 """Codings, sentences and interviews, each counted by itself, under (identifier of a code, number of its version)."""
 
 
-def list_waiting(version: CodebookVersion, *, coder: User | None) -> list[Waiting]:
+def list_due(version: CodebookVersion, *, coder: User | None) -> list[DueCoding]:
     """The active codings that need re-review under ``version``: of one person, or of all. One query."""
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
-        cursor.execute(WAITING, [version.pk, version.project_id, version.number, person, coder is None])
-        return [Waiting(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
+        cursor.execute(DUE, [version.pk, version.project_id, version.number, person, coder is None])
+        return [DueCoding(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
 def count_active(project: Project, *, coder: User | None) -> ActiveCounts:

@@ -80,13 +80,13 @@ def _whose(request: ProjectRequest) -> User | None:
 def show_queue(request: ProjectRequest) -> HttpResponse:
     """One's own codings that need re-review, code by code; ``?code=`` begins with that code."""
     version = _get_version(request)
-    waiting = queries.list_waiting(version, coder=request.user)
-    offered = [each for each in waiting if each.is_open]
+    due = queries.list_due(version, coder=request.user)
+    offered = [each for each in due if each.is_open]
     if wanted := request.GET.get("code"):
         first = next((each for each in offered if each.identifier == wanted), None)
         if first is not None:
             return redirect("revision:re_review", request.project.slug, first.coding_id)
-    closed = pages.list_closed(request.project, waiting)
+    closed = pages.list_closed(request.project, due)
     page = {"version": version, "codes": pages.count_by_code(offered), "closed": closed}
     return render(request, "revision/queue.html", page)
 
@@ -111,8 +111,8 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             return _go_on(request, version, coding.code.identifier)
-    waiting = [each for each in queries.list_waiting(version, coder=request.user) if each.is_open]
-    of_code = [each for each in waiting if each.identifier == coding.code.identifier]
+    due = [each for each in queries.list_due(version, coder=request.user) if each.is_open]
+    of_code = [each for each in due if each.identifier == coding.code.identifier]
     return render(
         request,
         "revision/re_review.html",
@@ -122,7 +122,7 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
             "form": form,
             "idempotency_key": uuid.uuid4(),
             "left": len(of_code),
-            "left_in_all": len(waiting),
+            "left_in_all": len(due),
         },
         status=422 if form.errors else 200,
     )
@@ -172,8 +172,8 @@ def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, for
 
 def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
     """To the next coding with the same code; to the overview after the last."""
-    waiting = queries.list_waiting(version, coder=request.user)
-    following = next((each for each in waiting if each.is_open and each.identifier == identifier), None)
+    due = queries.list_due(version, coder=request.user)
+    following = next((each for each in due if each.is_open and each.identifier == identifier), None)
     if following is None:
         messages.success(request, "All codings with this code that you can change now have been looked at.")
         return redirect("revision:queue", request.project.slug)

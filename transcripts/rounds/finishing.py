@@ -1,7 +1,7 @@
-"""Finishing an interview where nothing is assigned: what signing off is to an assignment.
+"""Finishing an interview in a study without assignments, where it takes the place of signing off.
 
-Undone by its coder as long as her own figures with it were not opened to her: they tell what a machine said of sentences
-it is not shown on, so her labels there are settled from then on.
+The coder can undo it until she opens her own figures that include the interview. These reveal what a machine said of
+sentences on which it is not shown, so her labels there are fixed from then on.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from transcripts.rounds.queries import has_assignments
 
 @transaction.atomic
 def finish_interview(*, project: Project, interview: Interview, reason: str = "", by: User) -> Finish:
-    """Store that ``by`` is through with an interview that nobody assigns; she does not code it until she takes it back.
+    """Record that ``by`` has finished an interview; she cannot code it until she undoes this.
 
-    One that is finished stays so. Raises ``StillUndecided`` while sentences of the model are undecided and no reason says
-    why that is meant, and ``RoundError`` in a study with assignments.
+    Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
+    given, and ``RoundError`` in a study with assignments.
     """
     if interview.project_id != project.pk:
         raise RoundError("This interview is not part of this study.")
     if has_assignments(project):
-        raise RoundError("In this study interviews are assigned: sign off those that are assigned to you.")
+        raise RoundError("This study assigns its interviews: sign off those that are assigned to you.")
     active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored
@@ -40,7 +40,7 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or say why you finish all the same."
+            "desk), or give a reason for finishing anyway."
         )
     finish = Finish(interview=interview, coder=by, finished_at=timezone.now())
     try:
@@ -55,15 +55,15 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
 
 @transaction.atomic
 def take_back_finish(*, project: Project, interview: Interview, by: User) -> None:
-    """Take one's word back, and code on. Raises ``RoundError`` once one's own figures with it were opened."""
+    """Undo finishing an interview, to code it further. Raises ``RoundError`` once one's own figures with it were opened."""
     own = Finish.objects.select_for_update().filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     finish = own.first()
     if finish is None:
         return
     if finish.shown_at is not None:
         raise RoundError(
-            f"Your own figures with “{interview.title}” were opened to you, and they tell what machines said there: your "
-            "labels of it stay as they are."
+            f"You have opened your own figures with “{interview.title}”. They reveal what machines said there, so your "
+            "labels in it can no longer change."
         )
     finish.withdrawn_at = timezone.now()
     finish.save(update_fields=["withdrawn_at"])
@@ -72,20 +72,20 @@ def take_back_finish(*, project: Project, interview: Interview, by: User) -> Non
 
 @transaction.atomic
 def show_finished(*, project: Project, by: User) -> int:
-    """Open one's own figures with all interviews one has finished: they settle one's labels there. How many are new."""
+    """Open one's own figures with all finished interviews, which fixes one's labels there. Returns how many are new."""
     own = Finish.objects.select_for_update().filter(interview__project=project, coder=by)
-    waiting = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
-    if not waiting:
+    finished = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
+    if not finished:
         return 0
-    Finish.objects.filter(pk__in=[each.pk for each in waiting]).update(shown_at=timezone.now())
+    Finish.objects.filter(pk__in=[each.pk for each in finished]).update(shown_at=timezone.now())
     trail.record(
         "interview.finished_shown",
         target=by,
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"interviews": sorted(each.interview_id for each in waiting)},
+        details={"interviews": sorted(each.interview_id for each in finished)},
     )
-    return len(waiting)
+    return len(finished)
 
 
 def _record(action: str, finish: Finish, project: Project, by: User, details: dict[str, object]) -> None:

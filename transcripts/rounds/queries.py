@@ -102,7 +102,7 @@ def find_shown(project_id: int, person_id: int) -> set[int]:
     return set(rows.values_list("interview", flat=True))
 
 
-def count_waiting(project: Project, person: User) -> int:
+def count_unshown(project: Project, person: User) -> int:
     """How many interviews ``person`` has finished without opening her own figures with them."""
     rows = Finish.objects.filter(interview__project=project, coder=person)
     return rows.filter(withdrawn_at__isnull=True, shown_at__isnull=True).count()

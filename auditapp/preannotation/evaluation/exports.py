@@ -90,7 +90,7 @@ POSITIVE_MARKS = make_export(
     row="a person's word on an audited suggestion",
     columns=MARK_COLUMNS,
     read_rows=read_marks,
-    opens_codings=True,
+    unblinds=True,
 )
 DISAGREEMENTS = make_export(
     "machine_disagreements",
@@ -99,7 +99,7 @@ DISAGREEMENTS = make_export(
     row="a difference between a machine and blind readers, sorted",
     columns=DISAGREEMENT_COLUMNS,
     read_rows=read_disagreements,
-    opens_codings=True,
+    unblinds=True,
 )
 CODE_CHOICES = make_export(
     "code_choices",

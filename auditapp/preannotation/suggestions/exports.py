@@ -259,7 +259,7 @@ def make_export(
     row: str,
     columns: Sequence[Column],
     read_rows: RowsReader,
-    opens_codings: bool = False,
+    unblinds: bool = False,
 ) -> Export:
     """An export of this room, for people who may see every coding. One that opens codings opens suggestions, too."""
     return Export(
@@ -270,8 +270,8 @@ def make_export(
         columns=columns,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=read_rows,
-        opens_codings=opens_codings,
-        find_opened=find_suggested if opens_codings else None,
+        unblinds=unblinds,
+        find_opened=find_suggested if unblinds else None,
     )
 
 
@@ -282,7 +282,7 @@ SUGGESTIONS = make_export(
     row="a machine's proposal",
     columns=[*SUGGESTION_COLUMNS, CURRENT_SENTENCE_COLUMN],
     read_rows=read_suggestions,
-    opens_codings=True,
+    unblinds=True,
 )
 SHOWINGS = make_export(
     "showings",
@@ -292,7 +292,7 @@ SHOWINGS = make_export(
     row="a suggestion as a coder was shown it; a look at none",
     columns=SHOWING_COLUMNS,
     read_rows=read_showings,
-    opens_codings=True,
+    unblinds=True,
 )
 TURN_ARMS = make_export(
     "turn_arms",

@@ -6,7 +6,7 @@ from django import template
 
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
-from transcripts.rounds.queries import count_waiting, has_assignments
+from transcripts.rounds.queries import count_unshown, has_assignments
 
 register = template.Library()
 
@@ -14,7 +14,7 @@ register = template.Library()
 @register.simple_tag
 def count_finished(project: Project, coder: User) -> int:
     """How many interviews she has finished without opening her figures with them. One query."""
-    return count_waiting(project, coder)
+    return count_unshown(project, coder)
 
 
 @register.simple_tag

@@ -14,7 +14,7 @@ import { endRange, extendRange, hasRange } from "./range.js";
 import { currentRow, move, moveToEnd, moveTurn, sentenceOf } from "./rows.js";
 import { Stored } from "./stored.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
-import { goToNext } from "./waiting.js";
+import { goToNext } from "./next_sentence.js";
 
 const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select, [contenteditable]";
 const ACTS_ITSELF = "button, a:not(.n), summary, input, [role='option']";

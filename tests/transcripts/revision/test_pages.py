@@ -142,7 +142,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     assert 'name="outcome"' not in shown
     assert "for re-review" not in browser.get(work).content.decode()
     effects = client_of(owner).get(reverse("revision:effects", args=[project.slug, 1, version.number]))
-    assert (effects.context["effects"]["waiting"], effects.context["effects"]["closed"]) == (1, 1)
+    assert (effects.context["effects"]["due"], effects.context["effects"]["closed"]) == (1, 1)
     assert "1 of those 1 is in interviews" in effects.content.decode()
     Assignment.objects.filter(pk=given.pk).update(signed_at=None)
     Round.objects.filter(pk=dealt.pk).update(locked_at=now, locked_by=owner)

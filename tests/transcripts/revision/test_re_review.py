@@ -18,8 +18,8 @@ from transcripts.projects.models import Project
 from transcripts.revision import actions, queries
 
 
-def waiting_of(project: Project, coder: User) -> list[int]:
-    return [each.coding_id for each in queries.list_waiting(current(project), coder=coder)]
+def due_codings(project: Project, coder: User) -> list[int]:
+    return [each.coding_id for each in queries.list_due(current(project), coder=coder)]
 
 
 def test_change_of_meaning_puts_codings_in_the_queue_of_their_coder_only(
@@ -28,8 +28,8 @@ def test_change_of_meaning_puts_codings_in_the_queue_of_their_coder_only(
     coding = put(sentence, code, coder)
     other = put(sentence, code_of(code.version, "theme.systemic_grounding"), second_coder)
     narrow(project, code.identifier, owner)
-    assert waiting_of(project, coder) == [coding.pk]
-    assert waiting_of(project, second_coder) == []
+    assert due_codings(project, coder) == [coding.pk]
+    assert due_codings(project, second_coder) == []
     assert other.withdrawn_at is None
 
 
@@ -38,7 +38,7 @@ def test_change_of_wording_leaves_codings_as_they_stand(
 ) -> None:
     put(sentence, code, coder)
     narrow(project, code.identifier, owner, effect="wording")
-    assert waiting_of(project, coder) == []
+    assert due_codings(project, coder) == []
 
 
 def test_kept_coding_stands_under_the_new_version_as_it_was_put(
@@ -61,7 +61,7 @@ def test_kept_coding_stands_under_the_new_version_as_it_was_put(
         "abstract",
     )
     assert old.superseded_by == new
-    assert waiting_of(project, coder) == []
+    assert due_codings(project, coder) == []
     assert Coding.objects.filter(coder=coder).count() == 2
 
 
@@ -84,7 +84,7 @@ def test_split_code_is_sorted_into_what_it_became(
     assert {each.note for each in put_again} == {"one line"}
     assert standing_codes(sentence, coder) == sorted(part.identifier for part in parts)
     assert Decision.objects.filter(sentence=sentence, coder=coder, withdrawn_at__isnull=True).exists()
-    assert waiting_of(project, coder) == []
+    assert due_codings(project, coder) == []
 
 
 def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(

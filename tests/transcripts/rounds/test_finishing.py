@@ -118,13 +118,13 @@ class TestShowing:
         self, project: Project, read_talk: Interview, lead: User, coder: User
     ) -> None:
         finish_interview(project=project, interview=read_talk, by=coder)
-        assert queries.count_waiting(project, coder) == 1
+        assert queries.count_unshown(project, coder) == 1
         assert queries.find_shown(project.pk, coder.pk) == set()
         assert show_finished(project=project, by=coder) == 1
         assert last_event(project).details == {"interviews": [read_talk.pk]}
-        assert queries.count_waiting(project, coder) == 0
+        assert queries.count_unshown(project, coder) == 0
         assert queries.find_shown(project.pk, coder.pk) == {read_talk.pk}
-        with pytest.raises(actions.RoundError, match="stay as they are"):
+        with pytest.raises(actions.RoundError, match="can no longer change"):
             take_back_finish(project=project, interview=read_talk, by=coder)
         open_round(project, lead, coder)
         assert find_closure(read_talk, coder) == Closure.FINISHED

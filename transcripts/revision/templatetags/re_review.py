@@ -7,13 +7,13 @@ from django import template
 from transcripts.accounts.models import User
 from transcripts.codebook.queries import current_version
 from transcripts.projects.models import Project
-from transcripts.revision.queries import list_waiting
+from transcripts.revision.queries import list_due
 
 register = template.Library()
 
 
 @register.simple_tag
 def count_re_reviews(project: Project, coder: User) -> int:
-    """How many codings of a person wait that she can look at again now. Two queries."""
+    """How many of a person's codings need re-review and can be reviewed now. Two queries."""
     version = current_version(project)
-    return sum(each.is_open for each in list_waiting(version, coder=coder)) if version else 0
+    return sum(each.is_open for each in list_due(version, coder=coder)) if version else 0

@@ -9,6 +9,7 @@ from django.db import connection
 
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
+from transcripts.retrieval.pure.tables import Heading
 
 # Newest version first: the first row of an identifier says what it is called now.
 CODES = """
@@ -30,33 +31,26 @@ class KnownFamily(NamedTuple):
     carries_enactment: bool
 
 
-class KnownCode(NamedTuple):
-    """A code under its newest name; ``is_current`` when the current version still has it."""
-
-    identifier: str
-    name: str
-    family: KnownFamily
-    is_current: bool
-
-
 @dataclass
 class Catalog:
     """The codes of a study by identifier: those of the current version in its order, then those that are no more.
 
+    Each is called by its newest name; ``current`` holds those that the current version still has.
     ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
     put under an earlier meaning, or with a code that was retired.
     """
 
-    codes: dict[str, KnownCode] = field(default_factory=dict)
+    codes: dict[str, Heading] = field(default_factory=dict)
+    current: set[str] = field(default_factory=set)
     families: dict[str, KnownFamily] = field(default_factory=dict)
     ids: dict[str, list[int]] = field(default_factory=dict)
     ids_in_family: dict[str, list[int]] = field(default_factory=dict)
     ids_of_sentences: list[int] = field(default_factory=list)
     stale_ids: list[int] = field(default_factory=list)
 
-    def codes_in(self, family: str) -> list[KnownCode]:
+    def codes_in(self, family: str) -> list[Heading]:
         """The codes of a family, or all of them."""
-        return [code for code in self.codes.values() if not family or code.family.identifier == family]
+        return [code for code in self.codes.values() if not family or code.family == family]
 
 
 def read_catalog(project: Project) -> Catalog:
@@ -71,7 +65,9 @@ def read_catalog(project: Project) -> Catalog:
         family = KnownFamily(of_family[0], of_family[1], of_family[2], bool(of_family[3]))
         family = catalog.families.setdefault(family.identifier, family)
         if identifier not in catalog.codes:
-            catalog.codes[identifier] = KnownCode(identifier, name, family, is_current=number == current)
+            catalog.codes[identifier] = Heading(identifier, name, family.identifier, family.unit)
+            if number == current:
+                catalog.current.add(identifier)
             # A code of no current version is stale whatever version its codings were made under.
             meant_since[identifier] = meaning_version if number == current else current + 1
         catalog.ids.setdefault(identifier, []).append(pk)

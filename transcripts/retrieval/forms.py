@@ -117,8 +117,8 @@ def find_default_coder(choices: Choices) -> str:
 def _group_codes(catalog: Catalog) -> list[object]:
     groups: dict[str, list[tuple[str, str]]] = {}
     for code in catalog.codes.values():
-        name = code.name if code.is_current else f"{code.name} (no longer in the codebook)"
-        groups.setdefault(code.family.name, []).append((code.identifier, name))
+        name = code.name if code.identifier in catalog.current else f"{code.name} (no longer in the codebook)"
+        groups.setdefault(catalog.families[code.family].name, []).append((code.identifier, name))
     return list(groups.items())
 
 

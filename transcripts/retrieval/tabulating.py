@@ -13,7 +13,7 @@ from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.counts import Mark
 from transcripts.retrieval.pure.asking import Search, Speaker, Together
 from transcripts.retrieval.pure.charts import draw_bars, draw_bubbles
-from transcripts.retrieval.pure.score_sheet import Column, build_sheet, draw_sheet
+from transcripts.retrieval.pure.score_sheet import CHALLENGE, build_sheet, draw_sheet
 from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
 
@@ -35,8 +35,7 @@ class Wanted:
     @property
     def headings(self) -> list[Heading]:
         """The codes as headings, those of the current version first."""
-        codes = self.catalog.codes_in(self.family)
-        return [Heading(code.identifier, code.name, code.family.identifier, code.family.unit) for code in codes]
+        return self.catalog.codes_in(self.family)
 
     def search(self, *codes: str, **others: object) -> Search:
         """The search behind a count of these codes."""
@@ -109,7 +108,7 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
     }
 
 
-def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[Column]) -> dict[str, object]:
+def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tuple[int, bool]]) -> dict[str, object]:
     """Codes by turn of one interview."""
     family = wanted.catalog.families.get(wanted.family)
     marks = counts.read_marks(
@@ -118,25 +117,23 @@ def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[Co
     headings = wanted.headings
     rows = build_sheet(headings, columns, marks, enactment=bool(family and family.carries_enactment))
     queries = {
-        (heading.identifier, column.turn): wanted.search(
-            heading.identifier, interview=interview.pk, turn=column.turn
-        ).as_query()
+        (heading.identifier, turn): wanted.search(heading.identifier, interview=interview.pk, turn=turn).as_query()
         for heading in headings
-        for column in columns
+        for turn, _ in columns
     }
     picture = draw_sheet(columns, rows)
     return {"coder": wanted.coder, "columns": columns, "rows": rows, "picture": picture, "queries": queries}
 
 
-def read_columns(interview: Interview) -> list[Column]:
-    """The model's turns, each with the kind of the question it answers."""
+def read_columns(interview: Interview) -> list[tuple[int, bool]]:
+    """The positions of the model's turns, each with whether it answers a challenge."""
     turns = Turn.objects.filter(interview=interview, channel=Turn.Channel.UTTERANCE).order_by("position")
     columns, asked = [], ""
     for position, role, prompt_kind in turns.values_list("position", "role", "prompt_kind"):
         if role == Turn.Role.INTERVIEWER:
             asked = prompt_kind
         elif role == Turn.Role.MODEL:
-            columns.append(Column(position, asked))
+            columns.append((position, asked == CHALLENGE))
             asked = ""
     return columns
 

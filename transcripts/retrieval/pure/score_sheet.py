@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from transcripts.retrieval.pure.charts import NAME_WIDTH, ROW_HEIGHT, shorten
 from transcripts.retrieval.pure.tables import Heading
@@ -48,17 +48,6 @@ class SheetMark(Protocol):
     def enactment(self) -> str: ...
 
 
-class Column(NamedTuple):
-    """A turn of the model: its position in the interview, and what kind of question it answers."""
-
-    turn: int
-    prompt_kind: str
-
-    @property
-    def is_challenged(self) -> bool:
-        return self.prompt_kind == CHALLENGE
-
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """Marks of one kind in a cell."""
@@ -74,9 +63,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class SheetCell:
-    """The codings with one code in one turn."""
+    """The codings with one code in one turn of the model; ``is_challenged``: it answers a challenge."""
 
-    column: Column
+    turn: int
+    is_challenged: bool
     parts: list[Part]
 
     @property
@@ -107,9 +97,9 @@ class SheetRow:
 
 
 def build_sheet(
-    headings: Sequence[Heading], columns: Sequence[Column], marks: Iterable[SheetMark], *, enactment: bool
+    headings: Sequence[Heading], columns: Sequence[tuple[int, bool]], marks: Iterable[SheetMark], *, enactment: bool
 ) -> list[SheetRow]:
-    """Count the marks of every code in every turn."""
+    """Count the marks of every code in every turn. ``columns`` are the turns, with whether each answers a challenge."""
     kinds = ENACTMENTS if enactment else LEVELS
     found: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for mark in marks:
@@ -117,19 +107,19 @@ def build_sheet(
     rows = []
     for heading in headings:
         cells = []
-        for column in columns:
-            counted = found.get((heading.identifier, column.turn), Counter())
+        for turn, is_challenged in columns:
+            counted = found.get((heading.identifier, turn), Counter())
             parts = [Part(fill, word, counted[word]) for word, fill in kinds.items() if counted[word]]
             if unsaid := sum(counted.values()) - sum(part.count for part in parts):
                 parts.append(Part(Fill.HOLLOW, "enactment not stated", unsaid))
-            cells.append(SheetCell(column, parts))
+            cells.append(SheetCell(turn, is_challenged, parts))
         rows.append(SheetRow(heading, cells))
     return rows
 
 
-def draw_sheet(columns: Sequence[Column], rows: Sequence[SheetRow]) -> dict[str, object]:
+def draw_sheet(columns: Sequence[tuple[int, bool]], rows: Sequence[SheetRow]) -> dict[str, object]:
     """The score sheet as a picture, for its template; lengths are in pixels."""
-    placed = [(NAME_WIDTH + COLUMN * n, column) for n, column in enumerate(columns)]
+    placed = [(NAME_WIDTH + COLUMN * n, *column) for n, column in enumerate(columns)]
     middles = [TOP + ROW_HEIGHT * n + ROW_HEIGHT // 2 for n in range(len(rows))]
     return {
         "width": NAME_WIDTH + COLUMN * len(placed) + 8,
@@ -142,7 +132,7 @@ def draw_sheet(columns: Sequence[Column], rows: Sequence[SheetRow]) -> dict[str,
         "glyphs": [
             glyph
             for y, row in zip(middles, rows, strict=True)
-            for (x, _), cell in zip(placed, row.cells, strict=True)
+            for (x, *_), cell in zip(placed, row.cells, strict=True)
             for glyph in _draw_cell(row.heading, cell, x + COLUMN / 2, y)
         ],
     }
@@ -152,7 +142,7 @@ def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iter
     """The glyphs of a cell side by side; one that stands for several codings has their number under it."""
     first = middle - APART * (len(cell.parts) - 1) / 2
     for number, part in enumerate(cell.parts):
-        title = f"{heading.name}, turn {cell.column.turn}: {part.count} {part.word}"
+        title = f"{heading.name}, turn {cell.turn}: {part.count} {part.word}"
         count = str(part.count) if part.count > 1 else ""
         x = round(first + APART * number, 1)
         yield {"x": x, "y": y, "fill": part.fill, "count": count, "title": title, "family": heading.family}

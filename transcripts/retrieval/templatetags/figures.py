@@ -26,4 +26,4 @@ def first_word(words: str) -> str:
 @register.simple_tag
 def sheet_query(queries: Mapping[tuple[str, int], str], row: SheetRow, cell: SheetCell) -> str:
     """The query of the search for the sentences behind a cell of a score sheet."""
-    return queries[row.heading.identifier, cell.column.turn]
+    return queries[row.heading.identifier, cell.turn]

@@ -14,7 +14,7 @@ from django.db.models import TextChoices
 
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding, Enactment, Grounding, Level, Prompting
-from transcripts.coding.pure.quoting import Span
+from transcripts.corpus.pure.boundaries import Extent
 
 
 class ChoiceField(NamedTuple):
@@ -79,7 +79,7 @@ class CodingValues(NamedTuple):
     grounding: str = ""
     prompting: str = ""
     note: str = ""
-    quote: Span | None = None
+    quote: Extent | None = None
     attributes: Mapping[str, str] = {}
 
     @classmethod
@@ -91,7 +91,7 @@ class CodingValues(NamedTuple):
         """From the values of ``COLUMNS``."""
         values = {**columns}
         start, end = values.pop("quote_start"), values.pop("quote_end")
-        return cls(**values, quote=None if start is None else Span(start, end))
+        return cls(**values, quote=None if start is None else Extent(start, end))
 
     def to_columns(self) -> dict[str, Any]:
         """The columns of a row that holds these values."""

@@ -28,10 +28,11 @@ from transcripts.coding.forms import (
     read_values,
 )
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.pure.quoting import Span, WrongSpan, find_span, find_words
+from transcripts.coding.pure.quoting import WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -141,7 +142,7 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
     return Done(sentence, coding.idempotency_key, unit=code.family.unit)
 
 
-def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Span | None:
+def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Extent | None:
     """The quote in code points of the turn's text."""
     if quote is None:
         return None
@@ -150,7 +151,7 @@ def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Span
         span = find_words(text, quote) if isinstance(quote, str) else find_span(text, *quote)
     except WrongSpan as error:
         raise actions.WrongInput(str(error), field="quote_start") from error
-    return Span(sentence.start + span.start, sentence.start + span.end)
+    return Extent(sentence.start + span.start, sentence.start + span.end)
 
 
 def _add_again(request: ProjectRequest, interview_id: int) -> Done:

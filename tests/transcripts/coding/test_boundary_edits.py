@@ -20,12 +20,11 @@ from tests.transcripts.coding.desk_cast import (
 from transcripts.accounts.models import User
 from transcripts.coding import actions, boundary_edits
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
-from transcripts.coding.pure.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
-from transcripts.corpus.pure.boundaries import BoundaryEditRefused
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
 
@@ -68,7 +67,7 @@ def quote(interview: Interview, label: str, words: str, code: str, by: User) -> 
         code=find_code(interview.project, code),
         by=by,
         idempotency_key=uuid4(),
-        values=CodingValues(quote=Span(*(start, start + len(words)))),
+        values=CodingValues(quote=Extent(*(start, start + len(words)))),
     )
 
 

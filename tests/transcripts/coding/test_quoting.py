@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.coding.pure.quoting import Span, WrongSpan, count_units, find_span, find_words
+from transcripts.coding.pure.quoting import WrongSpan, count_units, find_span, find_words
+from transcripts.corpus.pure.boundaries import Extent
 
 # What a transcript may hold: anything but halves of pairs, which no stored text has. Line breaks of two characters,
 # which a page shows as one, are tried below.
@@ -46,7 +47,7 @@ def test_wrong_places_are_told(first: int, last: int, words: str) -> None:
 
 
 def test_typed_words_are_found_where_they_stand_once() -> None:
-    assert find_words("It depends on whom you ask.", " depends on ") == Span(3, 13)
+    assert find_words("It depends on whom you ask.", " depends on ") == Extent(3, 13)
 
 
 @pytest.mark.parametrize(("words", "told"), [("never", "not in the sentence"), ("a", "more than once")])

@@ -21,9 +21,9 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Reveal, Unblinding
-from transcripts.coding.pure.quoting import Span
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.registry import Export, list_exports
 from transcripts.formats.codebook_csv import read_codebook
 from transcripts.projects.models import Project
@@ -130,7 +130,7 @@ class TestCodings:
             by=coder,
             idempotency_key=uuid.uuid4(),
             values=CodingValues(
-                quote=Span(sentence.start + 2, sentence.start + 7),
+                quote=Extent(sentence.start + 2, sentence.start + 7),
                 grounding="grounded",
                 attributes={"why": "Says “ask”."},
             ),

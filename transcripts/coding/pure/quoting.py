@@ -6,16 +6,9 @@ Both count a letter with its combining marks as several; they differ where a cha
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from transcripts.corpus.pure.boundaries import Extent
 
 UNIT_BYTES = 2
-
-
-class Span(NamedTuple):
-    """From ``start`` up to, not including, ``end``."""
-
-    start: int
-    end: int
 
 
 class WrongSpan(ValueError):
@@ -55,15 +48,15 @@ def _find_points_past_breaks(text: str, units: int) -> int:
     return points
 
 
-def find_span(text: str, first: int, last: int) -> Span:
+def find_span(text: str, first: int, last: int) -> Extent:
     """What a browser marked in ``text`` from ``first`` up to ``last``, in code points. Raises ``WrongSpan``."""
-    span = Span(find_points(text, first), find_points(text, last))
+    span = Extent(find_points(text, first), find_points(text, last))
     if span.start >= span.end:
         raise WrongSpan("The quote is empty. Mark at least one character.")
     return span
 
 
-def find_words(text: str, words: str) -> Span:
+def find_words(text: str, words: str) -> Extent:
     """Where ``words`` stand in ``text``, which must be in one place only. Raises ``WrongSpan``."""
     words = words.strip()
     start = text.find(words) if words else -1
@@ -71,4 +64,4 @@ def find_words(text: str, words: str) -> Span:
         raise WrongSpan("These words are not in the sentence. Copy them exactly as they stand there.")
     if text.find(words, start + 1) >= 0:
         raise WrongSpan("These words stand more than once in the sentence. Take in the word before or after them.")
-    return Span(start, start + len(words))
+    return Extent(start, start + len(words))

@@ -23,7 +23,6 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision
-from transcripts.coding.pure.quoting import Span
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import BoundaryEdit, Sentence
@@ -211,10 +210,10 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
     )
 
 
-def _share(coding: Coding, sentence: Sentence) -> Span | None:
+def _share(coding: Coding, sentence: Sentence) -> Extent | None:
     """What of the coding's quote lies in the sentence, which may be another one now."""
     share = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
-    return Span(*share) if share else None
+    return Extent(*share) if share else None
 
 
 def _respond(

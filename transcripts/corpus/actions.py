@@ -19,16 +19,15 @@ from transcripts.corpus.consent import store_stated
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
-from transcripts.corpus.pure.preparing import PreparedSentence, prepare_interview
+from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
-from transcripts.corpus.queries import TurnContent
 from transcripts.projects.models import Project
 
 SENTENCES_AT_A_TIME = 5_000
 IDS_NAMED = 5
 # An interview as it was read, with the sentences of each of its turns.
-Prepared = tuple[ReadInterview, list[list[PreparedSentence]]]
+Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
 # What a reader tells of an interview has a column of the same name, but for these.
 APART = {"turns", "line", "consent", "consent_basis"}
 COPIED = [told.name for told in fields(ReadInterview) if told.name not in APART]
@@ -119,15 +118,15 @@ def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = 
 def _plan_files(project: Project, files: Sequence[NamedFile], wanted: str) -> list[Plan]:
     """Read and check every file, each against the study and against the files before it."""
     plans: list[Plan] = []
-    beside: dict[str, list[TurnContent]] = {}
+    beside: dict[str, list[tuple[str, ...]]] = {}
     for file in files:
         plan = _plan_file(project, file, wanted, beside)
-        beside.update({interview.external_id: _content(interview) for interview in plan[2]})
+        beside.update({interview.external_id: queries.list_contents(interview.turns) for interview in plan[2]})
         plans.append(plan)
     return plans
 
 
-def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[TurnContent]]) -> Plan:
+def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[tuple[str, ...]]]) -> Plan:
     sha256 = hashlib.sha256(file.data).hexdigest()
     if (earlier := queries.find_imported_file(project, sha256)) is not None:
         return _report_earlier(file, earlier), len(file.data), []
@@ -151,20 +150,16 @@ def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[s
     return report, len(file.data), new
 
 
-def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[TurnContent]]) -> list[ReadInterview]:
+def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[tuple[str, ...]]]) -> list[ReadInterview]:
     """Those interviews whose id is not known. An id that stands for another text is refused."""
     for interview in read.interviews:
-        if known.get(interview.external_id) not in (None, _content(interview)):
+        if known.get(interview.external_id) not in (None, queries.list_contents(interview.turns)):
             raise ImportRefused(
                 f"{file.name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
                 "from the one known under this id; expected an id of its own for a changed text. (Where a file gives "
                 "no ids, they are made of its name and the line: rename the file.)"
             )
     return [interview for interview in read.interviews if interview.external_id not in known]
-
-
-def _content(interview: ReadInterview) -> list[TurnContent]:
-    return [TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in interview.turns]
 
 
 def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
@@ -253,7 +248,7 @@ def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[Prepared]]:
 
 
 def _make_interview(
-    read: ReadInterview, sentences: Sequence[Sequence[PreparedSentence]], imported: ImportedFile
+    read: ReadInterview, sentences: Sequence[Sequence[SentenceRow]], imported: ImportedFile
 ) -> Interview:
     described = describe(read.turns)
     return Interview(
@@ -273,7 +268,7 @@ def _store_turns(interviews: Sequence[Interview], group: Sequence[Prepared]) -> 
     rows = (
         (interview.pk, position, *content)
         for interview, (read, _) in zip(interviews, group, strict=True)
-        for position, content in enumerate(_content(read), 1)
+        for position, content in enumerate(queries.list_contents(read.turns), 1)
     )
     turn_of = queries.insert_turns(rows, [interview.pk for interview in interviews])
     queries.insert_sentences(
@@ -284,7 +279,7 @@ def _store_turns(interviews: Sequence[Interview], group: Sequence[Prepared]) -> 
     )
 
 
-def _count_sentences(turns: Iterable[Sequence[PreparedSentence]]) -> int:
+def _count_sentences(turns: Iterable[Sequence[SentenceRow]]) -> int:
     return sum(map(len, turns))
 
 

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection
 from django.db.models import Model
 
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, RedactionList, Sentence, Turn
+from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
+TURN_COLUMNS = ("role", "channel", "speaker", "prompt_kind", "text")
 SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")
 COUNTED = ("questions", "author_words", "model_words")
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
-
-
-class TurnContent(NamedTuple):
-    """All that is stored of a turn but its place."""
-
-    role: str
-    channel: str
-    speaker: str
-    prompt_kind: str
-    text: str
 
 
 def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
@@ -45,16 +37,16 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
     return [pk for pk, _, _ in rows], sum(turns for _, turns, _ in rows), sum(count for *_, count in rows)
 
 
-def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[TurnContent]]:
-    """The turns of those interviews of the study that bear one of these ids, under their id."""
-    found: dict[str, list[TurnContent]] = {}
+def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+    """The ``TURN_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id."""
+    found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
         interviews = project.interviews.filter(external_id__in=external_ids[first : first + IDS_AT_A_TIME])
         id_of = dict(interviews.values_list("pk", "external_id"))
         found.update({external_id: [] for external_id in id_of.values()})
         turns = Turn.objects.filter(interview__in=list(id_of)).order_by("interview", "position")
-        for interview_id, *content in turns.values_list("interview_id", *TurnContent._fields).iterator():
-            found[id_of[interview_id]].append(TurnContent(*content))
+        for interview_id, *content in turns.values_list("interview_id", *TURN_COLUMNS).iterator():
+            found[id_of[interview_id]].append(tuple(content))
     return found
 
 
@@ -83,18 +75,23 @@ def read_questions(turns: Iterable[Turn]) -> dict[int, str]:
     return {turn_id: texts[question] for turn_id, question in last.items()}
 
 
+def list_contents(turns: Iterable[ReadTurn]) -> list[tuple[str, ...]]:
+    """The ``TURN_COLUMNS`` of turns that were read from a file."""
+    return [(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in turns]
+
+
 def insert_turns(rows: Iterable[tuple[object, ...]], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
     """Store the turns of these interviews; gives the number of each under its interview and position.
 
-    A row is the interview, the position, and what ``TurnContent`` holds.
+    A row is the interview, the position, and the ``TURN_COLUMNS``.
     """
-    _insert(Turn, ("interview_id", "position", *TurnContent._fields), rows)
+    _insert(Turn, ("interview_id", "position", *TURN_COLUMNS), rows)
     stored = Turn.objects.filter(interview__in=interview_ids).order_by()
     return {(interview, position): pk for pk, interview, position in stored.values_list("pk", "interview", "position")}
 
 
 def insert_sentences(rows: Iterable[tuple[object, ...]]) -> None:
-    """Store sentences. A row is the turn, and the fields of ``PreparedSentence``."""
+    """Store sentences. A row is the turn, and what ``preparing.SentenceRow`` holds."""
     _insert(Sentence, SENTENCE_COLUMNS, rows)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.segmenting import segment
@@ -13,17 +12,12 @@ from transcripts.corpus.pure.segmenting import segment
 CHANNELS_WITH_SENTENCES = frozenset({"utterance", "reasoning"})
 
 
-class PreparedSentence(NamedTuple):
-    """A sentence of a turn; ``position`` counts from 1 over the whole interview, the rest as in ``models.Sentence``."""
-
-    position: int
-    start: int
-    end: int
-    kind: str
-    text_hash: str
+SentenceRow = tuple[int, int, int, str, str]
+"""The position of a sentence, which counts from 1 over the whole interview, its start and end in the turn, its kind and
+the hash of its text, as in ``models.Sentence``."""
 
 
-def prepare_interview(read: ReadInterview) -> list[list[PreparedSentence]]:
+def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:
     """Cut every turn that people or models spoke (or reasoned) into sentences, in the order of the turns."""
     position = 0
     sentences = []
@@ -34,14 +28,14 @@ def prepare_interview(read: ReadInterview) -> list[list[PreparedSentence]]:
     return sentences
 
 
-def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[PreparedSentence]:
+def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[SentenceRow]:
     """The sentences of one turn, numbered on from ``after``; none for tool traffic."""
     if turn.channel not in CHANNELS_WITH_SENTENCES:
         return
     text = turn.text
     for position, span in enumerate(segment(text, language), after + 1):
         quote = text[span.start : span.end]
-        yield PreparedSentence(position, span.start, span.end, str(span.kind), hash_quote(quote))
+        yield position, span.start, span.end, str(span.kind), hash_quote(quote)
 
 
 def hash_quote(text: str) -> str:

@@ -17,7 +17,7 @@ from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.corpus.actions import ImportRefused, NamedFile, import_files
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.corpus.queries import TurnContent, read_stored_turns
+from transcripts.corpus.queries import list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.pure.refi_texts import DividedText
@@ -158,10 +158,8 @@ def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport
     return found
 
 
-def _content(divided: DividedText) -> list[TurnContent]:
-    return [
-        TurnContent(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for _, turn in divided.turns
-    ]
+def _content(divided: DividedText) -> list[tuple[str, ...]]:
+    return list_contents(turn for _, turn in divided.turns)
 
 
 def _store_texts(

@@ -65,8 +65,8 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
         interview = None
     if interview is None:
         return [(0, ReadTurn("model", "utterance", "", text))], "whole"
-    turns = [(start.text, turn) for start, turn in zip(starts, interview.turns, strict=True)]
-    before = text[: starts[0].position]
+    turns = [(begin, turn) for (_, _, begin), turn in zip(starts, interview.turns, strict=True)]
+    before = text[: starts[0][0]]
     if before.strip():
         # Heads of transcripts are coded too, so nothing in front of the first speaker is lost.
         turns.insert(0, (0, ReadTurn("system", "utterance", "", before.rstrip())))

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.json_lines import shorten
@@ -48,12 +47,8 @@ _MAX_NAME_LENGTH = 60
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 
-class Start(NamedTuple):
-    """Where a turn is announced, by whom, and where its text begins."""
-
-    position: int
-    speaker: str
-    text: int
+Start = tuple[int, str, int]
+"""Where a turn is announced, by whom, and where its text begins."""
 
 
 def read_speaker_text(source: Source) -> ReadFile:
@@ -61,13 +56,13 @@ def read_speaker_text(source: Source) -> ReadFile:
     starts = find_starts(source.text)
     if not starts:
         raise ReadError(source.name, None, "no two speakers", _EXPECTED)
-    roles, guesses = _assign_roles(list(dict.fromkeys(start.speaker for start in starts)))
-    ends = [*(after.position for after in starts[1:]), len(source.text)]
+    roles, guesses = _assign_roles(list(dict.fromkeys(speaker for _, speaker, _ in starts)))
+    ends = [*(announced for announced, _, _ in starts[1:]), len(source.text)]
     turns = tuple(
-        ReadTurn(roles[start.speaker], "utterance", start.speaker, source.text[start.text : end].rstrip("\r\n"))
-        for start, end in zip(starts, ends, strict=True)
+        ReadTurn(roles[speaker], "utterance", speaker, source.text[begin:end].rstrip("\r\n"))
+        for (_, speaker, begin), end in zip(starts, ends, strict=True)
     )
-    before = source.text[: starts[0].position]
+    before = source.text[: starts[0][0]]
     preamble = before.strip()
     warnings = ["The text before the first speaker was kept as metadata."] if preamble else []
     interview = ReadInterview(
@@ -86,8 +81,8 @@ def find_starts(text: str) -> list[Start]:
     if len(heads) > 1:
         return heads
     labels = _find_all(_LABEL, text)
-    speakers = _choose_speakers([label.speaker.casefold() for label in labels])
-    return [label for label in labels if label.speaker.casefold() in speakers]
+    speakers = _choose_speakers([speaker.casefold() for _, speaker, _ in labels])
+    return [label for label in labels if label[1].casefold() in speakers]
 
 
 def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:
@@ -96,7 +91,7 @@ def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:
         parts = found.groupdict()
         speaker = parts.get("bold") or parts["plain"]
         if len(speaker) <= _MAX_NAME_LENGTH:
-            starts.append(Start(found.start(), speaker, found.end()))
+            starts.append((found.start(), speaker, found.end()))
     return starts
 
 

@@ -56,7 +56,7 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
     page = lead_visit.open("/p/demo/memos/new/?theme=1")
     page.locator("#id_text").focus()
     page.keyboard.type("Not quite one idea yet.")
-    send(page, "Keep the memo")
+    send(page, "Save the memo")
     check_looks(page)
     for path in ("/p/demo/phases/", "/p/demo/memos/?words=idea", "/p/demo/themes/"):
         check_looks(lead_visit.open(path))

@@ -35,7 +35,7 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     not own the site asks for one who does.
     """
     if is_owner_of_site and isinstance(by, User) and not by.is_superuser:
-        raise PermissionDenied("Only an owner of the site can make another one.")
+        raise PermissionDenied("Only an owner of the site can create another one.")
     username = User.normalize_username(username.strip())
     if not username:
         raise AccountError("A user needs a name.")
@@ -46,7 +46,7 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     try:
         user.clean_fields(exclude=["password"])
     except ValidationError as error:
-        raise AccountError(f"{username!r} cannot be a user's name. {' '.join(error.messages)}") from error
+        raise AccountError(f"{username!r} cannot be used as a user name. {' '.join(error.messages)}") from error
     if queries.find_user(username) is not None:
         raise AccountError(f"There is already a user named {username}.")
     user.save()
@@ -81,7 +81,7 @@ def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
     Whoever holds it is ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
     """
     if not user.is_active:
-        raise AccountError(f"The account of {user.username} is closed, so no link can sign in to it.")
+        raise AccountError(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
     _end_open_links(user)
     secret = make_secret()
     now = timezone.now()
@@ -98,7 +98,7 @@ def use_sign_in_link(*, secret: str) -> User:
     # Locked before it is looked at: of two who use it at once, the second finds it spent.
     link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
     if link is None or not queries.open_links().filter(pk=link.pk).exists():
-        raise LinkRefused("This sign-in link was used already or is older than thirty minutes. Ask for a new one.")
+        raise LinkRefused("This sign-in link has already been used or is older than thirty minutes. Ask for a new one.")
     link.used_at = timezone.now()
     link.save(update_fields=["used_at"])
     trail.record("account.sign_in_link.used", target=link, by=link.user)
@@ -127,7 +127,7 @@ def create_token(*, user: User, name: str, by: trail.Actor) -> tuple[ApiToken, s
     if max_length is not None and len(name) > max_length:
         raise AccountError(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
     if not user.is_active:
-        raise AccountError(f"The account of {user.username} is closed, so it can have no token.")
+        raise AccountError(f"The account of {user.username} is closed, so it cannot have a token.")
     secret = make_secret()
     token = ApiToken.objects.create(
         user=user,

@@ -18,7 +18,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,
-        "username_password_mismatch": "There is no user with this name and this password.",
+        "username_password_mismatch": "The name or the password is wrong.",
         "too_many_login_attempts": "Too many wrong passwords. Wait five minutes, then try again.",
     }
 

@@ -54,20 +54,22 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
         login(request, user, backend=BACKEND)
         request.session[CAME_BY_LINK] = time.time()
         if not user.has_usable_password():
-            messages.info(request, "You have no password yet. Set one under your name above to sign in without a link.")
+            messages.info(
+                request, "You have no password yet. To sign in without a link, choose your name above and set one."
+            )
         return redirect("projects:list")
     link = queries.find_open_link(secret)
     if link is None:
-        return _refuse_link(request, "It was used already, or is older than thirty minutes.")
+        return _refuse_link(request, "It has already been used, or is older than thirty minutes.")
     return render(request, "accounts/use_link.html", {"person": link.user})
 
 
 def _refuse_link(request: HttpRequest, reason: str) -> HttpResponse:
     page = {
         "status": HTTPStatus.GONE.value,
-        "title": "This sign-in link has ended",
+        "title": "This sign-in link is no longer valid",
         "message": reason,
-        "link_text": "To the sign-in page",
+        "link_text": "Go to the sign-in page",
     }
     return render(request, "error.html", page, status=HTTPStatus.GONE)
 
@@ -96,7 +98,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     user = queries.person_of(request)
     token = get_object_or_404(user.api_tokens, pk=token_id)
     actions.revoke_token(token=token, by=user)
-    messages.success(request, f"The token {token.name} is revoked; requests with it are refused from now on.")
+    messages.success(request, f"The token {token.name} is revoked. Requests that use it are now refused.")
     return redirect("accounts:me")
 
 

@@ -71,7 +71,7 @@ def record(
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(
-            f"{action} was recorded outside a transaction; an event and its write stand or fall together."
+            f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
     with connection.cursor() as cursor:
         sequence, previous_hash = _lock_head(cursor, stream)

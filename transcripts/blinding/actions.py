@@ -98,4 +98,4 @@ def _check(project: Project, interviews: Collection[Interview], by: User) -> Non
         return
     locked = find_locked_interviews(project)
     if any(interview.pk not in locked for interview in interviews):
-        raise UnblindingRefused("You can unblind an interview once every round that it is part of is locked.")
+        raise UnblindingRefused("You can unblind an interview once every round that includes it is locked.")

@@ -11,7 +11,7 @@ from django.core import signing
 from transcripts.blinding.viewers import Viewer
 
 _signer = signing.Signer(salt="transcripts.blinding")
-OUT_OF_DATE = "This page is out of date, or was made for somebody else. Open it again and confirm there."
+OUT_OF_DATE = "This page is out of date, or was opened by another person. Open it again and confirm there."
 
 
 class UnblindingForm(forms.Form):
@@ -22,7 +22,7 @@ class UnblindingForm(forms.Form):
 
     confirmed = forms.BooleanField(
         label="I know that what I code in these interviews from now on counts as assisted.",
-        error_messages={"required": "Tick the box to say that you know what follows."},
+        error_messages={"required": "Tick the box to confirm that you know this."},
     )
     token = forms.CharField(widget=forms.HiddenInput, error_messages={"required": OUT_OF_DATE})
 

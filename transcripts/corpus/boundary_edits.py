@@ -41,7 +41,9 @@ def find_boundary_edit(idempotency_key: UUID, turn: Turn, kind: str, by: User) -
     """The boundary edit that an earlier copy of the same request made, if any."""
     stored = BoundaryEdit.objects.filter(idempotency_key=idempotency_key).first()
     if stored is not None and (stored.turn_id, stored.kind, stored.edited_by_id) != (turn.pk, kind, by.pk):
-        raise BoundaryEditRefused("This request carries the number of an earlier one. Reload the page and try again.")
+        raise BoundaryEditRefused(
+            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+        )
     return stored
 
 

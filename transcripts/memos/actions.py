@@ -139,7 +139,7 @@ def find_own(place: Place, author: User) -> Memo | None:
 def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
     """Through the desk's own action, so that there is one way to write a memo on a sentence."""
     if place.interview is None:
-        raise desk.WrongPlace("Only a memo on a sentence or an interview is written at the desk.")
+        raise desk.WrongPlace("At the desk you can write a memo only on a sentence or an interview.")
     return desk.write_memo(
         project=project,
         interview=place.interview,
@@ -169,7 +169,9 @@ def _check_author(memo: Memo, by: User) -> None:
 def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
     """What an earlier request stored. The same form sent again with another text is a conflict."""
     if Place.of(stored) != place:
-        raise desk.UsedForAnother("This request carries the number of an earlier one. Reload the page and try again.")
+        raise desk.UsedForAnother(
+            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+        )
     if (stored.text, stored.kind) != (text, kind):
         raise MemoChanged(find_current(stored), memo=stored)
     return stored

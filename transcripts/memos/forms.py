@@ -55,7 +55,9 @@ class MemoSearchForm(forms.Form):
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
         if len(read_terms(words)) > MAX_TERMS:
-            raise ValidationError(f"These are more than {MAX_TERMS} words or phrases. Leave the commonest out.")
+            raise ValidationError(
+                f"The search has more than {MAX_TERMS} words or phrases. Leave out the most common ones."
+            )
         return words
 
     def clean_since(self) -> datetime.date | None:
@@ -71,5 +73,5 @@ class MemoSearchForm(forms.Form):
 
 def _check_year(date: datetime.date | None) -> datetime.date | None:
     if date is not None and not FIRST_YEAR <= date.year <= LAST_YEAR:
-        raise ValidationError(f"Choose a day of the years {FIRST_YEAR} to {LAST_YEAR}.")
+        raise ValidationError(f"Choose a date in the years {FIRST_YEAR} to {LAST_YEAR}.")
     return date

@@ -69,5 +69,5 @@ def find_place(project: Project, asked: Mapping[str, str]) -> Place:
 
 def _read_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 19):
-        raise PlaceNotFound("The address names something by what is no number.")
+        raise PlaceNotFound("The number in the address is not valid.")
     return int(text)

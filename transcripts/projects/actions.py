@@ -44,7 +44,7 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
         slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
     )
     if not created:
-        raise ProjectError(f"There is already a study at {slug}. Choose another address.")
+        raise ProjectError(f"There is already a study with the address {slug}. Choose another address.")
     trail.record(
         "project.created",
         target=project,
@@ -66,7 +66,7 @@ def set_member_role(*, project: Project, user: User, role: str, by: trail.Actor)
     """
     _lock_members(project, by=by)
     if role not in ROLES:
-        raise ProjectError(f"There is no role {role!r}; the roles are {', '.join(ROLES)}.")
+        raise ProjectError(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
     return _write_role(project=project, user=user, role=role, by=by)
 
 
@@ -120,7 +120,7 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     if not may_renew_invitation(by, membership):
         raise ProjectError(
             f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
-            f"another study too. Only whoever runs this site can make a link: manage.py sign_in_link {user.username}"
+            f"another study too. Only the administrator of this site can create a link: manage.py sign_in_link {user.username}"
         )
     try:
         return create_sign_in_link(user=user, by=by)
@@ -143,7 +143,7 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
     if own is not None and own.stance == stance:
         return own
     if (own or stances.study) is not None and not reason:
-        raise WrongStance("Say why the method changes: one was set here before.", field="reason")
+        raise WrongStance("A method was already set here. Say why it changes.", field="reason")
     before = stances.find(family)
     row = MethodStance.objects.create(
         project=project,
@@ -166,13 +166,13 @@ def set_stance(*, project: Project, family: str = "", stance: str, reason: str =
 def _check_stance(project: Project, *, family: str, stance: str, reason: str) -> None:
     if stance not in MethodStance.Stance.values:
         raise WrongStance(
-            f"There is no stance {stance!r}; the stances are {', '.join(MethodStance.Stance.values)}.", field="stance"
+            f"There is no stance {stance!r}. The stances are {', '.join(MethodStance.Stance.values)}.", field="stance"
         )
     if family and not knows_family(project, family):
         raise WrongStance(f"There is no code family {family!r} in this study's codebook.", field="family")
     if len(reason) > MAX_REASON_LENGTH:
         raise WrongStance(
-            f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH:,} fit.", field="reason"
+            f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.", field="reason"
         )
     if "\x00" in reason:
         raise WrongStance("This contains a null character, which cannot be stored. Remove it.", field="reason")

@@ -19,8 +19,8 @@ class MemberForm(forms.Form):
     user: User | None = None
     username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
     is_new = forms.BooleanField(
-        label="This person has no account here yet: make one",
-        help_text="You get a link to pass on. It signs this person in once, within thirty minutes.",
+        label="This person has no account here yet: create one",
+        help_text="You will get a link to give to this person. It works once, within thirty minutes.",
         required=False,
     )
     role = forms.ChoiceField(
@@ -40,7 +40,7 @@ class MemberForm(forms.Form):
         elif user is not None and is_new:
             self.add_error(
                 "username",
-                f"There is a user named {user.username} already. If this is the same person, leave the next box empty.",
+                f"There is a user named {user.username} already. If this is the same person, leave the next box unticked.",
             )
         self.user = user
 

@@ -38,7 +38,7 @@ READER = Role(
     key="reader",
     name="Reader",
     sentence=(
-        "Reads interviews, codebook, results and all codings, and checks figures against their records. Changes nothing. If "
+        "Reads interviews, codebook, results and all codings, and checks figures against their records. Cannot change anything. If "
         "you become a coder later, your codings are marked as made after seeing others' labels."
     ),
     permissions=frozenset({Permission.VIEW, Permission.SEE_ALL_CODINGS, Permission.EXPORT}),

@@ -71,7 +71,7 @@ def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
     member = _find_member(request, user_id)
     form = RoleForm(request.POST)
     if not form.is_valid():
-        messages.error(request, f"The role of {member.username} was not changed: choose one of those in the list.")
+        messages.error(request, f"The role of {member.username} was not changed. Choose a role from the list.")
         return _render_members(request, MemberForm(), status=422)
     role = form.cleaned_data["role"]
     try:

@@ -300,7 +300,7 @@ class TestPages:
         items = self.path("audit_items", project, audit.pk)
         behind = {"code": "theme.balance", "verdict": "does_not"}
         waiting = client_of(lead).get(items, behind).content.decode()
-        assert "They open when you have marked everything" in waiting
+        assert "The results open once you have marked everything" in waiting
         assert "masked" not in waiting
         open_to(project, interview, lead)
         balance = list(audit.items.filter(suggestion__code__identifier="theme.balance").order_by("position"))

@@ -28,7 +28,7 @@ def test_create_token_prints_a_token_that_works(owner: User) -> None:
 
 
 def test_create_token_of_nobody_says_how_to_make_somebody(db: None) -> None:
-    with pytest.raises(CommandError, match=r"There is no user named ada\. Make one: manage\.py create_user ada"):
+    with pytest.raises(CommandError, match=r"There is no user named ada\. Create one: manage\.py create_user ada"):
         call_command("create_token", "ada")
     assert not ApiToken.objects.exists()
 

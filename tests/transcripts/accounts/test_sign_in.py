@@ -56,7 +56,7 @@ def test_wrong_password_is_422_with_the_same_words_for_known_and_unknown_names(
 ) -> None:
     answer = sign_in(client, name, "wrong")
     assert answer.status_code == 422
-    assert "There is no user with this name and this password." in answer.content.decode()
+    assert "The name or the password is wrong." in answer.content.decode()
     assert not is_signed_in(client)
 
 

@@ -100,7 +100,7 @@ def test_only_the_hash_of_a_secret_is_kept(secret: str) -> None:
 
 def test_somebody_signed_in_is_told_that_she_will_not_be_any_more(client: Client, person: User, secret: str) -> None:
     client.force_login(person)
-    assert "you are signed in as Rosalind now" in client.get(f"/sign-in/{secret}/").content.decode()
+    assert "you are now signed in as Rosalind" in client.get(f"/sign-in/{secret}/").content.decode()
     client.post(f"/sign-in/{secret}/")
     assert client.session["_auth_user_id"] != str(person.pk)
 

@@ -204,7 +204,7 @@ def test_other_streams_are_still_said_to_fit(five_events: None) -> None:
 def test_verify_audit_says_in_one_line_what_was_changed_and_fails(five_events: None) -> None:
     out = StringIO()
     call_command("verify_audit", stdout=out)
-    assert out.getvalue() == "5 events in 1 streams: every one fits the chain.\n"
+    assert out.getvalue() == "5 events in 1 streams: the chain is intact.\n"
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence = 3", [STREAM])
     with pytest.raises(CommandError, match="test:1 from event 4") as refused:
         call_command("verify_audit")

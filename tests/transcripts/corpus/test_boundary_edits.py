@@ -156,9 +156,9 @@ def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
 def test_number_of_another_request_is_refused(run_on: Interview, lead: User, owner: User) -> None:
     number = uuid4()
     split(run_on, "2", "and two", lead, number)
-    with pytest.raises(BoundaryEditRefused, match="number of an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier one"):
         join(run_on, "3", lead, number)
-    with pytest.raises(BoundaryEditRefused, match="number of an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier one"):
         split(run_on, "3", "thing", owner, number)
 
 

@@ -38,12 +38,15 @@ def test_site_owner_needs_no_study(client: Client, project: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ada", "--role", "coder"], "--role and --project go together"),
-        (["ada", "--project", "culture"], "--role and --project go together"),
-        (["ada", "--role", "coder", "--project", "nowhere"], "There is no study at nowhere. There are: culture."),
+        (["ada", "--role", "coder"], "Give --role and --project together"),
+        (["ada", "--project", "culture"], "Give --role and --project together"),
+        (
+            ["ada", "--role", "coder", "--project", "nowhere"],
+            "There is no study with the address nowhere. Existing studies: culture.",
+        ),
         (["ada", "--role", "admin", "--project", "culture"], "invalid choice"),
         (["owner", "--role", "coder", "--project", "culture"], "There is already a user named owner."),
-        (["two words"], "cannot be a user's name"),
+        (["two words"], "cannot be used as a user name"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line_and_leaves_nothing(

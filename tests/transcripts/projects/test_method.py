@@ -113,7 +113,7 @@ class TestPage:
     @pytest.mark.parametrize(
         ("typed", "words"),
         [
-            ({"stance": "reflexive"}, "Say why the method changes"),
+            ({"stance": "reflexive"}, "A method was already set here"),
             ({"stance": "positivist"}, "Select a valid choice"),
             ({"stance": "codebook", "family": "nothing"}, "Select a valid choice"),
             ({}, "This field is required"),

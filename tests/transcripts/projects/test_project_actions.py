@@ -54,7 +54,7 @@ def test_study_made_by_the_program_has_no_members(db: None) -> None:
         ("Two Words", "Fine", "cannot be used in an address"),
         ("a/b", "Fine", "cannot be used in an address"),
         ("x" * 61, "Fine", "cannot be used in an address"),
-        ("culture", "Fine", "already a study at culture"),
+        ("culture", "Fine", "already a study with the address culture"),
     ],
 )
 def test_study_that_cannot_be_made_is_refused_with_a_reason(
@@ -182,7 +182,7 @@ class TestSecondLink:
 
     def test_nobody_gets_one_who_has_a_password(self, project: Project, owner: User, invited: User) -> None:
         set_password(user=invited, password="four words picked by nobody", by=invited)
-        with pytest.raises(ProjectError, match="Only whoever runs this site"):
+        with pytest.raises(ProjectError, match="Only the administrator of this site"):
             renew_invitation(project=project, user=invited, by=owner)
 
     def test_nobody_gets_one_who_had_an_account_before(self, project: Project, owner: User) -> None:

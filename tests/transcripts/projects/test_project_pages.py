@@ -133,7 +133,7 @@ class TestMembers:
         [
             ({"username": "nobody", "role": "coder"}, "There is no user named nobody"),
             ({"username": "outsider", "role": "coder", "is_new": "on"}, "There is a user named outsider already"),
-            ({"username": "two words", "role": "coder", "is_new": "on"}, "cannot be a user&#x27;s name"),
+            ({"username": "two words", "role": "coder", "is_new": "on"}, "cannot be used as a user name"),
             ({"username": "", "role": "coder"}, "This field is required"),
             ({"username": "outsider", "role": "admin"}, "Select a valid choice"),
             ({"username": "owner", "role": "reader"}, "A study needs an owner"),

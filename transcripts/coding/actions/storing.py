@@ -35,7 +35,9 @@ def find_stored(model: type[Row], by: User, idempotency_key: UUID, *, on: Senten
 def check_same(stored: Row, **expected: int | None) -> Row:
     """The row, when it is the one meant. Raises ``UsedForAnother``."""
     if any(getattr(stored, name) != value for name, value in expected.items()):
-        raise UsedForAnother("This request carries the number of an earlier one. Reload the page and try again.")
+        raise UsedForAnother(
+            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+        )
     return stored
 
 
@@ -92,7 +94,7 @@ def find_winner(row: Row, **place: object) -> Row:
     rows = type(row).objects.filter(**place)
     winner = rows.filter(idempotency_key=row.idempotency_key).first() or rows.filter(withdrawn_at__isnull=True).first()
     if winner is None:
-        raise UsedForAnother("Two requests changed this place at the same moment. Reload the page and try again.")
+        raise UsedForAnother("Two requests changed the same thing at the same moment. Reload the page and try again.")
     return winner
 
 

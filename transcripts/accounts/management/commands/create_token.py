@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, username: str, name: str, **options: object) -> None:
         user = find_user(username)
         if user is None:
-            raise CommandError(f"There is no user named {username}. Make one: manage.py create_user {username}")
+            raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         try:
             _, secret = create_token(user=user, name=name, by=trail.SYSTEM)
         except AccountError as error:

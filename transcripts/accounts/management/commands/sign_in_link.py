@@ -14,7 +14,9 @@ class Command(BaseCommand):
     help = "Print a link that signs a person in once, within thirty minutes; that person's older links become invalid."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("username", nargs="?", metavar="NAME", help="whom (default: the first owner of the site)")
+        parser.add_argument(
+            "username", nargs="?", metavar="NAME", help="the person to sign in (default: the first owner of the site)"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, username: str | None, **options: object) -> None:
@@ -31,9 +33,9 @@ def find_person(username: str | None) -> User:
     if username is not None:
         user = find_user(username)
         if user is None:
-            raise CommandError(f"There is no user named {username}. Make one: manage.py create_user {username}")
+            raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         return user
     owner = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
     if owner is None:
-        raise CommandError("This site has no owner yet. Make one: manage.py create_user NAME --site-owner")
+        raise CommandError("This site has no owner yet. Create one: manage.py create_user NAME --site-owner")
     return owner

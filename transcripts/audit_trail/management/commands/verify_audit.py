@@ -9,7 +9,8 @@ from transcripts.audit_trail.trail import verify_streams
 
 class Command(BaseCommand):
     help = (
-        "Check every event of the audit trail against its hash and its neighbours; ends with 1 when one does not fit."
+        "Check every event of the audit trail against its hash and the events beside it. The exit status is 1 if "
+        "one does not match."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,10 +25,10 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"streams": len(states), "events": events, "breaks": breaks}))
         elif not breaks:
-            self.stdout.write(f"{events} events in {len(states)} streams: every one fits the chain.")
+            self.stdout.write(f"{events} events in {len(states)} streams: the chain is intact.")
         if breaks:
             places = "; ".join(f"{each['stream']} from event {each['sequence']}" for each in breaks)
             raise CommandError(
-                f"The audit trail was changed: {places}. Compare with a backup or an export made before; events before "
-                "these still fit."
+                f"The audit trail was changed: {places}. Compare it with an earlier backup or export. The events before "
+                "these still match."
             )

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
     ) -> None:
         if (role is None) != (project is None):
-            raise CommandError("--role and --project go together: give both, or neither.")
+            raise CommandError("Give --role and --project together, or neither.")
         try:
             user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
         except (AccountError, ProjectError) as error:
@@ -48,5 +48,5 @@ def invite(username: str, *, role: str | None, slug: str | None, site_owner: boo
     project = Project.objects.filter(slug=slug).first()
     if project is None:
         known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
-        raise CommandError(f"There is no study at {slug}. There are: {known}.")
+        raise CommandError(f"There is no study with the address {slug}. Existing studies: {known}.")
     return invite_person(project=project, username=username, role=role, by=by, is_owner_of_site=site_owner)

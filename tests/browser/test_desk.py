@@ -185,7 +185,7 @@ def test_single_keys_can_be_switched_off(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
     press(page, "?")
-    page.get_by_label("Single keys act").uncheck()
+    page.get_by_label("Single-key shortcuts").uncheck()
     page.get_by_role("button", name="Close").click()
     press(page, "d")
     assert read_codes(page) == []
@@ -210,7 +210,7 @@ def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(sit
     page = sign_in()
     open_desk(page, site)
     press(page, "o")
-    expect(page.locator("#announcer")).to_have_text("Decide about this sentence first: Enter.")
+    expect(page.locator("#announcer")).to_have_text("Decide on this sentence first: press Enter.")
     assert "Because of" not in page.content()
     row = page.locator(CURRENT)
     press(page, "Shift+Enter")

@@ -145,7 +145,7 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
     press(coder, "Enter")
     refused = coder.locator("#refused")
     expect(refused).to_contain_text("Balance (latent, Weighs one against the other)")
-    expect(refused).to_contain_text("Sentence 3 has been split since. Reload the page.")
+    expect(refused).to_contain_text("Sentence 3 has since been split. Reload the page.")
     assert find_violations(coder) == []
     with expect_load(coder):
         refused.get_by_role("button", name="Reload the page").click()

@@ -154,13 +154,13 @@ def test_details_can_be_said_without_script(site: Site, sign_in: SignIn) -> None
     page.goto(site.desk_url("own"))
     page.get_by_role("button", name="Balance used 0").click()
     page.get_by_role("link", name="Balance details").click()
-    page.get_by_label("Words quoted").fill("begin with")
+    page.get_by_label("Quoted words").fill("begin with")
     page.get_by_label("Principle or guidance").select_option("grounded")
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".sentence .chip")).to_contain_text("grounded")
     expect(page.locator(".sentence .chip .quote")).to_have_text("begin with")
     page.get_by_role("link", name="Balance details").click()
-    page.get_by_label("Words quoted").fill("never said")
+    page.get_by_label("Quoted words").fill("never said")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("alert")).to_contain_text("These words are not in the sentence")
-    assert page.get_by_label("Words quoted").input_value() == "never said"
+    assert page.get_by_label("Quoted words").input_value() == "never said"

@@ -75,7 +75,7 @@ class TestRemapping:
     def test_switched_off_key_does_nothing_and_shows_no_cap(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
-        give(page, "read; nothing more here, and go on", "Backspace")
+        give(page, "nothing more here, next sentence", "Backspace")
         save_keys(page)
         open_desk(page, site)
         press(page, "Enter")
@@ -89,11 +89,11 @@ class TestRemapping:
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
         give(page, "memo on the sentence", "x")
         save_keys(page)
-        expect(page.get_by_role("alert")).to_contain_text("x is given twice")
+        expect(page.get_by_role("alert")).to_contain_text("x is used twice")
         expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("x")
         assert find_violations(page) == []
         press(page, "Tab")
-        page.get_by_role("button", name="Reset every key").focus()
+        page.get_by_role("button", name="Reset all keys").focus()
         press(page, "Enter")
         expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("m")
 

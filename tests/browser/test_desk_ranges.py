@@ -25,7 +25,7 @@ def test_one_key_codes_them_all_and_undo_takes_all_back(site: Site, sign_in: Sig
     expect(page.locator(".sentence.in-range")).to_have_count(3)
     expect(page.locator("#announcer")).to_have_text("3 sentences, 2 to 4.")
     expect(page.locator("#panel h2")).to_have_text("Sentences 2 to 4")
-    expect(page.locator(CURRENT)).to_have_accessible_name("In the range. Model, 4 of 17. Three things help.")
+    expect(page.locator(CURRENT)).to_have_accessible_name("Selected. Model, 4 of 17. Three things help.")
     assert find_violations(page) == []
     press(page, "s")
     await_saved(page)
@@ -83,7 +83,7 @@ def test_escape_and_a_move_end_it(site: Site, sign_in: SignIn) -> None:
         expect(page.locator(".in-range")).to_have_count(2)
         press(page, ending)
         expect(page.locator(".in-range")).to_have_count(0)
-        expect(page.locator("[aria-label^='In the range']")).to_have_count(0)
+        expect(page.locator("[aria-label^='Selected.']")).to_have_count(0)
 
 
 @pytest.mark.full

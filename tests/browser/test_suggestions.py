@@ -52,7 +52,7 @@ def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in:
     page = open_suggested(site, sign_in, "open")
     row = page.locator(CURRENT)
     press(page, "o")
-    expect(page.locator("#announcer")).to_have_text("Decide about this sentence first: Enter.")
+    expect(page.locator("#announcer")).to_have_text("Decide on this sentence first: press Enter.")
     assert "Because of" not in page.content()
     press(page, "Shift+Enter")
     expect(page.locator(SUGGESTIONS)).to_have_count(3)
@@ -81,11 +81,13 @@ def edit_open_one(page: Page) -> None:
     form.get_by_label("Level").select_option("latent")
     form.get_by_label("Why changed").fill("It is not said outright.")
     form.get_by_role("button", name="Keep so").click()
-    expect(page.locator(f"{PANEL} .error")).to_contain_text("one line that says how you read the sentence")
+    expect(page.locator(f"{PANEL} .error")).to_contain_text("your interpretation of the sentence in one line")
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
     note = page.locator(f"{PANEL} form.stack").get_by_label("One line of interpretation")
     expect(note).to_be_focused()
-    expect(note).to_have_accessible_description("A latent coding needs one line that says how you read the sentence.")
+    expect(note).to_have_accessible_description(
+        "A latent coding needs your interpretation of the sentence in one line."
+    )
     assert find_violations(page) == []
     form = page.locator(f"{PANEL} form.stack")
     expect(form.get_by_label("Why changed")).to_have_value("It is not said outright.")

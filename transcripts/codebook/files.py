@@ -129,7 +129,7 @@ def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: 
     tree = _Tree(_Identifiers(scope, known, used))
     for code in file.codes:
         tree.add(code)
-    sets = [f"{len(file.sets)} sets of codes are not read."] if file.sets else []
+    sets = [f"{len(file.sets)} sets of codes were left out."] if file.sets else []
     return FileContent("qdc", tree.finish(), IN_A_QDC_CODE, IN_A_QDC_FAMILY, (*file.warnings, *sets))
 
 

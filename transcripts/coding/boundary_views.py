@@ -46,7 +46,7 @@ def _boundary_edit(view: Edit) -> Callable[..., HttpResponseBase]:
         except WrongField as error:
             return _refuse(request, interview_id, str(error), status=422, field=error.name)
         except WrongSpan:
-            words = "These words are not in the sentence, or in more than one place. Copy them exactly from it."
+            words = "These words are not in the sentence, or occur in it more than once. Copy them exactly."
             return _refuse(request, interview_id, words, status=422, field="before")
         except BoundaryEditRefused as error:
             return _refuse(request, interview_id, str(error), status=409)

@@ -54,19 +54,19 @@ class Closure(StrEnum):
 SENTENCES = {
     Closure.OPEN: "",
     Closure.FINISHED: (
-        "You have finished this interview, so your codings of it stay as they are. As long as your own figures with it were "
-        "not opened to you, you can take that back under “Your work”; memos can still be written."
+        "You have finished this interview, so you can no longer change your codings of it. Until you have opened your own "
+        "influence figures, you can reopen it under “Your work”. You can still write memos."
     ),
     Closure.SIGNED: (
-        "You have signed off your codings of this interview, so they stay as they are. A lead of the study can give it "
-        "back to you; memos can still be written."
+        "You have signed off this interview, so you can no longer change your codings of it. A lead of the study can return it "
+        "to you. You can still write memos."
     ),
     Closure.LOCKED: (
-        "The round in which you coded this interview is locked. A lead of the study can unlock it; memos can still be "
-        "written."
+        "The round in which you coded this interview is locked. A lead of the study can unlock it. You can still write "
+        "memos."
     ),
     Closure.UNASSIGNED: (
-        "This interview is not assigned to you: you can read it and write memos. To code it, ask a lead of the study to "
+        "This interview is not assigned to you. You can read it and write memos. To code it, ask a lead of the study to "
         "assign it to you."
     ),
 }

@@ -42,7 +42,7 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
 def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
     if "reset" in request.POST:
         actions.reset_keys(by=request.user)
-        messages.success(request, "Every key is the one it came with, in every study.")
+        messages.success(request, "All keys are reset to their defaults, in every study.")
         return
     defaults = {f"act:{name}": act.key for name, act in ACTS.items()}
     given = {name: find_key(typed, default=defaults.get(name, "")) for name, typed in request.POST.dict().items()}
@@ -54,7 +54,7 @@ def _list_groups(
     families: list[PanelFamily], keymap: Keymap, held: dict[str, str], wrong: frozenset[str]
 ) -> list[dict[str, object]]:
     """The fields of the form: acts and codes with their keys. What was typed and refused is shown again."""
-    taken = {code: f"{cap} does: {taken_by}" for code, cap, taken_by in keymap.clashes}
+    taken = {code: f"{cap} is used for: {taken_by}" for code, cap, taken_by in keymap.clashes}
 
     def make(name: str, label: str, key: str, default: str, note: str = "") -> dict[str, object]:
         typed = held.get(name, key)

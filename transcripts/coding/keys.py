@@ -61,20 +61,24 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
             Act("last", "End", "the last sentence"),
             Act("previous_interview", "BracketLeft", "the previous interview"),
             Act("next_interview", "BracketRight", "the next interview"),
-            Act("next_reason", "KeyP", "the next sentence of the study for you to code, and why"),
-            Act("turns", "Comma", "the list of turns: arrows in it, Enter goes there"),
-            Act("filters", "KeyZ", "what is shown: uncoded, changed code, memo, one code"),
+            Act("next_reason", "KeyP", "the next sentence of the study that needs you, and why"),
+            Act("turns", "Comma", "the list of turns: arrows move in it, Enter goes to the turn"),
+            Act("filters", "KeyZ", "filters: uncoded, changed code, memo, one code"),
         ),
     ),
     (
         "Coding",
         (
-            Act("decide", "Enter", "read; nothing more here, and go on", "the same, and stay"),
-            Act("repeat", "Period", "the last code again"),
+            Act("decide", "Enter", "nothing more here, next sentence", "the same, but stay here"),
+            Act("repeat", "Period", "apply the last code again"),
             Act("palette", "sign:/", "find a code by name or definition; Ctrl K does so too"),
-            Act("quote", "KeyX", "mark words for the next code: arrows, Shift for more, Enter keeps them"),
-            Act("details", "KeyV", "the values of the last code here, to change them"),
-            Act("propose", "KeyN", "a new code from here, named by the marked words"),
+            Act(
+                "quote",
+                "KeyX",
+                "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
+            ),
+            Act("details", "KeyV", "change the details of the last code here"),
+            Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
             Act("keep", "KeyK", "keep the first open suggestion"),
@@ -189,12 +193,12 @@ def _check_keys(wanted: Mapping[str, str], codes: Iterable[CodeKey]) -> None:
         is_fit = key in (CAPS if field.startswith("act:") else _PRINTED)
         if not is_fit:
             raise KeysRefused(
-                f"There is no such key for “{names[field]}”. Give one letter, digit or sign of the keyboard, or nothing.",
+                f"The key for “{names[field]}” is not valid. Give one letter, digit or punctuation mark, or leave the field empty.",
                 fields=[field],
             )
         if key in holders:
             raise KeysRefused(
-                f"{cap_of(key)} is given twice: to “{names[holders[key]]}” and to “{names[field]}”. Give one of them another "
+                f"{cap_of(key)} is used twice: for “{names[holders[key]]}” and for “{names[field]}”. Give one of them another "
                 "key, or none.",
                 fields=[holders[key], field],
             )

@@ -81,7 +81,7 @@ def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> 
 def show_details(request: ProjectRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
     """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
     if not is_uuid(idempotency_key):
-        raise Http404("No coding has such a number.")
+        raise Http404("There is no such coding.")
     coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
     if coding.withdrawn_at is not None:
         raise Http404("This coding was removed.")

@@ -96,7 +96,7 @@ export async function toggleCode(code, level, given = {}) {
     return;
   }
   if (level === "latent" && !code.level) {
-    announce(`${code.familyName} carry no level.`);
+    announce(`Codes of ${code.familyName} have no level.`);
     return;
   }
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
@@ -129,7 +129,7 @@ export async function repeatCode() {
     return;
   }
   if (!last) {
-    announce("No code was put yet.");
+    announce("No code has been applied yet.");
     return;
   }
   const { code, level, enactment } = last;
@@ -208,7 +208,7 @@ function send(code, spots, reason) {
 
 /** Take a code off every row; asks why where others' labels were seen. */
 async function takeOff(code, rows) {
-  const reason = await askReason(rows, code, `${code.name} off${onHowMany(rows)}`);
+  const reason = await askReason(rows, code, `Remove ${code.name}${onHowMany(rows)}`);
   if (reason === null) {
     return;
   }
@@ -228,7 +228,7 @@ async function takeOff(code, rows) {
   if (acts.length) {
     remember(...entries);
     perform(...acts);
-    announce(`${code.name} off ${numberOf(rows[0])}${rows.length > 1 ? ` to ${numberOf(rows.at(-1))}` : ""}`);
+    announce(`${code.name} removed from ${numberOf(rows[0])}${rows.length > 1 ? ` to ${numberOf(rows.at(-1))}` : ""}`);
   }
 }
 
@@ -287,7 +287,7 @@ export function decide({ stay = false } = {}) {
 export async function reopen(row) {
   const decision = decisionOn(row);
   const sentence = sentenceOf(row);
-  const reason = isClosed() ? null : await askReason([row], null, "Take back: nothing more here");
+  const reason = isClosed() ? null : await askReason([row], null, "Take the decision back");
   if (reason !== null) {
     remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
     perform({ id: makeIdempotencyKey(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });

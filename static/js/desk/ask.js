@@ -57,7 +57,7 @@ export function trimOnInput(fields) {
   for (const field of fields) {
     field.addEventListener("input", () => {
       const isBlank = field.required && field.value !== "" && !field.value.trim();
-      field.setCustomValidity(isBlank ? "Say it in one line." : "");
+      field.setCustomValidity(isBlank ? "Write one line." : "");
     });
   }
 }

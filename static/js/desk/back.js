@@ -31,7 +31,7 @@ export async function goBack(isRedo) {
   const rows = entry.sentences.map(findRow);
   if (rows.includes(null)) {
     dropEntry(isRedo);
-    showProblem("The sentence this was done on has been split or merged since, so it cannot be undone.");
+    showProblem("This cannot be undone, because the sentence has since been split or merged.");
     return;
   }
   select(rows[0]);
@@ -50,7 +50,7 @@ export async function goBack(isRedo) {
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
   const code = findCodeById(entry.hint.code);
-  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Do again" : "Undo");
+  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Redo" : "Undo");
   const taken = reason === null ? null : (isRedo ? redo : undo)();
   if (taken) {
     perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));

@@ -104,9 +104,9 @@ function mayEditBoundaries() {
   if (!site.split) {
     showProblem(SHARED);
   } else if (pendingActs().length) {
-    showProblem("Wait until everything is saved, then press the key again: this changes the sentences that codes are applied to.");
+    showProblem("Wait until everything is saved, then press the key again. Codes are applied to sentences, and this changes them.");
   } else if (hasDrafts()) {
-    showProblem("Save or empty the memo you have begun, then press the key again: the page will be reloaded.");
+    showProblem("Save or clear the memo you have started, then press the key again: the page will be reloaded.");
   } else {
     return true;
   }
@@ -195,7 +195,7 @@ async function send(kind, fields, note) {
   try {
     answer = await post(kind, fields);
   } catch {
-    showProblem("The server could not be reached, so nothing was changed that this page knows of. Reload it and look.");
+    showProblem("The server could not be reached, so it is not known whether anything was changed. Reload the page to find out.");
   }
   if (!answer) {
     isBusy = false;
@@ -221,6 +221,6 @@ async function post(kind, fields) {
     return response.json();
   }
   const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
-  showProblem(isSentence ? await response.text() : `The server refused this (answer ${response.status}). Reload the page.`);
+  showProblem(isSentence ? await response.text() : `The server refused this (status ${response.status}). Reload the page.`);
   return null;
 }

@@ -148,7 +148,7 @@ function buildQuestion({ key, label, kind, choices }, answer) {
   const options = ["", ...choices].map((choice) => {
     const radio = make("input", { type: "radio", name, value: choice });
     radio.checked = choice === answer;
-    return make("label", {}, radio, choice || "open");
+    return make("label", {}, radio, choice || "not answered");
   });
   return make("fieldset", { class: "segments" }, make("legend", { text: label }), ...options);
 }

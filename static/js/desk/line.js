@@ -51,7 +51,7 @@ export function closeLine(answer) {
     row.focus({ preventScroll: true });
   }
   if (!answer) {
-    announce("Not put.");
+    announce("Cancelled.");
   }
   resolve(answer);
 }

@@ -214,7 +214,7 @@ export function describeRow(row) {
   const decided = marks?.querySelector(".chip.none") ? "None applies." : "Decided.";
   const memo = memoOn(row);
   const parts = [
-    row.classList.contains("in-range") ? "In the range." : "",
+    row.classList.contains("in-range") ? "Selected." : "",
     `${turnOf(row).querySelector(".speaker").textContent.trim()}, ${numberOf(row)} of ${allRows().length}.`,
     textOf(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",

@@ -68,7 +68,7 @@ function listen(box, { sentence, saved }) {
     } else if (event.key === "Escape") {
       event.preventDefault();
       leave(box);
-      announce(drafts.has(sentence()) ? "Not saved. The draft stays while this page is open." : "Closed.");
+      announce(drafts.has(sentence()) ? "Not saved. The draft is kept while this page is open." : "Closed.");
     }
   });
 }

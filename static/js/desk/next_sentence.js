@@ -18,7 +18,7 @@ export async function goToNext() {
     await emptyQueue();
     await go();
   } catch {
-    showProblem("The server knows what is next, and it cannot be reached. Try again in a moment.");
+    showProblem("The server could not be reached, so the next sentence is not known. Try again in a moment.");
   } finally {
     isAsking = false;
   }

@@ -85,7 +85,7 @@ async function send(act) {
   }
   if (response.type === "opaqueredirect" || response.status === 401) {
     isHeld = true;
-    listener.onHeld("You are signed out here. Sign in again in another tab; your codes wait in this one.");
+    listener.onHeld("You are signed out. Sign in again in another tab. Codes that are not saved yet are kept in this one.");
     return false;
   }
   if (isHeld) {
@@ -106,7 +106,7 @@ async function send(act) {
   } else {
     forget((other) => other.id !== act.id && !dependsOn(other, act));
     const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
-    listener.onRefused(act, isSentence ? words : `The server refused this (answer ${response.status}).`);
+    listener.onRefused(act, isSentence ? words : `The server refused this (status ${response.status}).`);
   }
   return true;
 }

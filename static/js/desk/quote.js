@@ -56,7 +56,7 @@ export function toggleMarking() {
 export function keepQuote() {
   marked.isOpen = false;
   show();
-  announce(`Quoted: ${wordsMarked()}. The next code takes it.`);
+  announce(`Quoted: ${wordsMarked()}. The next code takes it as its quote.`);
 }
 
 /** Forget what is marked. */
@@ -208,7 +208,7 @@ function takeSelection() {
     return;
   }
   if (!place.contains(range.endContainer) && range.endOffset > 0) {
-    announce("A quote lies inside one sentence. Shift with arrow down takes several sentences.");
+    announce("A quote must lie within one sentence. Shift and arrow down select several sentences.");
     return;
   }
   const row = place.closest(".sentence");

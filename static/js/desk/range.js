@@ -52,7 +52,7 @@ export function extendTo(row) {
   const rows = allRows();
   const [from, to] = [rows.indexOf(anchor), rows.indexOf(row)].sort((a, b) => a - b);
   show(rows.slice(from, to + 1).filter(isInSight));
-  announce(shown.length > 1 ? `${shown.length} sentences, ${tellRange()}.` : `Sentence ${numberOf(row)} alone.`);
+  announce(shown.length > 1 ? `${shown.length} sentences, ${tellRange()}.` : `Only sentence ${numberOf(row)}.`);
 }
 
 export function endRange() {

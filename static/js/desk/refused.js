@@ -32,9 +32,9 @@ function tell(act) {
   const said = [fields.level === "latent" ? "latent" : "", fields.enactment, fields.note].filter(Boolean).join(", ");
   const words = {
     add: `${code}${said ? ` (${said})` : ""}`,
-    withdraw: "taking a code off",
+    withdraw: "removing a code",
     decide: "nothing more here",
-    reopen: "opening again",
+    reopen: "taking the decision back",
     memo: `memo: ${fields.text}`,
   };
   return words[act.kind] ?? act.kind;

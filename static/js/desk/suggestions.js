@@ -110,7 +110,7 @@ function listenToPanel() {
   });
   page.addEventListener("suggestion-taken-back", ({ detail: { suggestion } }) => {
     if (!wasStep(suggestion, false)) {
-      announce("Answer taken back");
+      announce("Response taken back");
       forgetDone(nameOf(suggestion));
     }
   });
@@ -142,7 +142,7 @@ function stepAnswer(entry, isRedo) {
   stepping = { entry, isRedo };
   const values = { act: isRedo ? "redo" : "undo" };
   window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values });
-  announce(`${isRedo ? "Done again" : "Undone"}: suggestion ${verdict}, sentence ${number}`);
+  announce(`${isRedo ? "Redone" : "Undone"}: suggestion ${verdict}, sentence ${number}`);
 }
 
 /** Whether the server did the step that was asked for, which then can be gone the other way. */
@@ -169,7 +169,7 @@ export function openSuggestions() {
     const address = draft.dataset.address.replace("/0/", `/${sentenceOf(row)}/`);
     window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" });
   } else if (region) {
-    announce("Decide about this sentence first: Enter.");
+    announce("Decide on this sentence first: press Enter.");
   }
 }
 

@@ -50,7 +50,7 @@ const listEntries = (entry) => (entry.kind === "several" ? entry.entries : [entr
 export function lookBack(isRedo) {
   const entry = stored.read()[isRedo ? "undone" : "done"].at(-1);
   if (!entry) {
-    announce(isRedo ? "Nothing to do again." : "Nothing to undo.");
+    announce(isRedo ? "Nothing to redo." : "Nothing to undo.");
     return null;
   }
   const entries = listEntries(entry);
@@ -112,7 +112,7 @@ function step(from, to, way) {
     }
   }
   showHistory();
-  return { acts, words: `${way === "back" ? "Undone" : "Done again"}: ${tell(entry)}` };
+  return { acts, words: `${way === "back" ? "Undone" : "Redone"}: ${tell(entry)}` };
 }
 
 /** Something has another id now: it was applied again, or the server knows it by an id of its own. */
@@ -164,7 +164,7 @@ function tell(entry) {
   const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";
-  return `${name}${how ? ` (${how})` : ""} ${first.kind === "off" ? "off" : "on"} ${where}`;
+  return `${name}${how ? ` (${how})` : ""} ${first.kind === "off" ? "removed from" : "applied to"} ${where}`;
 }
 
 export function showHistory() {

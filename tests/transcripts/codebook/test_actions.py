@@ -231,7 +231,7 @@ def test_draft_older_than_a_published_version_cannot_be_published(
     old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead).version
     new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead).version
     publish_version(version=new, by=lead)
-    with pytest.raises(CodebookError, match="v3 is published"):
+    with pytest.raises(CodebookError, match="v3 was published"):
         publish_version(version=old, by=lead)
 
 

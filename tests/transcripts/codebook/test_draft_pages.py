@@ -119,9 +119,9 @@ class TestCodeForm:
         ("changes", "field", "found"),
         [
             ({"name": " "}, "name", "required"),
-            ({"definition": "Other."}, "effect", "Say what the new wording does"),
+            ({"definition": "Other."}, "effect", "Choose the effect of the new wording"),
             ({"definition": "x" * 25_000, "effect": "wording"}, "definition", "25,000 characters; the limit is 20,000"),
-            ({"key": "s"}, "key", "Identity as Context has the key s already"),
+            ({"key": "s"}, "key", "Identity as Context already has the key s"),
             ({"key": "n"}, "key", "The desk uses the key n itself"),
             ({"place": "f:case_features"}, "place", "applied to turns"),
             ({"place": "f:nowhere"}, "place", "Select a valid choice"),
@@ -186,7 +186,7 @@ class TestRaces:
         page = self.lose(client, draft, owner, name="Mine", definition="My words.", effect="narrowing")
         assert page.status_code == 409
         assert {clash["name"] for clash in page.context["clashes"]} == {"name", "definition", "include"}
-        for text in ("Mine", "Theirs", "Their cases.", "My words.", "Stored meanwhile"):
+        for text in ("Mine", "Theirs", "Their cases.", "My words.", "Stored in the meantime"):
             assert text in text_of(page)
         assert page.context["form"]["definition"].value() == "My words."
         assert content_of(draft, "theme.balance").name == "Theirs"
@@ -333,7 +333,7 @@ class TestMovingAndMerging:
 
     def test_code_is_put_back_by_form(self, client: Client, draft: CodebookVersion, lead: User) -> None:
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="x", by=lead)
-        assert "Put back" in text_of(client.get(address("draft", draft)))
+        assert "Restore" in text_of(client.get(address("draft", draft)))
         client.post(address("restore", draft), {"identifier": "theme.balance"})
         assert find(draft, "theme.balance").key == "d"
         assert client.post(address("restore", draft), {"identifier": "theme.balance"}).status_code == 409
@@ -365,7 +365,7 @@ class TestReading:
         page = client.get(reverse("codebook:compare", args=[draft.project.slug, 1, 2]))
         text = text_of(page)
         assert "<del>" in text
-        assert "taken out: " in text
+        assert "removed: " in text
         assert client.get(reverse("codebook:compare", args=[draft.project.slug, 1, 9])).status_code == 404
 
     def test_two_versions_are_chosen_in_any_order(self, client: Client, draft: CodebookVersion) -> None:
@@ -381,7 +381,7 @@ class TestReading:
         actions.merge_codes(version=draft, codes=codes, into=new_code("Care"), reason="the same thing", by=lead)
         actions.publish_version(version=draft, by=lead)
         new = text_of(client.get(address("code", draft, find(draft, "theme.care").pk)))
-        assert "Took in Balance in v2: the same thing" in new
+        assert "Balance was merged into it in v2: the same thing" in new
         old = text_of(client.get(address("code", published, find(published, "theme.balance").pk)))
         assert "Merged into Care in v2: the same thing" in old
 

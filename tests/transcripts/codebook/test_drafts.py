@@ -120,7 +120,7 @@ class TestEditing:
         self, draft: CodebookVersion, lead: User, field: str
     ) -> None:
         before = snapshot(draft)
-        with pytest.raises(actions.WrongInput, match="Say what the new wording does") as refused:
+        with pytest.raises(actions.WrongInput, match="Choose the effect of the new wording") as refused:
             edit(draft, "theme.balance", lead, **{field: "Other words."})
         assert refused.value.problems[0].field == "effect"
         assert snapshot(draft) == before
@@ -179,7 +179,7 @@ class TestEditing:
         assert snapshot(published) == before
 
     def test_key_of_another_code_is_refused_with_its_name(self, draft: CodebookVersion, lead: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Models and Metamodels has the key a already") as refused:
+        with pytest.raises(actions.WrongInput, match="Models and Metamodels already has the key a") as refused:
             edit(draft, "theme.balance", lead, key="a")
         assert refused.value.problems[0].field == "key"
         with pytest.raises(actions.WrongInput, match="The desk uses the key m itself"):
@@ -209,7 +209,7 @@ class TestEditing:
             ({"parent": "theme.balance"}, "under itself"),
             ({"family": "case_features"}, "applied to turns"),
             ({"parent": "move.elicit"}, "another family"),
-            ({"parent": "nobody"}, "is not there"),
+            ({"parent": "nobody"}, "does not exist"),
         ],
     )
     def test_place_that_cannot_be_is_refused(

@@ -136,8 +136,8 @@ WRONG: list[tuple[CodebookContent, str]] = [
     (content(), "Add at least one code before publishing."),
     (content(code("a", name=" ")), "The code a has no name."),
     (content(code("a", definition="x" * 20_001)), "a: the definition has 20,001 characters; the limit is 20,000."),
-    (content(code("a", key="d"), code("b", key="d")), "B: A has the key d already."),
-    (content(code("a", parent="z")), "A: the code it is under, z, is not there."),
+    (content(code("a", key="d"), code("b", key="d")), "B: A already has the key d."),
+    (content(code("a", parent="z")), "A: the code it is under, z, does not exist."),
     (content(code("a", "z")), "A: there is no family z."),
     (content(code("a", parent="b"), code("b", parent="a")), "A: it is under itself."),
     (content(code("a"), code("A")), "The code A has the identifier A, which A has too."),
@@ -153,7 +153,7 @@ def test_what_is_wrong_is_said(found: CodebookContent, sentence: str) -> None:
 def test_key_that_the_desk_uses_is_refused_with_those_that_are_free() -> None:
     for key in "mnxklovcbpz./[]?":
         [problem] = find_problems(content(code("a", key=key)))
-        assert problem.sentence.startswith(f"A: The desk uses the key {key} itself. A code may have one of 0 1 2")
+        assert problem.sentence.startswith(f"A: The desk uses the key {key} itself. The key of a code is one of 0 1 2")
 
 
 @pytest.mark.parametrize("wrong", ["A", "ab", "é", " "])

@@ -70,7 +70,7 @@ def test_pinning_is_one_event_without_words(
 @pytest.mark.parametrize(
     ("more", "field", "found"),
     [
-        ({"kind": "maybe"}, "kind", "Say what the sentence shows"),
+        ({"kind": "maybe"}, "kind", "Choose what the sentence shows"),
         ({"note": "x" * 501}, "note", "this one has 501"),
     ],
 )

@@ -60,8 +60,8 @@ def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("", "holds no word"),
-        ("- joke", "begins with a word"),
+        ("", "has no word"),
+        ("- joke", "must begin with a word"),
         ("race &", "ends with a sign"),
         ("race & & class", "missing before &"),
         ("race class", "write two lines"),
@@ -70,7 +70,7 @@ def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text:
         ("ster*type", "not at the end of a word"),
         ("(a+)+$", "has no meaning"),
         ("race|class", "write two lines"),
-        ('"..."', "holds no word"),
+        ('"..."', "has no word"),
         ("x" * (MAX_RULE_LENGTH + 1), "at most 200 characters"),
         ("race\x00", "control character"),
     ],

@@ -55,7 +55,7 @@ class TestEditing:
         html = text_of(answer)
         assert answer.status_code == 422
         assert "Line 3: | has no meaning in a rule" in html
-        assert "Line 4: A rule begins with a word" in html
+        assert "Line 4: A rule must begin with a word" in html
         assert "a|b" in html
         code.refresh_from_db()
         assert (code.name, code.keyword_rules) == ("Balance", [])

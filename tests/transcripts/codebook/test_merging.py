@@ -88,7 +88,7 @@ class TestMerging:
             (["theme.balance", "theme.compassion"], {"reason": " "}, "Say why you merge"),
             (["theme.balance", "theme.compassion"], {"reason": "x" * 2_001}, "this one has 2,001"),
             (["theme.balance", "theme.compassion"], {"into": new_code(" ")}, "has no name"),
-            (["theme.balance", "theme.compassion"], {"into": new_code("Care", key="a")}, "has the key a already"),
+            (["theme.balance", "theme.compassion"], {"into": new_code("Care", key="a")}, "already has the key a"),
         ],
     )
     def test_merge_that_is_none_is_refused_and_nothing_is_half_done(
@@ -143,8 +143,8 @@ class TestSplitting:
     @pytest.mark.parametrize(
         ("parts", "reason", "sentence"),
         [
-            ([new_code("One")], "x", "between two and 12 new codes of one; here are 1"),
-            ([new_code(f"P{number}") for number in range(13)], "x", "here are 13"),
+            ([new_code("One")], "x", "between two and 12 new codes out of one, not 1"),
+            ([new_code(f"P{number}") for number in range(13)], "x", "not 13"),
             ([new_code("One"), new_code("Two")], "", "Say why you split"),
             ([new_code("One"), new_code(" ")], "x", "has no name"),
         ],

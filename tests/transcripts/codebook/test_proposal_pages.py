@@ -163,7 +163,7 @@ def test_lead_is_not_offered_to_publish_with_it_what_is_half_done(
 ) -> None:
     client_of(coder).post(where, fill_in())
     client, listed = client_of(lead), reverse("codebook:proposals", args=[project.slug])
-    assert "Use it at once" in client.get(listed).content.decode()
+    assert "Use it now" in client.get(listed).content.decode()
     actions.start_draft(project=project, by=lead)
-    assert "Use it at once" not in client.get(listed).content.decode()
+    assert "Use it now" not in client.get(listed).content.decode()
     assert queries.current_version(project) == published

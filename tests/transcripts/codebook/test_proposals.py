@@ -26,7 +26,7 @@ def test_proposal_that_is_sent_twice_is_stored_once(project: Project, coder: Use
     events = list_events(project)
     assert propose(project, coder, " Missing ", idempotency_key=idempotency_key) == first
     assert list_events(project) == events
-    with pytest.raises(actions.CodebookError, match="sent before with other content"):
+    with pytest.raises(actions.CodebookError, match="already sent with other content"):
         propose(project, coder, "Another", idempotency_key=idempotency_key)
     propose(project, second_coder, "Another", idempotency_key=idempotency_key)
     assert CodeProposal.objects.count() == 2

@@ -119,7 +119,7 @@ def test_draft_that_is_overtaken_says_so(
     client.post(reverse("codebook:publish", args=[project.slug, 3]))
     answer = client.post(reverse("codebook:publish", args=[project.slug, 2]))
     assert answer.status_code == 422
-    assert "v3 is published and later than this draft" in answer.content.decode()
+    assert "v3 was published after this draft was started" in answer.content.decode()
 
 
 def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
@@ -130,7 +130,7 @@ def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
     [changed] = page.context["changed"]
     assert changed.name == "Models and Metamodels"
     assert page.context["plan"].comparison.unchanged == 33
-    assert "put in:" in page.content.decode()
+    assert "added:" in page.content.decode()
     assert project.codebook_versions.count() == 1
 
 

@@ -150,11 +150,11 @@ class TestRefusals:
         assert refusal.value.field == "note"
 
     def test_level_only_where_the_family_carries_it(self, project: Project, sentence: Sentence, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Case features carry no level"):
+        with pytest.raises(actions.WrongInput, match="Codes of Case features have no level"):
             put(sentence, find_code(project, "feature.task"), coder, level="latent", note="Reads it")
 
     def test_enactment_only_where_the_family_carries_it(self, sentence: Sentence, code: Code, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="Themes are neither"):
+        with pytest.raises(actions.WrongInput, match="Codes of Themes have no enactment"):
             put(sentence, code, coder, enactment="enacted")
 
     @pytest.mark.parametrize(("level", "enactment"), [("hidden", ""), ("semantic", "acted")])

@@ -72,7 +72,7 @@ class TestScript:
         answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, code=code.pk, level="latent")
         assert answer.status_code == 422
         assert answer.headers["Content-Type"].startswith("text/plain")
-        assert answer.content.decode() == "A latent coding needs one line that says how you read the sentence."
+        assert answer.content.decode() == "A latent coding needs your interpretation of the sentence in one line."
 
     def test_conflict_is_409(
         self, project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
@@ -216,7 +216,7 @@ class TestPlainForms:
         html = read(answer)
         assert answer.status_code == 422
         assert 'aria-describedby="note-themes-problem"' in html
-        assert 'id="note-themes-problem">A latent coding needs one line' in html
+        assert 'id="note-themes-problem">A latent coding needs your interpretation' in html
         assert f'id="s{sentence.pk}" data-kind="prose" aria-current="true"' in html
 
     def test_memo_that_is_too_long_is_shown_again(

@@ -344,7 +344,7 @@ class TestRefusals:
         standing, number = put(old, code, coder), uuid4()
         decision = decide(old, coder, number)
         split(run_on, by=lead)
-        words = "Sentence 2 has been split since"
+        words = "Sentence 2 has since been split"
         with pytest.raises(actions.WrongPlace, match=words):
             put(old, find_code(run_on.project, "theme.compassion"), coder)
         with pytest.raises(actions.WrongPlace, match=words):

@@ -104,7 +104,7 @@ class TestScript:
         for name, fields in (("add", {"code": code.pk}), ("decide", {}), ("memo", {"text": "A memo"})):
             response = act(client_of(coder), name, interview, coder, sentence=second.pk, **fields)
             assert response.status_code == 409
-            assert response.content.decode() == "Sentence 3 has been split since. Reload the page."
+            assert response.content.decode() == "Sentence 3 has since been split. Reload the page."
 
     def test_page_of_somebody_else_is_refused(
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf

@@ -58,7 +58,7 @@ for sentence in sentences:
         else:
             raise AssertionError("The sentence was never cut.")
     except actions.WrongPlace as error:
-        assert "has been split since" in str(error), error
+        assert "has since been split" in str(error), error
 """
 CUT = """
 by = User.objects.get(username="lead")

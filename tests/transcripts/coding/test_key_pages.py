@@ -91,7 +91,7 @@ def test_desk_key_wins_over_a_codes_and_every_page_says_so(
     client = client_of(coder)
     for path in (page(project), page(project, "keycard"), address("desk", interview)):
         html = read(client.get(path))
-        assert "has no key: <kbd>c</kbd> does “split this sentence" in html, path
+        assert "has no key, because <kbd>c</kbd> is used for “split this sentence" in html, path
 
 
 def test_card_has_definitions_when_asked(project: Project, reader: User, client_of: ClientOf) -> None:

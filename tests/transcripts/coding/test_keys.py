@@ -84,13 +84,13 @@ def test_choices_for_codes_of_other_studies_stay() -> None:
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ({"memo": "KeyX"}, "x is given twice"),
-        ({"memo": "KeyD"}, "“memo on the sentence” and to “Balance”"),
-        ({"theme.balance": "Digit1"}, "1 is given twice: to “Balance” and to “Task”"),
-        ({"theme.balance": "KeyM"}, "m is given twice"),
-        ({"memo": "mm"}, "no such key for “memo on the sentence”"),
-        ({"theme.balance": "Enter"}, "no such key for “Balance”"),
-        ({"theme.balance": "<img>"}, "no such key for “Balance”"),
+        ({"memo": "KeyX"}, "x is used twice"),
+        ({"memo": "KeyD"}, "“memo on the sentence” and for “Balance”"),
+        ({"theme.balance": "Digit1"}, "1 is used twice: for “Balance” and for “Task”"),
+        ({"theme.balance": "KeyM"}, "m is used twice"),
+        ({"memo": "mm"}, "The key for “memo on the sentence” is not valid"),
+        ({"theme.balance": "Enter"}, "The key for “Balance” is not valid"),
+        ({"theme.balance": "<img>"}, "The key for “Balance” is not valid"),
     ],
 )
 def test_two_acts_on_one_key_and_keys_that_are_none_are_refused(names: dict[str, str], words: str) -> None:

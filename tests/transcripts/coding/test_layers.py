@@ -90,7 +90,7 @@ class TestReasons:
             lambda: take_off(seen, coder),
             lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
         ):
-            with pytest.raises(actions.WrongInput, match="say in one line why") as refusal:
+            with pytest.raises(actions.WrongInput, match="Say in one line why") as refusal:
                 attempt()
             assert refusal.value.field == "reason"
 
@@ -150,5 +150,5 @@ class TestOpening:
         self, opening: Unblinding, interview: Interview, coder: User, client_of: ClientOf
     ) -> None:
         html = read(client_of(coder).get(address("desk", interview)))
-        assert "colleagues opened" in html
+        assert ">unblinded<" in html
         assert "data-opened" in html

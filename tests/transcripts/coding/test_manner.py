@@ -65,7 +65,7 @@ class TestQuotes:
     def test_words_outside_are_refused(
         self, sentence: Sentence, code: Code, coder: User, quote: tuple[int, int]
     ) -> None:
-        with pytest.raises(actions.WrongInput, match="inside its sentence") as refusal:
+        with pytest.raises(actions.WrongInput, match="within its sentence") as refusal:
             put(sentence, code, coder, quote=quote)
         assert refusal.value.field == "quote_start"
         assert not Coding.objects.exists()
@@ -95,8 +95,8 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("answers", "told"),
         [
-            ({"who": "me"}, "does not ask for 'who'. It asks for how and why."),
-            ({"how": "oddly"}, "How it asks: there is no answer 'oddly', choose external, internal or tool."),
+            ({"who": "me"}, "has no question 'who'. Its questions are how and why."),
+            ({"how": "oddly"}, "How it asks: 'oddly' is not one of the answers. Choose external, internal or tool."),
             ({"why": "x" * 1_001}, "the limit is 1,000"),
         ],
     )
@@ -108,7 +108,7 @@ class TestAnswers:
         assert refusal.value.field == "attributes"
 
     def test_code_without_questions_takes_no_answers(self, sentence: Sentence, code: Code, coder: User) -> None:
-        with pytest.raises(actions.WrongInput, match="asks for nothing more"):
+        with pytest.raises(actions.WrongInput, match="has no questions"):
             put(sentence, code, coder, attributes={"how": "tool"})
 
 
@@ -144,7 +144,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="has one code") as refusal:
+        with pytest.raises(actions.WrongInput, match="has only one code") as refusal:
             put(answer[1], find_code(project, "theme.compassion"), coder, range_id=number)
         assert refusal.value.field == "range"
 
@@ -153,7 +153,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="lies within one interview"):
+        with pytest.raises(actions.WrongInput, match="must lie within one interview"):
             put(import_other(project, owner), code, coder, range_id=number)
         assert Coding.objects.count() == 1
 
@@ -162,7 +162,7 @@ class TestRanges:
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
-        with pytest.raises(actions.WrongInput, match="another person's"):
+        with pytest.raises(actions.WrongInput, match="belongs to another person"):
             put(answer[1], code, second_coder, range_id=number)
 
 

@@ -66,7 +66,7 @@ def edit_code(
     if changed.isdisjoint(MEANING) or queries.is_new(code):
         effect = Effect.WORDING
     elif effect not in Effect.values:
-        sentence = "Say what the new wording does: the same meaning in other words, a narrower one, or a wider one."
+        sentence = "Choose the effect of the new wording: same meaning, narrower, or wider."
         raise WrongInput([Problem("effect", code.identifier, sentence)])
     check_key(content, after)
     other_meaning = {code.identifier} if effect != Effect.WORDING else set()
@@ -275,7 +275,7 @@ def check_key(content: CodebookContent, code: CodeContent) -> None:
     """Say who has the key; the check of the content would name whichever of the two comes later."""
     for other in content.codes:
         if code.key and other.key == code.key and other.identifier != code.identifier:
-            sentence = f"{other.name} has the key {code.key} already. Choose another key, or remove it from {other.name} first."
+            sentence = f"{other.name} already has the key {code.key}. Choose another key, or remove it from {other.name} first."
             raise WrongInput([Problem("key", code.identifier, sentence)])
 
 

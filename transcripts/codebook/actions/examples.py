@@ -65,7 +65,7 @@ def _check_example(version: CodebookVersion, code: Code, sentence: Sentence, kin
     if found:
         raise WrongInput([Problem("sentence", code.identifier, found)])
     if kind not in CodeExample.Kind.values:
-        raise WrongInput([Problem("kind", code.identifier, "Say what the sentence shows about the code.")])
+        raise WrongInput([Problem("kind", code.identifier, "Choose what the sentence shows about the code.")])
     if len(note) > MAX_NOTE_LENGTH:
         sentence_ = f"A note may have {MAX_NOTE_LENGTH} characters; this one has {len(note):,}."
         raise WrongInput([Problem("note", code.identifier, sentence_)])

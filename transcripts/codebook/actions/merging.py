@@ -107,7 +107,7 @@ def split_code(
     version = code.version
     reason = check_reason(reason, needed_to="split this code")
     if not 2 <= len(parts) <= MAX_PARTS:
-        sentence = f"A split makes between two and {MAX_PARTS} new codes of one; here are {len(parts)}."
+        sentence = f"A split makes between two and {MAX_PARTS} new codes out of one, not {len(parts)}."
         raise WrongInput([Problem("parts", code.identifier, sentence)])
     before = editing.find_code(content, code.identifier)
     born: list[CodeContent] = []

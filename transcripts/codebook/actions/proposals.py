@@ -45,7 +45,7 @@ def propose_code(
     stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
-            raise CodebookError("This form was sent before with other content. Open it again and send it once more.")
+            raise CodebookError("This form was already sent with other content. Open it again and send it once more.")
         return stored
     _check_proposal(project, name, definition, family_identifier, sentence)
     proposal = CodeProposal.objects.create(
@@ -103,7 +103,7 @@ def accept_proposal(
     draft = queries.find_open_draft(proposal.project)
     if publish and draft is not None:
         raise CodebookError(
-            f"{draft} is a draft with other changes in it, which would be published too. Add the code to it instead."
+            f"{draft} is a draft with other changes, which would be published too. Add the code to the draft instead."
         )
     version = draft or start_draft(project=proposal.project, by=by)
     family = family_identifier or proposal.family_identifier

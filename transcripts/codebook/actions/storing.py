@@ -57,7 +57,7 @@ def check_reason(reason: str, *, needed_to: str = "") -> str:
     """The reason on its own lines. ``needed_to`` says for what one has to be given."""
     reason = clean_text(reason)
     if needed_to and not reason:
-        raise WrongInput([Problem("reason", "", f"Say why you {needed_to}: the reason is kept with the codebook.")])
+        raise WrongInput([Problem("reason", "", f"Say why you {needed_to}. The reason is kept with the codebook.")])
     if len(reason) > MAX_REASON_LENGTH:
         found = f"this one has {len(reason):,}"
         raise WrongInput([Problem("reason", "", f"A reason may have {MAX_REASON_LENGTH:,} characters; {found}.")])

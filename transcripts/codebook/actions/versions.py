@@ -135,7 +135,7 @@ def find_obstacles(version: CodebookVersion) -> list[str]:
         number__gt=version.number, status=CodebookVersion.Status.PUBLISHED
     ).first()
     overtaken = (
-        f"{later} is published and later than this draft. Start a new draft and make your changes there, or import "
+        f"{later} was published after this draft was started. Start a new draft and make your changes there, or import "
         f"the file of {version} once more."
     )
     return [

@@ -40,7 +40,7 @@ class FamilyForm(forms.Form):
     )
     carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
     carries_enactment = forms.BooleanField(
-        label="Its codings say whether the act is enacted, demonstrated or described", required=False
+        label="Its codings say whether the move is enacted, demonstrated or described", required=False
     )
     color = ColorField()
     revision = RevisionField()
@@ -54,13 +54,13 @@ class FamilyForm(forms.Form):
 class CodeForm(forms.Form):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
-    name = line_field("Name", required=True, help_text="Renaming keeps it the same code.")
+    name = line_field("Name", required=True, help_text="A renamed code stays the same code.")
     place = forms.ChoiceField(label="Place", help_text="The family, or the code it is under.")
     definition = text_field("Definition", rows=4, help_text="What it means, for people.")
     include = text_field("Include", help_text="Cases that belong.")
     exclude = text_field("Exclude", help_text="Cases that do not, and the code they belong to instead.")
     effect = forms.ChoiceField(
-        label="What the new wording does",
+        label="Effect of the new wording",
         required=False,
         choices=[
             (CodeChange.Effect.WORDING, "Same meaning in other words: codings stay as they are"),
@@ -68,35 +68,38 @@ class CodeForm(forms.Form):
             (CodeChange.Effect.WIDENING, "Wider: some sentences now belong that did not before"),
         ],
         widget=forms.RadioSelect,
-        help_text="Needed when definition, include or exclude change. Narrower and wider meanings require re-review.",
+        help_text="Required if definition, include or exclude change. Narrower and wider meanings require re-review.",
     )
-    machine_definition = text_field("Definition for machines", rows=4, help_text="When to answer yes, and when no.")
+    machine_definition = text_field(
+        "Definition for machines", rows=4, help_text="When the answer is yes, and when it is no."
+    )
     key = line_field("Key", help_text="One letter or digit that applies the code at the desk; may be empty.")
     group = line_field("Group", help_text="A heading within the family.")
     aliases = LinesField(
         label="Other names",
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "dir": "auto"}),
-        help_text="One on each line; the palette of the desk finds them.",
+        help_text="One on each line. At the desk, a search finds the code by any of them.",
     )
     terms = LinesField(
         label="Terms",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="One on each line. When the interviewer says one of them first, the code counts as prompted.",
+        help_text="One on each line. If the interviewer has used one of them before, the code counts as prompted.",
     )
     keyword_rules = RulesField(
         label="Keyword rules",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto", "spellcheck": "false"}),
         help_text=(
-            "One on each line. Any of them makes the keyword annotator suggest the code for a sentence: words, “phrases”, "
+            "One on each line. The keyword annotator suggests the code for a sentence that matches any of these "
+            "lines: words, “phrases”, "
             "* for any ending of a word, & between two that must both occur, - before one that must not. promis* & keep"
         ),
     )
     color = ColorField()
-    source = line_field("Source", help_text="Where it comes from.")
-    reason = text_field("Why you change it", rows=2, help_text="Stays in the history of the code.")
+    source = line_field("Source", help_text="Where the code comes from.")
+    reason = text_field("Reason for the change", rows=2, help_text="Kept in the history of the code.")
     revision = RevisionField()
 
     def __init__(self, *args: Any, families: Sequence[FamilyNode], asks_effect: bool, **kwargs: Any) -> None:
@@ -180,7 +183,7 @@ def list_attributes(code: CodeContent) -> list[dict[str, object]]:
 class ReasonForm(forms.Form):
     """Why something is done that cannot be seen from the codebook alone."""
 
-    reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
+    reason = text_field("Reason", required=True, help_text="Kept in the history of the code.")
     revision = RevisionField()
 
 
@@ -192,7 +195,7 @@ class MergeForm(forms.Form):
     name = line_field("Name of the new code", help_text="Only if they become a new code.")
     key = line_field("Its key", help_text="One letter or digit. If empty, the first key of the merged codes is used.")
     definition = text_field("Its definition", rows=4)
-    reason = text_field("Reason", required=True, help_text="Stays in the history of the code.")
+    reason = text_field("Reason", required=True, help_text="Kept in the history of the code.")
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
     NEW = "new"
@@ -206,7 +209,7 @@ class MergeForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("target") == self.NEW and not cleaned.get("name", "").strip():
-            self.add_error("name", "Name the new code, or choose the code that remains.")
+            self.add_error("name", "Name the new code, or choose the code that is kept.")
         return cleaned
 
 

@@ -84,7 +84,7 @@ class ColorField(forms.ChoiceField):
     def __init__(self) -> None:
         choices = [("", "none"), *PALETTE.items()]
         super().__init__(
-            label="Colour", required=False, choices=choices, help_text="Shown beside the name, never instead of it."
+            label="Colour", required=False, choices=choices, help_text="Always shown together with the name."
         )
 
     def offer(self, color: str) -> None:

@@ -17,11 +17,11 @@ class ProposalForm(forms.Form):
 
     name = line_field("Name", required=True, help_text="In the words of the sentence, or in your own.")
     family = forms.ChoiceField(label="Family")
-    definition = text_field("What it means", help_text="May stay empty until it has been discussed.")
+    definition = text_field("What it means", help_text="You can leave this empty until the code has been discussed.")
     then = forms.ChoiceField(
         label="And then",
         required=False,
-        choices=[("", "propose it"), (DRAFT, "add it to the draft"), (USE, "use it at once, in a new version")],
+        choices=[("", "propose it"), (DRAFT, "add it to the draft"), (USE, "use it now, in a new version")],
         widget=forms.RadioSelect,
     )
     sure = forms.BooleanField(required=False, widget=forms.HiddenInput)
@@ -44,7 +44,7 @@ class AnswerForm(forms.Form):
 
     ACCEPT, USE, DECLINE = "accept", "use", "decline"
 
-    verdict = forms.ChoiceField(
-        choices=[(ACCEPT, "Add it to the draft"), (USE, "Use it at once"), (DECLINE, "Decline it")]
+    verdict = forms.ChoiceField(choices=[(ACCEPT, "Add it to the draft"), (USE, "Use it now"), (DECLINE, "Decline it")])
+    answer = text_field(
+        "Answer", rows=2, help_text="The person who proposed the code sees this. Required if you decline."
     )
-    answer = text_field("Answer", rows=2, help_text="The person who proposed it reads this; needed to decline.")

@@ -42,7 +42,7 @@ class StudyForm(forms.Form):
         if "name" in cleaned and not cleaned.get("slug"):
             cleaned["slug"] = slugify(str(cleaned["name"]))[: Project._meta.get_field("slug").max_length].strip("-")
             if not cleaned["slug"] and "slug" not in self.errors:
-                self.add_error("slug", "No address can be made from this name; give one, such as culture-2.")
+                self.add_error("slug", "No address can be made from this name. Give one, such as culture-2.")
         return cleaned
 
 
@@ -63,7 +63,10 @@ class CodebookFileForm(forms.Form):
 
     file = forms.FileField(
         label="File",
-        help_text="CSV or JSON as exported here, or a .qdc file of any program. The whole file is imported, or none of it.",
+        help_text=(
+            "CSV or JSON as exported here, or a .qdc file from any program. If any part of the file is wrong, "
+            "nothing is imported."
+        ),
         widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
     )
 
@@ -72,7 +75,7 @@ class CodebookFileForm(forms.Form):
         size = file.size or 0
         if size > MAX_FILE_SIZE:
             raise ValidationError(
-                f"This file has {filesizeformat(size)}; a codebook has at most {filesizeformat(MAX_FILE_SIZE)}."
+                f"This file has {filesizeformat(size)}; the limit is {filesizeformat(MAX_FILE_SIZE)}."
             )
         return file
 

@@ -107,10 +107,12 @@ def find_code_problems(code: CodeContent) -> Iterator[Problem]:
     for field, max_length in SHORT_TEXTS.items():
         value = getattr(code, field)
         if field != "name" and len(value) > max_length:
-            found = f"found {len(value):,} characters in {field}"
+            found = f"{field} has {len(value):,} characters"
             yield Problem(field, code.identifier, f"Code {code.identifier}: {found}; expected at most {max_length}.")
         if UNSTORABLE.search(value):
-            yield Problem(field, code.identifier, f"Code {code.identifier}: {field} has a character without text.")
+            yield Problem(
+                field, code.identifier, f"Code {code.identifier}: {field} has a character that cannot be stored."
+            )
     if sentence := find_key_problem(code.key):
         yield Problem("key", code.identifier, f"{code.name}: {sentence}")
     if code.color and not COLOR.fullmatch(code.color):
@@ -125,8 +127,8 @@ def find_key_problem(key: str) -> str:
     """What is wrong with a key, as a sentence; empty for a good one and for none."""
     if not key or key in SINGLE_KEYS:
         return ""
-    free = f"A code may have one of {' '.join(sorted(SINGLE_KEYS))}, or none."
-    return f"The desk uses the key {key} itself. {free}" if key in RESERVED else f"{key[:20]!r} is no key. {free}"
+    free = f"The key of a code is one of {' '.join(sorted(SINGLE_KEYS))}, or none."
+    return f"The desk uses the key {key} itself. {free}" if key in RESERVED else f"{key[:20]!r} cannot be a key. {free}"
 
 
 def _find_name_problems(what: str, identifier: str, name: str) -> Iterator[Problem]:
@@ -223,7 +225,7 @@ def _find_key_clashes(codes: Iterable[CodeContent]) -> Iterator[Problem]:
     for code in codes:
         holder = holders.setdefault(code.key, code) if code.key else code
         if holder is not code:
-            yield Problem("key", code.identifier, f"{code.name}: {holder.name} has the key {code.key} already.")
+            yield Problem("key", code.identifier, f"{code.name}: {holder.name} already has the key {code.key}.")
 
 
 def _find_place_problems(code: CodeContent, places: Mapping[str, CodeContent], families: set[str]) -> Iterator[Problem]:
@@ -236,7 +238,7 @@ def _find_place_problems(code: CodeContent, places: Mapping[str, CodeContent], f
         return
     parent = places.get(code.parent)
     if parent is None:
-        yield wrong(f"the code it is under, {code.parent}, is not there.")
+        yield wrong(f"the code it is under, {code.parent}, does not exist.")
     elif parent.family != code.family:
         yield wrong(f"it is under {parent.name}, which is in another family.")
     elif (depth := measure_depth(code, places)) is None:

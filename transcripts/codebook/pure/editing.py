@@ -70,7 +70,7 @@ def replace_code(content: CodebookContent, code: CodeContent) -> CodebookContent
     if before.family != code.family:
         check_units(content, [before.family, code.family], f"{code.name} cannot move there")
     if code.parent in {code.identifier, *below}:
-        raise EditRefused(f"{code.name} cannot be under itself or under a code that is under it.", field="place")
+        raise EditRefused(f"{code.name} cannot be under itself or under one of its own subcodes.", field="place")
     codes = [
         code
         if each.identifier == code.identifier
@@ -146,7 +146,7 @@ def split_code(content: CodebookContent, identifier: str, parts: Sequence[CodeCo
     """The new codes in the place of one; what was under it goes to where it was."""
     code = find_code(content, identifier)
     if not parts:
-        raise EditRefused("Name at least one code that comes out of it.")
+        raise EditRefused("Name at least one new code.")
     place = next(number for number, each in enumerate(content.codes) if each is code)
     born = [replace(part, family=code.family, parent=code.parent) for part in parts]
     codes = (*content.codes[:place], *born, *content.codes[place:])

@@ -83,7 +83,7 @@ def parse_rule(line: str) -> Rule:
     for piece in PIECE.finditer(line):
         *quoted, both, without, word, stray = piece.groups()
         if stray:
-            raise BadRule(f"The quotation mark {stray} is not closed: put one on both sides of a phrase.")
+            raise BadRule(f"The quotation mark {stray} is not closed. Put one on both sides of a phrase.")
         if both or without:
             target, awaited = _begin_term(both or without, target if both else unwanted, awaited, bool(wanted))
             continue
@@ -95,9 +95,9 @@ def parse_rule(line: str) -> Rule:
         target.append(_read_term(word if word is not None else next(each for each in quoted if each is not None), word))
         target, awaited = wanted, False
     if awaited and wanted:
-        raise BadRule("The rule ends with a sign: a word must follow & and -.")
+        raise BadRule("The rule ends with a sign. A word must follow & and -.")
     if not wanted:
-        raise BadRule("The rule holds no word.")
+        raise BadRule("The rule has no word.")
     return Rule(line, tuple(wanted), tuple(unwanted))
 
 
@@ -118,7 +118,7 @@ def compile_rules(rules: Mapping[str, Sequence[str]]) -> Matcher:
 def _begin_term(sign: str, target: list[Term], awaited: bool, has_wanted: bool) -> tuple[list[Term], bool]:
     """Where the next term goes after a sign."""
     if not has_wanted:
-        raise BadRule(f"A rule begins with a word that must occur, not with {sign}.")
+        raise BadRule(f"A rule must begin with a word that must occur, not with {sign}.")
     if awaited:
         raise BadRule(f"A word is missing before {sign}.")
     return target, True
@@ -127,7 +127,7 @@ def _begin_term(sign: str, target: list[Term], awaited: bool, has_wanted: bool) 
 def _read_term(typed: str, bare: str | None) -> Term:
     if bare is not None and (sign := PATTERN_SIGNS.search(bare)):
         raise BadRule(
-            f"{sign.group()} has no meaning in a rule: write words, “phrases”, * at the end of a word, & and -. "
+            f"{sign.group()} has no meaning in a rule. Use words, “phrases”, * at the end of a word, & and -. "
             "For either of two words write two lines."
         )
     words: list[Word] = []
@@ -135,10 +135,10 @@ def _read_term(typed: str, bare: str | None) -> Term:
         stem, star, rest = written.partition("*")
         found = find_words(stem)
         if rest.strip("*") or (star and not found):
-            raise BadRule(f"In “{written}” the * is not at the end of a word, the only place where it is allowed.")
+            raise BadRule(f"In “{written}” the * is not at the end of a word. It is allowed only there.")
         words += [Word(each) for each in found[:-1]] + [Word(each, bool(star)) for each in found[-1:]]
     if not words:
-        raise BadRule(f"“{typed}” holds no word.")
+        raise BadRule(f"“{typed}” has no word.")
     return tuple(words)
 
 

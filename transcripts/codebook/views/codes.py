@@ -122,7 +122,7 @@ class _CodePage:
         posted["revision"] = str(self.code.revision)
         self.bind(posted)
         self.form.is_valid()
-        clashes = find_clashes(self.form, given, self.content, also={"attributes": "What a coding also answers"})
+        clashes = find_clashes(self.form, given, self.content, also={"attributes": "Questions for each coding"})
         places = [_show_place(side, self.families) for side in (given, self.content)]
         return self.show(status=409, clashes=clashes, places=places, message=str(error))
 
@@ -205,7 +205,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
             posted = request.POST.copy()
             posted["revision"] = str(error.current.revision)
             form = ReasonForm(posted)
-            form.add_error(None, f"{error} Read it once more; press the button again to retire it as it is now.")
+            form.add_error(None, f"{error} Read it again. Press the button again to retire it as it is now.")
             context = {"version": version, "code": error.current, "form": form}
             return render(request, "codebook/retire.html", context, status=409)
         except actions.WrongInput as error:

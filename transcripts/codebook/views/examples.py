@@ -93,7 +93,7 @@ def repin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
     """Pin a piece in place of a sentence whose boundaries were edited."""
     example = _get_example(version, example_id)
     if not request.POST.get("sentence"):
-        return refuse(request, actions.CodebookError("Choose one of the pieces."), back=_edit_url(example.code))
+        return refuse(request, actions.CodebookError("Choose one of the new sentences."), back=_edit_url(example.code))
     sentence = _get_sentence(request, _read_id(request.POST["sentence"]))
     try:
         actions.repin_example(example=example, sentence=sentence, by=request.user)

@@ -16,7 +16,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 FORMS = {"csv": "a table (CSV)", "json": "a codebook (JSON)", "qdc": "a REFI-QDA codebook (.qdc)"}
-NOT_SAID = [("", "not said: its codings need re-review"), *CodeChange.Effect.choices]
+NOT_SAID = [("", "not given: its codings need re-review"), *CodeChange.Effect.choices]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -69,9 +69,9 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     for warning in imported.warnings:
         messages.warning(request, warning)
     if imported.created:
-        messages.success(request, f"{imported.version} is a draft made from the file. Publish it to code with it.")
+        messages.success(request, f"{imported.version} is a draft created from the file. Publish it to code with it.")
     else:
-        messages.info(request, f"Nothing changed: {imported.version} holds exactly the codes of the file.")
+        messages.info(request, f"Nothing changed: {imported.version} already has exactly the codes in the file.")
     return redirect("codebook:version", request.project.slug, imported.version.number)
 
 

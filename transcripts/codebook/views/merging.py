@@ -45,7 +45,9 @@ def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpRespon
             )
         except actions.EditConflict as error:
             form = MergeForm(_renew(request.POST, codes), offered=offered)
-            form.add_error(None, f"{error} Look at it once more; press the button again to merge them as they are now.")
+            form.add_error(
+                None, f"{error} Look at it again. Press the button again to merge the codes as they are now."
+            )
             status = 409
         except actions.WrongInput as error:
             put_problems(form, error, place="codes")
@@ -103,14 +105,14 @@ def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) 
             renewed["revision"] = str(error.current.revision)
             code = version.codes.select_related("family").get(pk=code_id)
             form = ReasonForm(renewed)
-            form.add_error(None, f"{error} Read it once more; press the button again to split it as it is now.")
+            form.add_error(None, f"{error} Read it again. Press the button again to split it as it is now.")
             status = 409
         except actions.WrongInput as error:
             put_problems(form, error)
         except actions.CodebookError as error:
             return refuse(request, error, back=_draft_url(version))
         else:
-            messages.success(request, f"{code.name} became {', '.join(each.name for each in born)}.")
+            messages.success(request, f"{code.name} was split into {', '.join(each.name for each in born)}.")
             return redirect(f"{_draft_url(version)}#code-{born[0].pk}")
     wrong = form.errors or (parts.is_bound and not parts.is_valid())
     context = {"version": version, "code": code, "form": form, "parts": parts}

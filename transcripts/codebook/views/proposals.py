@@ -120,9 +120,11 @@ def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | No
     if version is None:
         messages.success(request, f"{proposal.name} is proposed. You will find the answer under Proposals.")
     elif version.status == version.Status.PUBLISHED:
-        messages.success(request, f"{proposal.name} can be used now, from {version} on.")
+        messages.success(request, f"{proposal.name} is now in {version} and can be used.")
     else:
-        messages.success(request, f"{proposal.name} is in the draft {version}; it can be used when that is published.")
+        messages.success(
+            request, f"{proposal.name} is in the draft {version}. It can be used once the draft is published."
+        )
     if line is None:
         return redirect("codebook:proposals", request.project.slug)
     desk = reverse("coding:desk", args=[request.project.slug, line.turn.interview_id])

@@ -32,7 +32,7 @@ def start_study(request: HttpRequest) -> HttpResponse:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))
         else:
-            messages.success(request, f"{project.name} is set up, with a codebook. Import interviews next.")
+            messages.success(request, f"{project.name} is set up with a codebook. Import interviews next.")
             return redirect(project)
     return render(request, "codebook/start_study.html", {"form": form}, status=422 if form.errors else 200)
 

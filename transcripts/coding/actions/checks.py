@@ -57,13 +57,13 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
     for name, field in CHOICE_FIELDS.items():
         value, choices = getattr(values, name), field.choices.values
         if value not in choices and (value or not field.empty_label):
-            raise WrongInput(f"There is no {name} {value!r}: choose {_list_words(choices)}.", field=name)
+            raise WrongInput(f"There is no {name} {value!r}. Choose {_list_words(choices)}.", field=name)
     if values.level == Level.LATENT and not family.carries_level:
-        raise WrongInput(f"{family.name} carry no level: leave it at semantic.", field="level")
+        raise WrongInput(f"Codes of {family.name} have no level. Leave it at semantic.", field="level")
     if values.enactment and not family.carries_enactment:
-        raise WrongInput(f"{family.name} are neither enacted nor described: leave that out.", field="enactment")
+        raise WrongInput(f"Codes of {family.name} have no enactment. Leave it out.", field="enactment")
     if values.level == Level.LATENT and not values.note:
-        raise WrongInput("A latent coding needs one line that says how you read the sentence.", field="note")
+        raise WrongInput("A latent coding needs your interpretation of the sentence in one line.", field="note")
     check_text(values.note, field="note", max_length=MAX_NOTE_LENGTH)
     if values.quote is not None:
         _check_quote(family, sentence, values)
@@ -72,11 +72,13 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
 
 def _check_quote(family: CodeFamily, sentence: Sentence, values: CodingValues) -> None:
     if family.unit != CodeFamily.Unit.SENTENCE:
-        raise WrongInput(f"{family.name} apply to the whole {family.unit} and take no quote.", field="quote_start")
+        raise WrongInput(
+            f"Codes of {family.name} apply to the whole {family.unit} and have no quote.", field="quote_start"
+        )
     start, end = values.quote or (0, 0)
     if not sentence.start <= start < end <= sentence.end:
         raise WrongInput(
-            f"A quote lies inside its sentence: from {sentence.start:,} to {sentence.end:,} in the turn's text.",
+            f"A quote must lie within its sentence, from {sentence.start:,} to {sentence.end:,} in the turn's text.",
             field="quote_start",
         )
 
@@ -86,12 +88,12 @@ def _check_answers(code: Code, answers: Mapping[str, Any]) -> None:
     questions = {question["key"]: question for question in code.attributes}
     for key, answer in answers.items():
         if key not in questions:
-            asked = f"It asks for {_list_words(questions, 'and')}." if questions else "It asks for nothing more."
-            raise WrongInput(f"{code.name} does not ask for {key!r}. {asked}", field="attributes")
+            asked = f"Its questions are {_list_words(questions, 'and')}." if questions else "It has no questions."
+            raise WrongInput(f"{code.name} has no question {key!r}. {asked}", field="attributes")
         question = questions[key]
         if question["kind"] == "choice" and answer not in question["choices"]:
             raise WrongInput(
-                f"{question['label']}: there is no answer {answer!r}, choose {_list_words(question['choices'])}.",
+                f"{question['label']}: {answer!r} is not one of the answers. Choose {_list_words(question['choices'])}.",
                 field="attributes",
             )
         check_text(answer, field="attributes", max_length=MAX_NOTE_LENGTH)
@@ -100,7 +102,7 @@ def _check_answers(code: Code, answers: Mapping[str, Any]) -> None:
 def check_reason(active: ActiveLabels, reason: str) -> None:
     """Who has seen others' labels says why she codes on. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
-        raise WrongInput("You have seen others' labels here: say in one line why you change yours.", field="reason")
+        raise WrongInput("You have seen others' labels here. Say in one line why you change yours.", field="reason")
     check_text(reason, field="reason", max_length=MAX_NOTE_LENGTH)
 
 
@@ -108,14 +110,16 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
     """A range is one code of one person on sentences of one interview. Raises ``WrongInput``. Costs a query."""
     for other_coder_id, other_interview_id, other_identifier in queries.read_range(range_id):
         if other_coder_id != coder_id:
-            raise WrongInput("This range is another person's. Send a new range id.", field="range")
+            raise WrongInput("This range belongs to another person. Send a new range id.", field="range")
         if other_interview_id != interview_id:
             raise WrongInput(
-                "A range lies within one interview, and this one has sentences of another. Code them separately.",
+                "A range must lie within one interview, but this one has sentences of another. Code them separately.",
                 field="range",
             )
         if other_identifier != identifier:
-            raise WrongInput("A range has one code, and this one has another. Code them separately.", field="range")
+            raise WrongInput(
+                "A range has only one code, but this one already has another. Code them separately.", field="range"
+            )
 
 
 def check_text(text: str, *, field: str, max_length: int) -> None:

@@ -79,7 +79,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
     """
     checks.check_place(project, coding.sentence)
     if coding.coder_id != by.pk:
-        raise NotYours("This coding is another person's. People remove only their own codings.")
+        raise NotYours("This coding belongs to another person. You can remove only your own codings.")
     reason = collapse_whitespace(reason)
     active = queries.read_active_labels(coding.sentence_id, by.pk)
     if all(other.pk != coding.pk for other in active.codings):

@@ -58,7 +58,7 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
     """Take back "nothing more here". Codings stay. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``NotYours``."""
     checks.check_place(project, decision.sentence)
     if decision.coder_id != by.pk:
-        raise NotYours("This decision is another person's. People take back their own decisions only.")
+        raise NotYours("This decision belongs to another person. You can take back only your own decisions.")
     reason = collapse_whitespace(reason)
     checks.hold_place(decision.sentence)
     active = queries.read_active_labels(decision.sentence_id, by.pk)
@@ -89,7 +89,7 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
         return Reveal.objects.get(sentence=sentence, coder=by)
     checks.hold_place(sentence)
     if not active.decision_id:
-        raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
+        raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
     reveal, created = Reveal.objects.get_or_create(
         sentence=sentence, coder=by, defaults={"revealed_at": timezone.now()}
     )

@@ -61,7 +61,7 @@ def find_words(text: str, words: str) -> Extent:
     words = words.strip()
     start = text.find(words) if words else -1
     if start < 0:
-        raise WrongSpan("These words are not in the sentence. Copy them exactly as they stand there.")
+        raise WrongSpan("These words are not in the sentence. Copy them exactly.")
     if text.find(words, start + 1) >= 0:
-        raise WrongSpan("These words stand more than once in the sentence. Take in the word before or after them.")
+        raise WrongSpan("These words occur more than once in the sentence. Include the word before or after them.")
     return Extent(start, start + len(words))

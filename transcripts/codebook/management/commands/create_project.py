@@ -16,9 +16,9 @@ class Command(BaseCommand):
     help = "Create a study with the built-in codebook, published as version 1."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="its name in addresses: lower-case letters, digits and hyphens")
-        parser.add_argument("--name", required=True, help="what people see")
-        parser.add_argument("--description", default="", help="a few words for its members")
+        parser.add_argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens")
+        parser.add_argument("--name", required=True, help="the name that people see")
+        parser.add_argument("--description", default="", help="a short description for its members")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:

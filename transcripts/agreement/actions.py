@@ -160,7 +160,7 @@ def _find_stored(row: Adjudication) -> Adjudication | None:
     is_same = all(getattr(stored, field) == getattr(row, field) for field in fields)
     if not is_same or (row.outcome == Outcome.NEITHER and set(stored.codes) != set(row.codes)):
         raise UsedForAnother(
-            "This page has been sent before, with another decision. That one stands; look at it again."
+            "This page was already sent with another decision, which is the one that counts. Look at it again."
         )
     return stored
 
@@ -177,8 +177,8 @@ def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjud
 
 def _overtaken(active: Adjudication | None) -> Overtaken:
     return Overtaken(
-        "Somebody else has just decided this. Both decisions are below; yours is not stored. Send it again to replace "
-        "the other.",
+        "Somebody else has just decided this. Both decisions are below. Yours is not stored. Send it again to replace "
+        "the other one.",
         active=active,
     )
 
@@ -195,7 +195,7 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
     if not row.reason:
-        raise WrongInput("Say why: others learn from the reason.", field="reason")
+        raise WrongInput("Give a reason: others learn from it.", field="reason")
     _check_reason(row.reason, max_length=MAX_REASON)
     if row.outcome == Outcome.ONE:
         chosen = next((reading for reading in readings if reading.coder == row.chosen_coder_id), None)

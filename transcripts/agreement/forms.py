@@ -94,8 +94,8 @@ class ReasonForm(forms.Form):
     """Why a coefficient is computed for a family that uses reflexive thematic analysis."""
 
     reason = forms.CharField(
-        label="Why it is computed anyway",
-        help_text="The reason goes into the history. The figures are shown once.",
+        label="Reason for computing it anyway",
+        help_text="The reason is kept in the history. The figures are shown once.",
         max_length=MAX_RECORDED_REASON,
         widget=forms.Textarea({"rows": 2}),
     )
@@ -105,7 +105,9 @@ class VerdictForm(forms.Form):
     """The decision on a disagreement: one reading by its letter, both, neither with codes, or redefined."""
 
     outcome = forms.ChoiceField(label="What holds", widget=forms.RadioSelect)
-    codes = forms.MultipleChoiceField(label="The codes that hold", required=False, widget=forms.CheckboxSelectMultiple)
+    codes = forms.MultipleChoiceField(
+        label="Codes of the other reading", required=False, widget=forms.CheckboxSelectMultiple
+    )
     reason = forms.CharField(label="Why", widget=forms.Textarea({"rows": 3}))
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
     revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)

@@ -33,7 +33,7 @@ def lock_turn(project: Project, sentence: Sentence) -> Turn:
     if not Interview.objects.filter(pk=turn.interview_id, project=project).exists():
         raise BoundaryEditRefused("This sentence is not part of this study.")
     if turn.channel not in CHANNELS_WITH_SENTENCES:
-        raise BoundaryEditRefused("Tool traffic is shown whole: it has no sentences to split or merge.")
+        raise BoundaryEditRefused("Tool traffic is not divided into sentences, so there is nothing to split or merge.")
     return turn
 
 

@@ -65,11 +65,13 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
     if not chosen:
         raise ConsentError("Choose at least one interview.")
     if scope not in Consent.Scope.values:
-        raise ConsentError(f"There is no scope {scope[:40]!r}; there are {', '.join(Consent.Scope.values)}.")
+        raise ConsentError(f"There is no scope {scope[:40]!r}; choose {', '.join(Consent.Scope.values)}.")
     if not basis:
-        raise ConsentError("Give the basis: a signed form and its date, a platform's terms, a withdrawal by letter.")
+        raise ConsentError(
+            "Give the basis, such as a signed form and its date, a platform's terms, or a withdrawal by letter."
+        )
     if len(basis) > MAX_BASIS_LENGTH:
-        raise ConsentError(f"The basis has {len(basis):,} characters; there is room for {MAX_BASIS_LENGTH:,}.")
+        raise ConsentError(f"The basis has {len(basis):,} characters; the limit is {MAX_BASIS_LENGTH:,}.")
     if any(interview.project_id != project.pk for interview in chosen):
         raise ConsentError("One of these interviews is not part of this study; nothing was recorded.")
     return chosen

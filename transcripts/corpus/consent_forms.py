@@ -67,7 +67,7 @@ class RedactionForm(forms.Form):
         label="Why",
         max_length=MAX_REASON_LENGTH,
         required=False,
-        help_text="A few words for the history of the list.",
+        help_text="Kept in the history of the list.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
     based_on = forms.IntegerField(min_value=0, max_value=2**31 - 1, widget=forms.HiddenInput)
@@ -75,7 +75,5 @@ class RedactionForm(forms.Form):
     def clean_entries(self) -> list[Entry]:
         typed = str(self.data.get("entries", ""))
         if len(typed) > MAX_LIST_LENGTH:
-            raise forms.ValidationError(
-                f"The list has {len(typed):,} characters; there is room for {MAX_LIST_LENGTH:,}."
-            )
+            raise forms.ValidationError(f"The list has {len(typed):,} characters; the limit is {MAX_LIST_LENGTH:,}.")
         return list(self.cleaned_data["entries"])

@@ -44,8 +44,8 @@ class ImportForm(forms.Form):
     format = forms.ChoiceField(
         label="Format",
         required=False,
-        choices=[("auto", "Find out from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
-        help_text="Choose it if the report shows that a file was read in the wrong format.",
+        choices=[("auto", "Detect from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
+        help_text="Choose the format yourself if the report shows that a file was read in the wrong one.",
     )
 
     def clean_format(self) -> str:

@@ -136,7 +136,7 @@ def explain_retired(sentence_id: int) -> str:
     if found is None or found.retired_by is None:
         return ""
     became = "split" if found.retired_by.kind == BoundaryEdit.Kind.SPLIT else "merged with another"
-    return f"Sentence {found.label} has been {became} since. Reload the page."
+    return f"Sentence {found.label} has since been {became}. Reload the page."
 
 
 def list_boundary_edits(interview: Interview) -> list[tuple[BoundaryEdit, list[Sentence], list[Sentence]]]:

@@ -37,11 +37,11 @@ def save_redaction(
     number = standing.number if standing else 0
     if number != based_on:
         raise RedactionStale(
-            f"List {number} was saved in the meantime, so yours was not saved: compare the two and save again."
+            f"List {number} was saved in the meantime, so yours was not saved. Compare the two and save again."
         )
     reason = reason.strip()
     if len(reason) > MAX_REASON_LENGTH:
-        raise RedactionError(f"The reason has {len(reason):,} characters; there is room for {MAX_REASON_LENGTH:,}.")
+        raise RedactionError(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
     entries = _tidy(entries)
     before = read_stored(standing.entries) if standing else []
     if entries == before:

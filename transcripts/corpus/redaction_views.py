@@ -47,7 +47,7 @@ def edit_redaction(request: ProjectRequest) -> HttpResponse:
     except (RedactionError, BadEntry) as error:
         form.add_error("entries", str(error))
         return _render(request, form, standing)
-    messages.success(request, f"List {row.number} holds from now on, for every copy that is not sent yet.")
+    messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
     return redirect("corpus:redaction", request.project.slug)
 
 

@@ -24,6 +24,6 @@ class StudyFileForm(forms.Form):
         size = file.size or 0
         if size > MAX_FILE_SIZE:
             raise ValidationError(
-                f"This file has {filesizeformat(size)}; at most {filesizeformat(MAX_FILE_SIZE)} are read."
+                f"This file has {filesizeformat(size)}; the limit is {filesizeformat(MAX_FILE_SIZE)}."
             )
         return file

@@ -54,7 +54,7 @@ def draft_methods(project: Project) -> Facts:
     sections["Who reads"] = [
         f"{each.author.username}, {date_format(each.written_at, 'j F Y')}: {each.text.strip()}"
         for each in facts["statements"]
-    ] or ["Nobody wrote a statement on who is reading."]
+    ] or ["Nobody has written a positionality statement."]
     return {
         "title": f"Methods: {project.name}",
         "sections": sections,
@@ -128,7 +128,7 @@ def list_annex(facts: Facts) -> list[Facts]:
     events = f"{record['events']:,} event{'' if record['events'] == 1 else 's'}"
     tables: list[tuple[str, list[str], list[list[str]]]] = [
         (
-            "What was done, by kind",
+            "Events by kind",
             ["action", "events"],
             [[name, f"{count:,}"] for name, count in record["by_action"].items()],
         ),

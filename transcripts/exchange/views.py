@@ -123,7 +123,7 @@ def import_study(request: ProjectRequest) -> HttpResponse:
                 return report_import(request, report)
             if "check" not in request.POST:
                 form.add_error(
-                    "file", "Check who the people in this file are, choose the file again, and press Import."
+                    "file", "Check who the people in this file are. Then choose the file again and press Import."
                 )
         except actions.StudyRefused as error:
             form.add_error("file", str(error))

@@ -53,11 +53,11 @@ class SearchForm(forms.Form):
         required=False,
         max_length=MAX_LENGTH,
         label="Words",
-        help_text="All of them in one sentence, also inside longer words; “words in quotation marks” stand together.",
+        help_text="Finds sentences with all the words, also inside longer words. Put a phrase in “quotation marks”.",
         widget=forms.TextInput({"type": "search", "autocomplete": "off", "spellcheck": "false"}),
     )
     code = forms.MultipleChoiceField(required=False, label="Codes", widget=forms.CheckboxSelectMultiple)
-    together = forms.ChoiceField(required=False, label="Of several codes", choices=TOGETHER)
+    together = forms.ChoiceField(required=False, label="With several codes", choices=TOGETHER)
     family = forms.ChoiceField(required=False, label="Family")
     level = forms.ChoiceField(required=False, label="Level", choices=[ANY, *Level.choices])
     enactment = forms.ChoiceField(required=False, label="Enactment", choices=[ANY, *Enactment.choices])
@@ -88,13 +88,15 @@ class SearchForm(forms.Form):
     def clean_words(self) -> str:
         words: str = self.cleaned_data["words"]
         if len(read_terms(words)) > MAX_TERMS:
-            raise ValidationError(f"These are more than {MAX_TERMS} words or phrases. Leave the commonest out.")
+            raise ValidationError(
+                f"The search has more than {MAX_TERMS} words or phrases. Leave out the most common ones."
+            )
         return words
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
         if cleaned.get("turn") and not cleaned.get("interview") and "interview" not in self.errors:
-            self.add_error("interview", "Turns are numbered within an interview: choose which.")
+            self.add_error("interview", "Turns are numbered within an interview. Choose the interview too.")
         return cleaned
 
     def get_search(self) -> Search:
@@ -159,7 +161,7 @@ class PairForm(CountForm):
 class SheetForm(CountForm):
     """What a score sheet is about; a second coder's is put below the first."""
 
-    beside = forms.ChoiceField(required=False, label="Beside those of")
+    beside = forms.ChoiceField(required=False, label="Compare with those of")
 
     def __init__(self, data: object, choices: Choices) -> None:
         super().__init__(data, choices)

@@ -29,7 +29,7 @@ class ReReviewForm(forms.Form):
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
         if not cleaned.get("outcome") and "outcome" not in self.errors:
-            self.add_error("outcome", "Say what becomes of the coding: keep it, move it, or take it off.")
+            self.add_error("outcome", "Choose whether to keep, replace or remove the coding.")
         return cleaned
 
     @property
@@ -70,7 +70,7 @@ class AnchorReadingForm(forms.Form):
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
         if cleaned.get("codes") and cleaned.get("none_applies"):
-            self.add_error("codes", "Codes are chosen and “none applies” is ticked: take one of the two back.")
+            self.add_error("codes", "Codes are chosen, and “none applies” is ticked. Clear one of the two.")
         elif not cleaned.get("codes") and not cleaned.get("none_applies") and "codes" not in self.errors:
-            self.add_error("codes", "Choose the codes you read here, or tick “none applies”.")
+            self.add_error("codes", "Choose the codes that apply here, or tick “none applies”.")
         return cleaned

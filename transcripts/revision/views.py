@@ -50,7 +50,7 @@ def migrate(request: ProjectRequest, number: int) -> HttpResponse:
     except actions.RevisionError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{count} codings were migrated to the codes theirs were merged into.")
+        messages.success(request, f"{count} codings were migrated to the merged codes.")
     return _back_to_effects(request, version)
 
 
@@ -60,7 +60,7 @@ def undo_migration(request: ProjectRequest, number: int) -> HttpResponse:
     """Undo the migration."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
     count = actions.undo_migration(project=request.project, version=version, by=request.user)
-    messages.success(request, f"{count} codings stand with their former codes again.")
+    messages.success(request, f"{count} codings have their former codes again.")
     return _back_to_effects(request, version)
 
 
@@ -175,7 +175,7 @@ def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -
     due = queries.list_due(version, coder=request.user)
     following = next((each for each in due if each.is_open and each.identifier == identifier), None)
     if following is None:
-        messages.success(request, "All codings with this code that you can change now have been looked at.")
+        messages.success(request, "You have re-reviewed all codings with this code that you can change now.")
         return redirect("revision:queue", request.project.slug)
     return redirect("revision:re_review", request.project.slug, following.coding_id)
 
@@ -209,7 +209,7 @@ def add(request: ProjectRequest) -> HttpResponse:
     """One sentence as an anchor."""
     form = AnchorForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "No sentence was named. Open it at the desk and add it from there.")
+        messages.error(request, "No sentence was given. Open one at the desk and add it from there.")
         return redirect("revision:anchors", request.project.slug)
     sentences = Sentence.objects.filter(turn__interview__project=request.project).select_related("turn__interview")
     sentence = get_object_or_404(sentences, pk=form.cleaned_data["sentence"])

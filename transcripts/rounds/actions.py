@@ -88,8 +88,8 @@ def plan_round(*, project: Project, fields: PlanFields) -> Plan:
     coders = [user for user in queries.list_coders(project) if user.pk in set(fields.coder_ids)]
     if len(coders) != len(set(fields.coder_ids)):
         raise WrongPlan(
-            "Somebody chosen here does not belong to this study, or may not code in it. Give her the role of a coder "
-            "first, or leave her out.",
+            "Somebody chosen here does not belong to this study, or may not code in it. Give this person the role of a "
+            "coder first, or choose somebody else.",
             field="coders",
         )
     try:
@@ -110,12 +110,12 @@ def _check_words(project: Project, fields: PlanFields) -> None:
     if not name:
         raise WrongPlan("A round needs a name.", field="name")
     if len(name) > MAX_NAME_LENGTH:
-        raise WrongPlan(f"This name has {len(name)} characters, and at most {MAX_NAME_LENGTH} fit.", field="name")
+        raise WrongPlan(f"This name has {len(name)} characters; the limit is {MAX_NAME_LENGTH}.", field="name")
     if project.rounds.filter(name__iexact=name).exists():
-        raise WrongPlan(f"There is a round named {name} already. Choose another name.", field="name")
+        raise WrongPlan(f"There is already a round named {name}. Choose another name.", field="name")
     if len(instructions) > MAX_INSTRUCTIONS_LENGTH:
         raise WrongPlan(
-            f"These instructions have {len(instructions):,} characters, and at most {MAX_INSTRUCTIONS_LENGTH:,} fit.",
+            f"These instructions have {len(instructions):,} characters; the limit is {MAX_INSTRUCTIONS_LENGTH:,}.",
             field="instructions",
         )
 
@@ -170,7 +170,7 @@ def _check_same_plan(stored: Round, fields: PlanFields) -> Round:
     asked = (fields.name.strip(), fields.seed, fields.overlap_percent)
     if (stored.name, stored.seed, stored.overlap_percent) != asked:
         raise PlanChanged(
-            f"This plan became round {stored.number} already. Here is the other one, to be confirmed anew."
+            f"This plan has already become round {stored.number}. Below is the changed plan; confirm it to open another round."
         )
     return stored
 
@@ -211,9 +211,7 @@ def unassign(*, assignment: Assignment, by: User) -> None:
     if assignment.withdrawn_at:
         return
     if assignment.signed_at:
-        raise RoundError(
-            f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Take that back first."
-        )
+        raise RoundError(f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Return it first.")
     assignment.withdrawn_at = timezone.now()
     assignment.save(update_fields=["withdrawn_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, "coder": assignment.coder_id}
@@ -229,7 +227,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     """
     _hold_open(assignment.round)
     if assignment.coder_id != by.pk:
-        raise RoundError("This interview is assigned to another person. People sign off their own codings only.")
+        raise RoundError("This interview is assigned to another person. You can sign off only your own codings.")
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
         raise RoundError("This interview is not assigned to you any more.")
@@ -240,7 +238,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or say why you sign off all the same."
+            "desk), or say why you are signing off anyway."
         )
     assignment.signed_at = timezone.now()
     assignment.save(update_fields=["signed_at"])
@@ -257,7 +255,7 @@ def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
     assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
     if assignment.signed_at is None or assignment.withdrawn_at:
         return
-    reason = check_reason(reason, asked="Say why these codings are given back.")
+    reason = check_reason(reason, asked="Say why these interviews are returned.")
     assignment.signed_at = None
     assignment.save(update_fields=["signed_at"])
     details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
@@ -299,7 +297,7 @@ def check_reason(reason: str, *, asked: str = "") -> str:
     if asked and not reason:
         raise ReasonMissing(asked)
     if len(reason) > MAX_REASON_LENGTH:
-        raise ReasonMissing(f"This reason has {len(reason):,} characters, and at most {MAX_REASON_LENGTH} fit.")
+        raise ReasonMissing(f"This reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH}.")
     if "\x00" in reason:
         raise ReasonMissing("This contains a null character, which cannot be stored. Remove it.")
     return reason

@@ -33,7 +33,7 @@ def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(
-        request, f"“{interview.title}” is finished. Your codings of it stay as they are until you take that back."
+        request, f"“{interview.title}” is finished. Your codings of it cannot be changed until you reopen it."
     )
     return redirect("rounds:work", request.project.slug)
 
@@ -48,5 +48,5 @@ def take_back(request: ProjectRequest, interview_id: int) -> HttpResponse:
     except RoundError as error:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
-    messages.success(request, f"“{interview.title}” is open to you again.")
+    messages.success(request, f"“{interview.title}” is open again.")
     return redirect("rounds:work", request.project.slug)

@@ -22,7 +22,7 @@ class RoundForm(forms.Form):
     name = forms.CharField(label="Name", max_length=MAX_NAME_LENGTH, widget=forms.TextInput({"autocomplete": "off"}))
     instructions = forms.CharField(
         label="Instructions",
-        help_text="What coders are to do and to mind; shown with their work.",
+        help_text="What coders should do and watch for. Shown with their work.",
         required=False,
         widget=forms.Textarea({"rows": 4}),
     )
@@ -33,20 +33,22 @@ class RoundForm(forms.Form):
     )
     models = forms.MultipleChoiceField(
         label="Interviews with",
-        help_text="Tick none for every interview of the study.",
+        help_text="If you tick none, the round has every interview of the study.",
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
     overlap_percent = forms.IntegerField(
-        label="Share read by several coders, in per cent",
-        help_text="Disagreements can be seen in these interviews only.",
+        label="Share assigned to several coders, in per cent",
+        help_text="Disagreements can be seen only in these interviews.",
         initial=20,
         min_value=0,
         max_value=100,
     )
-    overlap_readers = forms.IntegerField(label="How many read each of those", initial=2, min_value=2, max_value=50)
+    overlap_readers = forms.IntegerField(
+        label="Coders for each of those interviews", initial=2, min_value=2, max_value=50
+    )
     seed = forms.IntegerField(
-        label="Seed", help_text="The same seed deals the same interviews to the same people.", min_value=0
+        label="Seed", help_text="The same seed allocates the same interviews to the same people.", min_value=0
     )
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
@@ -82,8 +84,8 @@ class CellsForm(forms.Form):
 
     act = forms.ChoiceField(choices=ACTS)
     reason = forms.CharField(
-        label="Why (needed for giving back)",
-        help_text="A sentence for the coder and for the history.",
+        label="Reason (required for returning)",
+        help_text="Shown to the coder and kept in the history.",
         required=False,
         max_length=MAX_REASON_LENGTH,
     )
@@ -97,9 +99,9 @@ class CellsForm(forms.Form):
             pairs = [value.split(":") for value in cast("QueryDict", self.data).getlist("cell")]
             self.cells = [(_read_number(interview), _read_number(coder)) for interview, coder in pairs]
         except ValueError:
-            raise forms.ValidationError("These are not places of the table. Reload the page and try again.") from None
+            raise forms.ValidationError("These are not cells of the table. Reload the page and try again.") from None
         if not self.cells:
-            raise forms.ValidationError("Tick at least one place in the table first.")
+            raise forms.ValidationError("Tick at least one cell of the table first.")
 
 
 def _read_number(text: str) -> int:
@@ -112,7 +114,7 @@ class LockForm(forms.Form):
     """Close a round, or open it again with a reason."""
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
-    confirmed = forms.BooleanField(label="Lock it although not everything is signed off", required=False)
+    confirmed = forms.BooleanField(label="Lock the round although not everything is signed off", required=False)
     reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON_LENGTH)
 
 
@@ -120,11 +122,11 @@ class FinishForm(forms.Form):
     """A coder's word that she is through with an interview."""
 
     confirmed = forms.BooleanField(
-        label="I have finished with this interview; I do not code it any more.",
+        label="I have finished this interview and will not code it any more.",
         error_messages={"required": "Tick the box to confirm that you have finished."},
     )
     reason = forms.CharField(
-        label="Why you finish with sentences undecided",
+        label="Why you are finishing with undecided sentences",
         required=False,
         max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),
@@ -135,11 +137,11 @@ class SignOffForm(forms.Form):
     """A coder's word that these are her codings."""
 
     confirmed = forms.BooleanField(
-        label="I confirm that these are my codings, and that I have finished with this interview.",
+        label="I confirm that these are my codings, and that I have finished this interview.",
         error_messages={"required": "Tick the box to confirm that these are your codings."},
     )
     reason = forms.CharField(
-        label="Why you sign off with sentences undecided",
+        label="Why you are signing off with undecided sentences",
         required=False,
         max_length=MAX_REASON_LENGTH,
         widget=forms.TextInput({"autocomplete": "off"}),

@@ -52,7 +52,7 @@ def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpRes
     except actions.RoundError as error:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
-    messages.success(request, f"“{interview.title}” is signed off. Your codings of it stay as they are.")
+    messages.success(request, f"“{interview.title}” is signed off. Your codings of it can no longer be changed.")
     return redirect("rounds:work", request.project.slug)
 
 
@@ -80,7 +80,7 @@ def make_round(request: ProjectRequest) -> HttpResponse:
                     idempotency_key=form.cleaned_data["idempotency_key"],
                     by=request.user,
                 )
-                messages.success(request, f"{round_.name} is open: coders find it under “Your work”.")
+                messages.success(request, f"{round_.name} is open. Coders find it under “Your work”.")
                 return redirect("rounds:detail", request.project.slug, round_.number)
             plan = actions.plan_round(project=request.project, fields=fields)
         except actions.WrongPlan as error:
@@ -116,7 +116,7 @@ def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
     except actions.RoundError as error:
         messages.error(request, str(error))
         return _render_round(request, round_, form=form, status=409)
-    messages.success(request, f"Done in {changed} place{'' if changed == 1 else 's'} of the table.")
+    messages.success(request, f"Done in {changed} cell{'' if changed == 1 else 's'} of the table.")
     return redirect("rounds:detail", request.project.slug, number)
 
 
@@ -129,13 +129,13 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
     if form.is_valid() and form.cleaned_data["act"] == "lock" and not form.cleaned_data["confirmed"]:
         unsigned = sum(row.signed_at is None for row in queries.list_active(round_))
         if unsigned:
-            form.add_error("confirmed", f"{unsigned} not signed off: tick the box to lock the round all the same.")
+            form.add_error("confirmed", f"{unsigned} not signed off. Tick the box to lock the round anyway.")
     if not form.is_valid():
         return _render_round(request, round_, lock_form=form)
     try:
         if form.cleaned_data["act"] == "lock":
             actions.lock_round(round_=round_, by=request.user)
-            messages.success(request, f"{round_.name} is locked: nobody codes its interviews now.")
+            messages.success(request, f"{round_.name} is locked. Nobody can code its interviews now.")
         else:
             actions.unlock_round(round_=round_, reason=form.cleaned_data["reason"], by=request.user)
             messages.success(request, f"{round_.name} is open again.")

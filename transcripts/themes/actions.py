@@ -185,7 +185,7 @@ def _check(
     for each in queries.current_themes(project):
         if each.theme_id not in others and each.state != State.DROPPED and each.name.casefold() == name.casefold():
             raise WrongInput(
-                f"Theme {each.theme.number} is called {each.name} already. Choose another name.", field=field
+                f"Theme {each.theme.number} is already called {each.name}. Choose another name.", field=field
             )
     return ThemeText(name, check_text(text.concept, field="concept"), check_text(text.description, field="description"))
 
@@ -216,7 +216,7 @@ def _check_parts(parts: Sequence[tuple[str, Sequence[str]]], latest: ThemeVersio
         if foreign := [code for code in codes if code not in latest.codes]:
             raise WrongInput(f"{foreign[0]} is not a code of {latest.name}.", field="codes")
         if not codes:
-            raise WrongInput(f"{name or 'This theme'} has no code: give it at least one.", field=f"name_{place}")
+            raise WrongInput(f"{name or 'This theme'} has no codes. Give it at least one.", field=f"name_{place}")
 
 
 def _regroup(

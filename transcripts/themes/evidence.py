@@ -29,7 +29,7 @@ class LayerChoice(StrEnum):
 
     @property
     def label(self) -> str:
-        return {"any": "all that stand", "blind": "blind readings"}[self.value]
+        return {"any": "all active ones", "blind": "blind readings"}[self.value]
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class ThemeForm(NewThemeForm):
         rows=2,
         max_length=MAX_REASON,
         required=True,
-        help_text="A few words for the theme’s history: why you changed it.",
+        help_text="Why you changed it. Kept in the theme’s history.",
     )
     version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
@@ -101,7 +101,7 @@ class GroupForm(forms.Form):
 class MergeForm(forms.Form):
     """Two or more themes that become one. Each choice carries the version it is based on: ``3:2``."""
 
-    themes = forms.MultipleChoiceField(label="Themes that become one", widget=forms.CheckboxSelectMultiple)
+    themes = forms.MultipleChoiceField(label="Themes to merge", widget=forms.CheckboxSelectMultiple)
     name = forms.CharField(
         label="Name", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto", "autocomplete": "off"})
     )
@@ -125,7 +125,7 @@ class SplitForm(forms.Form):
 
     name_1 = forms.CharField(label="Name of the first", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
     name_2 = forms.CharField(label="Name of the second", max_length=MAX_NAME, widget=forms.TextInput({"dir": "auto"}))
-    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="What made one theme two.")
+    reason = _text("Why", rows=2, max_length=MAX_REASON, required=True, help_text="Why one theme became two.")
     version = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
 
@@ -144,11 +144,11 @@ class QuoteForm(forms.Form):
         "Quotation",
         rows=4,
         help_text=(
-            "Mark what you leave out with […] and what you put in with [brackets]. "
-            "Every other word must be the sentence’s own."
+            "Mark omissions with […] and put your own words in [brackets]. "
+            "All other words must be those of the sentence."
         ),
     )
-    note = _text("Note", rows=2, max_length=MAX_REASON, help_text="What this sentence shows.")
+    note = _text("Note", rows=2, max_length=MAX_REASON, help_text="What the sentence shows.")
     coding = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)
 
@@ -157,18 +157,18 @@ class EntryForm(forms.Form):
     """A new text in a phase."""
 
     phase = forms.TypedChoiceField(coerce=int, choices=PhaseEntry.Phase.choices, widget=forms.HiddenInput)
-    text = _text("Write something down", rows=3, required=True)
+    text = _text("Write an entry", rows=3, required=True)
 
 
 class StatementForm(forms.Form):
     """What somebody brings to the reading. ``replaces`` is her statement that stands."""
 
     text = _text(
-        "What you bring to this reading",
+        "What you bring to these interviews",
         rows=8,
         help_text=(
             "In your own words, as much as you like: training, experience, commitments, what you expect to find. "
-            "Nothing in particular is required."
+            "All of it is optional."
         ),
     )
     replaces = forms.IntegerField(min_value=1, max_value=2**63 - 1, required=False, widget=forms.HiddenInput)

@@ -75,7 +75,7 @@ def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, not
             "The boundaries of this sentence were edited. Quote the sentence that replaced it.", field="sentence"
         )
     if side not in ThemeQuote.Side.values:
-        raise WrongInput("Choose whether the quote speaks for the theme or against it.", field="side")
+        raise WrongInput("Choose whether the quote supports the theme or contradicts it.", field="side")
     edited_text = check_text(edited_text, field="edited_text", max_length=MAX_QUOTATION)
     note = check_text(note, field="note", max_length=MAX_REASON)
     source = sentence.read_text()

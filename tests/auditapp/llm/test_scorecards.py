@@ -144,7 +144,7 @@ def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
     client.force_login(reader)
     shown = client.get(path).content.decode()
     assert "is hidden from" not in shown
-    assert "Nothing is known about any model here yet." in shown
+    assert "There are no figures for any model yet." in shown
 
 
 def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:

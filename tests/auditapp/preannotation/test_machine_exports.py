@@ -121,7 +121,7 @@ class TestSuggestions:
         client, address = client_of(lead), reverse("exchange:download", args=[project.slug, key, "csv"])
         refused = client.post(address)
         assert refused.status_code == 409
-        assert "what machines proposed and your colleagues did in 1 interview" in " ".join(
+        assert "machines’ suggestions and your colleagues’ work in 1 interview" in " ".join(
             refused.content.decode().split()
         )
         assert not Unblinding.objects.exists()

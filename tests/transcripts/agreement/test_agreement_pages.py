@@ -82,7 +82,7 @@ class TestOpening:
         for answer in (computed, taken_out):
             assert answer.status_code == 409
             page = answer.content.decode()
-            assert "unblind the interviews first" in page
+            assert "Unblind the interviews first" in page
         # Both answered a form; the way back is the page that shows the table.
         form = find_form(taken_out.content.decode())
         assert form is not None
@@ -97,7 +97,7 @@ class TestOpening:
         client = client_of(lead)
         unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
         page = text_of(client, AGREEMENT, **THEMES)
-        assert "these figures are of the 1 interview you have unblinded, of 2" in page
+        assert "these figures cover the 1 interview you have unblinded, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
     def test_reader_has_nothing_to_open(self, dispute: Dispute, lead: User, reader: User, client_of: SignIn) -> None:
@@ -466,5 +466,5 @@ class TestQueue:
 
     def test_reflexive_family_has_no_queue(self, dispute: Dispute, lead: User, client: Client) -> None:
         page = text_of(client, QUEUE, family="moves")
-        assert "readings that differ all stand" in page
+        assert "differing readings all stand" in page
         assert client.post(f"{QUEUE}decide/", {"family": "moves", "at": "1"}).status_code == 422

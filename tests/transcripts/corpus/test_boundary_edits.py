@@ -165,10 +165,10 @@ def test_number_of_another_request_is_refused(run_on: Interview, lead: User, own
 def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User) -> None:
     old, below = find(run_on, "2"), find(run_on, "3")
     split(run_on, "2", "and two", lead)
-    with pytest.raises(SentenceRetired, match="Sentence 2 has been split since"):
+    with pytest.raises(SentenceRetired, match="Sentence 2 has since been split"):
         split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4())
     join(run_on, "2b", lead)
-    with pytest.raises(SentenceRetired, match="Sentence 3 has been merged with another since"):
+    with pytest.raises(SentenceRetired, match="Sentence 3 has since been merged with another"):
         merge_sentences(project=run_on.project, first=below, by=lead, idempotency_key=uuid4())
 
 

@@ -86,7 +86,7 @@ class TestRecord:
         ("changes", "said"),
         [
             ({"basis": "  "}, "Give the basis"),
-            ({"basis": "x" * 2001}, "there is room for 2,000"),
+            ({"basis": "x" * 2001}, "the limit is 2,000"),
             ({"scope": "anything"}, "no scope 'anything'"),
             ({"interviews": []}, "at least one interview"),
         ],

@@ -111,7 +111,7 @@ class TestChatMessages:
     def test_roles_channels_and_speakers_are_told_apart(self) -> None:
         read = read_file(DATA / "chat.jsonl")
         assert read.format == "chat_messages"
-        assert read.warnings == ['A part of type "image_url" was left out: it holds no text. (1 times)']
+        assert read.warnings == ['A part of type "image_url" was left out because it has no text. (1 times)']
         first = read.interviews[0]
         assert (first.external_id, first.model_label) == ("run-1", "model-c")
         assert first.turns == (
@@ -223,7 +223,10 @@ class TestSpeakerText:
             ("model", "P7", "At the harbour: nights only.\nThen days."),
             ("interviewer", "Sara Lind", "And now?"),
         ]
-        assert read.warnings[0] == 'No name tells who asks: "Sara Lind" was taken for the interviewer.'
+        assert (
+            read.warnings[0]
+            == 'The names do not show who the interviewer is. "Sara Lind" was assumed to be the interviewer.'
+        )
 
     @pytest.mark.parametrize(
         "names", ["User: a\nAssistant: b", "Q: a\nA: b", "I: a\nClaude 3 Opus: b", "HUMAN: a\ngpt-4o: b"]
@@ -273,9 +276,9 @@ class TestRefusals:
             (
                 b'{"id": "a"}\n{"t": "caf\xe9"}',
                 2,
-                "byte 0xE9 at offset 22, which is no UTF-8; the file looks like Latin-1",
+                "byte 0xE9 at offset 22, which is not UTF-8; the file looks like Latin-1",
             ),
-            (b"It\x92s \xe9", 1, "byte 0x92 at offset 2, which is no UTF-8; the file looks like Windows-1252"),
+            (b"It\x92s \xe9", 1, "byte 0x92 at offset 2, which is not UTF-8; the file looks like Windows-1252"),
             (f'{GOOD}\n{{"id": "b", "text": "a\0b"}}'.encode(), 2, "the character U+0000"),
         ],
         ids=lambda value: repr(value)[:24],
@@ -289,11 +292,11 @@ class TestRefusals:
         ("line", "found"),
         [
             ('{"id": "b", "turns": [', "JSON that breaks off at the end of the line (character 23)"),
-            ('{"id": "b"} {"id": "c"}', "more text behind the first JSON value (character 13)"),
-            ("{'id': 1}", "what is no JSON at character 2"),
+            ('{"id": "b"} {"id": "c"}', "more text after the first JSON value (character 13)"),
+            ("{'id': 1}", "invalid JSON at character 2"),
             ('{"id": "b", "id": "c", "text": "x"}', 'the key "id" twice in one object'),
-            ('{"id": "b", "text": "x", "score": NaN}', "NaN, which is no JSON number"),
-            ('{"id": "b", "text": "x", "score": -Infinity}', "-Infinity, which is no JSON number"),
+            ('{"id": "b", "text": "x", "score": NaN}', "NaN, which is not a JSON number"),
+            ('{"id": "b", "text": "x", "score": -Infinity}', "-Infinity, which is not a JSON number"),
             ('{"id": "b", "text": "x", "score": 1e999}', "a number too large to keep"),
             ('{"id": "b", "text": "x", "score": ' + "9" * 5000 + "}", "a number with thousands of digits"),
             ('{"id": "b", "text": "x", "deep": ' + "[" * 64 + "]" * 64 + "}", "nested deeper than 64"),

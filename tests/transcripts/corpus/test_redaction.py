@@ -136,7 +136,7 @@ class TestPage:
         form = {"entries": "Anna Berg -> [PERSON 1]\nK. Osei -> [PERSON 2]", "reason": "promised", "based_on": "0"}
         answer = client_of(lead).post(url, form, follow=True)
         assert answer.redirect_chain == [(url, 302)]
-        assert "List 1 holds" in answer.content.decode()
+        assert "List 1, in use" in answer.content.decode()
         assert RedactionList.objects.get().made_by_name == "lead"
 
     def test_suggested_names_are_put_below_the_entries(self, told: Project, lead: User, client_of: SignIn) -> None:

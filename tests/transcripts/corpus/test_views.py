@@ -134,7 +134,7 @@ def test_check_reports_and_stores_nothing(project: Project, lead: User, client_o
     page = client_of(lead).post(url, upload(make_line("a"), check="1"))
     assert page.status_code == 200
     assert [(report.interviews, report.sentences) for report in page.context["reports"]] == [(1, 2)]
-    assert "Nothing was stored" in page.content.decode()
+    assert "Nothing has been stored yet" in page.content.decode()
     assert "<h1>" in page.content.decode()
     assert not project.interviews.exists()
 

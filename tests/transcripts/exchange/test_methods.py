@@ -43,7 +43,7 @@ class TestParagraph:
     def test_every_number_says_what_it_is_out_of(self, coded: Project) -> None:
         text = write(coded)
         assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
-        assert "the models say 7 of 10 (70.0 %)" in text
+        assert "of which 7 of 10 (70.0 %) are by models" in text
         assert "There is 1 active coding on 1 of 10 (10.0 %) sentences in 1 of 1 (100.0 %) interviews" in text
         assert "blind 1 of 1 (100.0 %)" in text
 
@@ -54,10 +54,10 @@ class TestParagraph:
         assert "uses codebook thematic analysis (Braun and Clarke)" in text
         assert "Two readers share one codebook." in text
         assert "Agreement is measured for" in text
-        assert "in the CSV file of the page Agreement" in text
+        assert "in the CSV file from the page Agreement" in text
 
     def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Project) -> None:
-        assert "Deliberately, no coefficient of agreement" in write(coded)
+        assert "The method deliberately has no coefficient of agreement" in write(coded)
 
     def test_statements_that_stand_are_quoted_and_those_taken_back_are_not(self, coded: Project, coder: User) -> None:
         now = timezone.now()
@@ -127,7 +127,10 @@ class TestWarnings:
 class TestPage:
     def test_a_reader_sees_it_and_can_take_it_out(self, coded: Project, reader: User, client_of: ClientOf) -> None:
         client = client_of(reader)
-        assert "Deliberately" in client.get(reverse("exchange:methods", args=[coded.slug])).content.decode()
+        assert (
+            "deliberately has no coefficient"
+            in client.get(reverse("exchange:methods", args=[coded.slug])).content.decode()
+        )
         answer = client.post(reverse("exchange:download", args=[coded.slug, "methods", "md"]))
         assert answer["Content-Type"] == "text/markdown; charset=utf-8"
         assert b"# Audit annex" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]

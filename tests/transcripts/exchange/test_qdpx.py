@@ -412,7 +412,7 @@ class TestPage:
         answer = client_of(lead).post(self.path(project), {"file": self.upload(make_foreign(tmp_path)), "check": "1"})
         assert "rounds, sign-offs or adjudications" in answer.content.decode()
         assert answer.status_code == 200
-        assert "Nothing was stored" in answer.content.decode()
+        assert "Nothing has been stored yet" in answer.content.decode()
         assert not Interview.objects.exists()
 
     def test_who_bears_a_members_name_can_be_kept_apart(

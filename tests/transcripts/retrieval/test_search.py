@@ -103,7 +103,7 @@ class TestCodings:
     def test_a_turn_without_its_interview_is_asked_about(self, ask: Ask, coder: User) -> None:
         answer = ask(coder, turn=3)
         assert answer.status == 422
-        assert "choose which" in answer.page
+        assert "Choose the interview too" in answer.page
 
     def test_what_was_taken_off_is_not_found(self, ask: Ask, put: Put, coder: User, project: Project) -> None:
         coding = put(coder, "I weigh both", "theme.balance")

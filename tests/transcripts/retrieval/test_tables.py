@@ -100,7 +100,7 @@ class TestWhatIsCounted:
 
     def test_what_the_interviewer_says_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
         page = client_of(coder).get("/p/culture/codings/models/").content.decode()
-        assert "1 coding on what others say" in page
+        assert "1 coding of other speakers’ words" in page
 
     def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
         labels = self.labels(client_of, coder, "codings/together/?together=turn")

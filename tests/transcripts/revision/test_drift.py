@@ -42,7 +42,7 @@ def test_chart_tells_its_figures_and_passes_over_versions_nobody_read_under() ->
     # All readings with the code lie at the top, none of them at the axis.
     assert chart["line"] == "10,10.0 122,34.0"
     assert chart["axis"] == 34
-    assert lay_out_rates([])["figures"] == "not read yet"
+    assert lay_out_rates([])["figures"] == "not coded yet"
 
 
 def test_chart_keeps_markup_out_of_names() -> None:

@@ -101,7 +101,7 @@ def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
     actions.add_anchor(project=project, sentence=sentence, by=owner)
     anchors, read = (reverse(f"revision:{name}", args=[project.slug]) for name in ("anchors", "read"))
     browser = client_of(coder)
-    assert "Read 1 anchor under" in browser.get(anchors).content.decode()
+    assert "Code 1 anchor with" in browser.get(anchors).content.decode()
     anchor = browser.get(read).context["anchor"].pk
     assert browser.post(read, {"anchor": anchor}).status_code == 422
     both = browser.post(read, {"anchor": anchor, "codes": ["theme.balance"], "none_applies": "on"})
@@ -138,7 +138,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     assert page.context["codes"] == []
     assert "In interviews you have signed off" in page.content.decode()
     shown = browser.get(look).content.decode()
-    assert "A lead of the study can give it back" in shown.replace("&#x27;", "'").replace("\n", " ")
+    assert "A lead of the study can return it to you" in shown.replace("&#x27;", "'").replace("\n", " ")
     assert 'name="outcome"' not in shown
     assert "for re-review" not in browser.get(work).content.decode()
     effects = client_of(owner).get(reverse("revision:effects", args=[project.slug, 1, version.number]))
@@ -155,6 +155,6 @@ def test_button_says_what_taking_off_the_last_code_comes_to(
     coding = put(sentence, code, coder)
     narrow(project, code.identifier, owner)
     browser, look = client_of(coder), reverse("revision:re_review", args=[project.slug, coding.pk])
-    assert "Take it off</button>" in browser.get(look).content.decode()
+    assert "Remove it</button>" in browser.get(look).content.decode()
     decide(sentence, coder)
-    assert "Take it off; none applies</button>" in browser.get(look).content.decode()
+    assert "Remove it; none applies</button>" in browser.get(look).content.decode()

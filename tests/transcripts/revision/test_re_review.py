@@ -73,14 +73,14 @@ def test_split_code_is_sorted_into_what_it_became(
     version = split(project, code.identifier, ["Weighing harms", "Weighing values"], owner)
     parts = queries.find_codes(version, queries.find_fate(old, version)[1])
     assert [part.name for part in parts] == ["Weighing harms", "Weighing values"]
-    with pytest.raises(actions.RevisionError, match="is not in v2 any more"):
+    with pytest.raises(actions.RevisionError, match="is no longer in v2"):
         actions.keep_coding(project=project, coding=old, version=version, by=coder, idempotency_key=uuid.uuid4())
     put_again = actions.move_coding(
         project=project, coding=old, codes=parts, version=version, by=coder, idempotency_key=uuid.uuid4()
     )
     old.refresh_from_db()
     assert old.superseded_by == put_again[0]
-    assert old.withdrawal_reason == "looked at again under codebook v2"
+    assert old.withdrawal_reason == "re-reviewed with codebook v2"
     assert {each.note for each in put_again} == {"one line"}
     assert standing_codes(sentence, coder) == sorted(part.identifier for part in parts)
     assert Decision.objects.filter(sentence=sentence, coder=coder, withdrawn_at__isnull=True).exists()
@@ -93,7 +93,7 @@ def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
     old = put(sentence, code, coder)
     version = narrow(project, code.identifier, owner)
     same, earlier = code_of(version, code.identifier), code_of(code.version, "theme.compassion")
-    for codes, words in (([], "at least one"), ([same], "its own place"), ([earlier], "codes of v2")):
+    for codes, words in (([], "at least one"), ([same], "cannot replace itself"), ([earlier], "codes of v2")):
         with pytest.raises(actions.RevisionError, match=words):
             actions.move_coding(
                 project=project, coding=old, codes=codes, version=version, by=coder, idempotency_key=uuid.uuid4()

@@ -102,11 +102,11 @@ def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None
     [
         ({}, [1], 0, 2, "no interview"),
         ({1: ""}, [], 0, 2, "at least one coder"),
-        ({1: ""}, [1, 2], 101, 2, "from 0 to 100"),
-        ({1: ""}, [1, 2], -1, 2, "from 0 to 100"),
-        ({1: ""}, [1], 20, 2, "from 1 coder:"),
-        ({1: ""}, [1, 2], 20, 3, "no more than there are coders"),
-        ({1: ""}, [1, 2], 20, 1, "at least two readers"),
+        ({1: ""}, [1, 2], 101, 2, "between 0 and 100"),
+        ({1: ""}, [1, 2], -1, 2, "between 0 and 100"),
+        ({1: ""}, [1], 20, 2, "out of 1 coder."),
+        ({1: ""}, [1, 2], 20, 3, "no more than there are"),
+        ({1: ""}, [1, 2], 20, 1, "Choose at least two"),
     ],
 )
 def test_numbers_that_make_no_plan_are_refused(

@@ -47,7 +47,7 @@ class TestMaking:
         shown = client.post(f"{ROUNDS}new/", form)
         page = shown.content.decode()
         assert shown.status_code == 200
-        assert "1 of 3 read by 2" in page
+        assert "1 of 3 assigned to 2" in page
         assert not Round.objects.exists()
         name = re.search(r'name="plan_name" value="(\w+)"', page)
         assert name
@@ -83,7 +83,7 @@ class TestMaking:
         [
             ({"overlap_percent": "101"}, "less than or equal to 100"),
             ({"overlap_percent": "x"}, "Enter a whole number"),
-            ({"overlap_readers": "3"}, "no more than there are coders"),
+            ({"overlap_readers": "3"}, "no more than there are"),
             ({"coders": []}, "Choose at least one coder"),
             ({"coders": ["999999"]}, "Select a valid choice"),
             ({"models": ["Model Z"]}, "Select a valid choice"),
@@ -170,7 +170,7 @@ class TestRound:
         client = client_of(lead)
         refused = client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
         assert refused.status_code == 422
-        assert "not signed off: tick the box" in refused.content.decode()
+        assert "not signed off. Tick the box" in refused.content.decode()
         round_.refresh_from_db()
         assert round_.locked_at is None
         client.post(f"{ROUNDS}1/lock/", {"act": "lock", "confirmed": "on"})

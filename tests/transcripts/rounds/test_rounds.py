@@ -53,7 +53,7 @@ class TestOpening:
     ) -> None:
         idempotency_key = uuid4()
         open_round(project, lead, coder, idempotency_key=idempotency_key)
-        with pytest.raises(actions.PlanChanged, match="became round 1 already"):
+        with pytest.raises(actions.PlanChanged, match="has already become round 1"):
             open_round(project, lead, coder, idempotency_key=idempotency_key, name="Another")
 
     def test_plan_confirmed_twice_is_one_round(
@@ -97,10 +97,10 @@ class TestOpening:
         ("wrong", "words"),
         [
             ({"name": " "}, "needs a name"),
-            ({"name": "x" * 201}, "at most 200"),
+            ({"name": "x" * 201}, "the limit is 200"),
             ({"instructions": "x" * 20_001}, "20,001 characters"),
             ({"overlap_percent": 101}, "from 0 to 100"),
-            ({"overlap_percent": 10, "overlap_readers": 3}, "no more than there are coders"),
+            ({"overlap_percent": 10, "overlap_readers": 3}, "no more than there are"),
             ({"seed": -1}, "seed"),
             ({"coder_ids": []}, "at least one coder"),
             ({"models": ["Model Z"]}, "no interview"),

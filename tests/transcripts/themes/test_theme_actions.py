@@ -96,7 +96,7 @@ class TestMakingAndChanging:
 
     def test_two_active_themes_never_bear_one_name(self, project: Project, lead: User) -> None:
         first = make_theme(project, lead)
-        with pytest.raises(WrongInput, match="Theme 1 is called Weighing already"):
+        with pytest.raises(WrongInput, match="Theme 1 is already called Weighing"):
             make_theme(project, lead, "weighing")
         revise(first, lead, state=State.DROPPED)
         assert make_theme(project, lead, "weighing").theme.number == 2

@@ -177,7 +177,7 @@ class TestForms:
         assert late.status_code == 422
         answer = client.post(url("merge"), {**form, "themes": ["1:1", "2:2"]})
         assert answer["Location"] == url("theme", 3)
-        assert "Came from" in text(client.get(url("theme", 3)))
+        assert "Made from" in text(client.get(url("theme", 3)))
 
     def test_a_theme_splits_by_where_each_code_goes(self, theme: ThemeVersion, lead: User, client_of: SignIn) -> None:
         client = client_of(lead)
@@ -230,7 +230,7 @@ class TestEvidence:
         put_on(sentence, BALANCE, coder)
         page = text(client_of(coder).get(f"{url('presence')}?{query}"))
         assert "<strong>1</strong> of 1" in page
-        assert "no tests of difference" in page
+        assert "no significance tests" in page
 
     def test_colleagues_are_counted_once_they_are_opened(
         self, theme: ThemeVersion, sentence: Sentence, coder: User, lead: User, client_of: SignIn

@@ -142,7 +142,7 @@ def _measure(page_request: PageRequest, selection: Selection, visible: VisibleRe
 
 def _ask_to_unblind(request: ProjectRequest, page_request: PageRequest, visible: VisibleReadings) -> HttpResponse:
     """No figures, for those of a table without a reading would say that nobody decided anything."""
-    messages.error(request, "All readings asked for are hidden from you: unblind the interviews first.")
+    messages.error(request, "All these readings are hidden from you. Unblind the interviews first.")
     return _render_table(request, page_request, visible=visible, status=409)
 
 

@@ -39,16 +39,12 @@ def split_extent(text: str, whole: Extent, at: int) -> tuple[Extent, Extent]:
     Raises ``BoundaryEditRefused`` at an edge and inside a character.
     """
     if not whole.start < at < whole.end:
-        raise BoundaryEditRefused("This is the edge of the sentence: split it between two of its words.")
+        raise BoundaryEditRefused("This is the edge of the sentence. Split it between two of its words.")
     pieces = first, second = _trim(text, whole.start, at), _trim(text, at, whole.end)
     if not all(is_visible(text[piece.start : piece.end]) for piece in pieces):
-        raise BoundaryEditRefused(
-            "This is the edge of the sentence: nothing that can be read would be left on one side."
-        )
+        raise BoundaryEditRefused("This is the edge of the sentence: one of the two parts would have no visible text.")
     if is_inside_character(text, at) or is_inside_character(text, second.start):
-        raise BoundaryEditRefused(
-            "This place lies inside a character that is made of several. Choose one before or after it."
-        )
+        raise BoundaryEditRefused("This place lies inside a combined character. Choose a place before or after it.")
     return first, second
 
 
@@ -124,7 +120,7 @@ def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
     free = [suffix + letter for letter in letters if suffix + letter not in taken]
     if len(suffix) >= MAX_SUFFIX_LENGTH or len(free) < 2:
         raise BoundaryEditRefused(
-            "This sentence was split so often that its pieces can no longer be numbered. "
+            "This sentence has been split so often that its parts can no longer be numbered. "
             "Merge them, and split in the middle first."
         )
     return free[0], free[1]

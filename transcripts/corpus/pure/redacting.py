@@ -52,7 +52,7 @@ def read_lines(typed: str) -> list[Entry]:
             continue
         parts = ARROW.split(line.strip())
         if len(parts) != 2:
-            raise BadEntry(f"Line {number} is not an entry: write the text, ->, and its replacement.")
+            raise BadEntry(f"Line {number} is not an entry. Write the text, ->, and its replacement.")
         entries.append(Entry(*parts))
     return entries
 
@@ -76,24 +76,24 @@ def check_entries(entries: Sequence[Entry]) -> None:
         _check_entry(number, entry)
         earlier = first_of.setdefault(_fold(entry.text), number)
         if earlier != number:
-            raise BadEntry(f"Entries {earlier} and {number} have the same words (ignoring case): keep one.")
+            raise BadEntry(f"Entries {earlier} and {number} have the same words (ignoring case). Keep one of them.")
     _check_replacements(entries)
     _check_overlaps(first_of)
 
 
 def _check_entry(number: int, entry: Entry) -> None:
     if not any(map(str.isalnum, entry.text)):
-        raise BadEntry(f"Entry {number} has no text to replace: it needs a letter or a digit before the arrow.")
+        raise BadEntry(f"Entry {number} has no text to replace. It needs a letter or a digit before the arrow.")
     if len(entry.text) > MAX_TEXT_LENGTH:
-        raise BadEntry(f"Entry {number} is longer than {MAX_TEXT_LENGTH} characters: replace names, not passages.")
+        raise BadEntry(f"Entry {number} is longer than {MAX_TEXT_LENGTH} characters. Replace names, not passages.")
     if not any(map(str.isalnum, entry.replacement)):
-        raise BadEntry(f"Entry {number} has no replacement: write one, such as [PERSON 1].")
+        raise BadEntry(f"Entry {number} has no replacement. Write one, such as [PERSON 1].")
     if len(entry.replacement) > MAX_REPLACEMENT_LENGTH:
         raise BadEntry(f"The replacement of entry {number} is longer than {MAX_REPLACEMENT_LENGTH} characters.")
     if UNWANTED.search(entry.replacement) or HIDDEN_SIGN.search(entry.replacement) or UNWANTED.search(entry.text):
         raise BadEntry(
-            f"Entry {number} holds a sign that has no place in it (< > {{ }} ` | \\ or one that is not seen): "
-            "letters, digits, spaces and square brackets do."
+            f"Entry {number} has a character that is not allowed (< > {{ }} ` | \\ or an invisible one). Use "
+            "letters, digits, spaces and square brackets."
         )
 
 
@@ -102,8 +102,8 @@ def _check_replacements(entries: Sequence[Entry]) -> None:
     for number, entry in enumerate(entries, 1):
         for _, _, found in find_places(entry.replacement, entries):
             raise BadEntry(
-                f"The replacement of entry {number} holds what entry {found + 1} looks for, so it would stand in "
-                "the copy: choose another replacement."
+                f"The replacement of entry {number} contains the text of entry {found + 1}, so that text would stay in "
+                "the copy. Choose another replacement."
             )
 
 
@@ -118,8 +118,8 @@ def _check_overlaps(numbers: Mapping[tuple[str, ...], int]) -> None:
             for other in beginnings.get(words[-length:], ()):
                 if (*words, *other[length:]) not in numbers:
                     raise BadEntry(
-                        f"Entries {number} and {numbers[other]} can overlap in a text, for one ends as the other begins; "
-                        "then a part of the second would stay. Add an entry for the whole, or one for each word alone."
+                        f"Entries {number} and {numbers[other]} can overlap in a text, because one ends as the other begins. "
+                        "Part of the second would then stay. Add an entry for the whole, or one for each word alone."
                     )
 
 

@@ -45,7 +45,7 @@ def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[A
     if not 1 <= count <= min(MAX_ANCHORS, len(candidates)):
         most = min(MAX_ANCHORS, len(candidates))
         raise RevisionError(
-            f"{count} anchors cannot be drawn: choose between 1 and {most}, of sentences not drawn yet."
+            f"{count} anchors cannot be drawn. Choose between 1 and {most}, the number of sentences not drawn yet."
         )
     chance = random.Random(seed)  # noqa: S311  # repeatable, not secret
     by_interview: dict[int, list[int]] = defaultdict(list)
@@ -119,7 +119,7 @@ def read_anchor(
     """
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
     if anchor.project_id != project.pk or is_gone:
-        raise RevisionError("This sentence is not among the anchors of this study any more.")
+        raise RevisionError("This sentence is no longer an anchor of this study.")
     if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
         return stored
     codes = _check_codes(version, identifiers)
@@ -137,7 +137,7 @@ def read_anchor(
     except IntegrityError as error:
         if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
             return stored
-        raise RevisionError(f"You have read this anchor under {version} already; the first reading counts.") from error
+        raise RevisionError(f"You have already coded this anchor with {version}. The first reading counts.") from error
     trail.record(
         "revision.anchor.read",
         target=reading,
@@ -153,7 +153,7 @@ def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[s
     codes = queries.find_codes(version, identifiers)
     unknown = set(identifiers) - {code.identifier for code in codes if code.family.unit == CodeFamily.Unit.SENTENCE}
     if unknown:
-        raise RevisionError(f"{version} has no code of sentences {min(unknown)!r}. Reload the page.")
+        raise RevisionError(f"{version} has no code {min(unknown)!r} for sentences. Reload the page.")
     return [code.identifier for code in codes]
 
 

@@ -29,7 +29,7 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
     meanwhile stays removed. Raises ``RevisionError`` for a draft.
     """
     if version.status != CodebookVersion.Status.PUBLISHED:
-        raise RevisionError(f"{version} is a draft: publish it first, then migrate what it merges.")
+        raise RevisionError(f"{version} is a draft. Publish it first, then migrate the codings of merged codes.")
     Project.objects.select_for_update().get(pk=project.pk)
     merged = queries.list_merged(version)
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
@@ -88,7 +88,7 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
     numbers = {_make_idempotency_key("back", version, each): each for each in old}
     done = set(Coding.objects.filter(idempotency_key__in=list(numbers)).values_list("idempotency_key", flat=True))
     moved = list(Coding.objects.filter(migrated_from__in=[each.pk for each in old], code=code).select_for_update())
-    reason = f"carrying to {code.identifier} was taken back"
+    reason = f"migration to {code.identifier} was undone"
     # What an earlier taking back withdrew is not the coder's word: it may have been carried again since.
     changed = {_find_place(each) for each in moved if each.withdrawn_at and each.withdrawal_reason != reason}
     active = [each for each in moved if each.withdrawn_at is None]
@@ -141,7 +141,7 @@ def _make_idempotency_key(act: str, version: CodebookVersion, coding: Coding) ->
 
 def _find_reason(code: Code, version: CodebookVersion) -> str:
     """Why a row was withdrawn. It is stored, and undoing finds the rows by it: the words must not change."""
-    return f"carried to {code.identifier} by codebook {version}"
+    return f"migrated to {code.identifier} by codebook {version}"
 
 
 def _record_migration(

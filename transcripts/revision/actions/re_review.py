@@ -28,9 +28,7 @@ def keep_coding(
     """
     codes = queries.find_codes(version, [coding.code.identifier])
     if not codes:
-        raise RevisionError(
-            f"{coding.code.name} is not in {version} any more: choose what takes its place, or take it off."
-        )
+        raise RevisionError(f"{coding.code.name} is no longer in {version}. Choose codes to replace it, or remove it.")
     return _put_again(project, coding, codes[0], by=by, idempotency_key=idempotency_key, version=version)
 
 
@@ -49,11 +47,11 @@ def move_coding(
     Raises ``RevisionError`` without codes or for codes of another version, and what ``add_coding`` raises.
     """
     if not codes:
-        raise RevisionError("Choose at least one code that takes its place, or take the coding off.")
+        raise RevisionError("Choose at least one code to replace it, or remove the coding.")
     if any(code.version_id != version.pk for code in codes):
-        raise RevisionError(f"Choose among the codes of {version}, the version people code with.")
+        raise RevisionError(f"Choose codes of {version}, the version people code with.")
     if any(code.identifier == coding.code.identifier for code in codes):
-        raise RevisionError(f"{coding.code.name} cannot take its own place: keep it instead.")
+        raise RevisionError(f"{coding.code.name} cannot replace itself. Keep it instead.")
     put = [
         _put_again(
             project, coding, code, by=by, idempotency_key=uuid5(idempotency_key, code.identifier), version=version
@@ -95,4 +93,4 @@ def _put_again(
 
 
 def _tell_why(version: CodebookVersion) -> str:
-    return f"looked at again under codebook {version}"
+    return f"re-reviewed with codebook {version}"

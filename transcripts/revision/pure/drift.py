@@ -74,7 +74,7 @@ def lay_out_rates(points: Sequence[Point]) -> dict[str, object]:
         "axis": HEIGHT - MARGIN,
         "dots": dots,
         "line": " ".join(f"{x},{y}" for x, y in dots),
-        "figures": told or "not read yet",
+        "figures": told or "not coded yet",
     }
 
 

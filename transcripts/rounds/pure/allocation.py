@@ -90,15 +90,17 @@ class _Dealer:
 
 def _check(items: int, coders: list[int], *, overlap_percent: int, readers: int) -> None:
     if not items:
-        raise CannotDeal("There is no interview to deal out.")
+        raise CannotDeal("There are no interviews to allocate.")
     if not coders:
         raise CannotDeal("Choose at least one coder.")
     if not 0 <= overlap_percent <= 100:
-        raise CannotDeal(f"The share read by several is {overlap_percent} per cent; it has to be from 0 to 100.")
+        raise CannotDeal(
+            f"The share assigned to several coders is {overlap_percent} per cent; it must be between 0 and 100."
+        )
     if overlap_percent and not 2 <= readers <= len(coders):
         raise CannotDeal(
-            f"An overlap was asked for with {readers} readers an interview, from {len(coders)} "
-            f"coder{'' if len(coders) == 1 else 's'}: it takes at least two readers, and no more than there are coders."
+            f"Each shared interview was to have {readers} coders, out of {len(coders)} "
+            f"coder{'' if len(coders) == 1 else 's'}. Choose at least two, and no more than there are."
         )
 
 

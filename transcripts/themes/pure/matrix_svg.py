@@ -124,6 +124,6 @@ def _describe(presence: Presence) -> str:
     found = sum(cell.is_present for _, cells, _ in presence.rows for cell in cells)
     size = len(presence.rows) * len(presence.columns)
     return (
-        f"{len(presence.rows)} rows by {len(presence.columns)} columns. Something was found in {found} of {size} cells. "
-        "The length of a bar is the share of the sentences decided there; the table holds every number."
+        f"{len(presence.rows)} rows by {len(presence.columns)} columns. {found} of {size} cells have at least one sentence. "
+        "The length of a bar is the share of the sentences decided there. The table has every number."
     )

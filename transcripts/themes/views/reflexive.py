@@ -108,7 +108,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
             form = StatementForm(rebase(request.POST, replaces=error.active.pk if error.active else None))
             return _render_positionality(request, form, race=error, status=409)
         else:
-            messages.success(request, "Your statement is kept, with today’s date.")
+            messages.success(request, "Your statement is saved, with today’s date.")
             return redirect("themes:positionality", request.project.slug)
     return _render_positionality(request, form, status=422)
 
@@ -118,7 +118,7 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
 def withdraw_statement(request: ProjectRequest) -> HttpResponse:
     """Take one's own statement back."""
     reflexive.withdraw_statement(project=request.project, by=request.user)
-    messages.success(request, "You have no statement in this study now. What you wrote before stays in the record.")
+    messages.success(request, "You now have no statement in this study. Earlier versions stay in the record.")
     return redirect("themes:positionality", request.project.slug)
 
 
@@ -147,7 +147,7 @@ def _find_entry(request: ProjectRequest) -> PhaseEntry | None:
 
 
 def _ask_for_entry(request: ProjectRequest) -> HttpResponse:
-    messages.error(request, "The form named no entry. Use the one below the entry you mean.")
+    messages.error(request, "The form did not say which entry to change. Use the form below that entry.")
     return _render_phases(request, status=422)
 
 

@@ -177,7 +177,7 @@ def group(request: ProjectRequest) -> HttpResponse:
         else:
             names = ", ".join(each.name for each in written)
             messages.success(request, f"Changed: {names}.") if written else messages.info(
-                request, "Nothing was changed: the codes are where you put them."
+                request, "Nothing was changed: the codes are already there."
             )
             return redirect("themes:group", request.project.slug)
     return _render_form(request, "themes/group.html", form, request.POST.getlist("codes"), themes=themes)
@@ -206,7 +206,7 @@ def merge(request: ProjectRequest) -> HttpResponse:
         except ThemeChanged as error:
             race = error
         else:
-            messages.success(request, f"Merged into {merged.name}. The themes it came from are dropped and kept.")
+            messages.success(request, f"Merged into {merged.name}. The themes it was made from are dropped, but kept.")
             if quotes_left:
                 messages.warning(
                     request,
@@ -243,7 +243,7 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
             race = error
             form = SplitForm(rebase(request.POST, version=version.number))
         else:
-            messages.success(request, f"{version.name} became {made[0].name} and {made[1].name}.")
+            messages.success(request, f"{version.name} was split into {made[0].name} and {made[1].name}.")
             return redirect("themes:themes", request.project.slug)
     catalogue = queries.read_catalogue(request.project, also=version.codes)
     codes = [(code, request.POST.get(f"part.{code.identifier}", "1")) for code in catalogue.name_codes(version.codes)]

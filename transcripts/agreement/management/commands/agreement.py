@@ -20,9 +20,7 @@ USUAL_SEED = 1
 class Command(BaseCommand):
     """Reads a file and prints; touches no database."""
 
-    help = (
-        "Agreement of coders on the labels of a CSV file with the columns coder, unit, code, value and optionally turn."
-    )
+    help = "Compute the agreement of coders from a CSV file with the columns coder, unit, code, value and, optionally, turn."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,14 +30,14 @@ class Command(BaseCommand):
         parser.add_argument(
             "--level",
             choices=[str(level) for level in Level],
-            help="values are numbers on this scale: alpha and raw agreement alone (default: codes applied or not)",
+            help="values are numbers on this scale; gives only alpha and raw agreement (default: codes applied or not)",
         )
-        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the draws of turns (default: %(default)s)")
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
         parser.add_argument(
             "--resamples",
             type=int,
             default=USUAL_RESAMPLES,
-            help="draws for intervals, 0 for none (default: %(default)s)",
+            help="number of resamples for the intervals, 0 for none (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

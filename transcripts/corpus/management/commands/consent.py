@@ -16,17 +16,19 @@ from transcripts.projects.models import Project
 class Command(BaseCommand):
     """Records for all the interviews named, or for none of them."""
 
-    help = "Record consent for interviews, or, without a scope, count the records."
+    help = "Record consent for interviews. Without a scope, count the records."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
         parser.add_argument(
-            "--scope", choices=Consent.Scope.values, help="scope of the consent; without it nothing is recorded"
+            "--scope", choices=Consent.Scope.values, help="the scope of the consent; without it, nothing is recorded"
         )
         said = parser.add_mutually_exclusive_group()
         said.add_argument("--given", action="store_true", help="it may be done")
         said.add_argument("--withdrawn", action="store_true", help="it may not be done: refused or withdrawn")
-        parser.add_argument("--basis", default="", metavar="TEXT", help="the basis of the consent; needed for a record")
+        parser.add_argument(
+            "--basis", default="", metavar="TEXT", help="the basis of the consent; required to record consent"
+        )
         parser.add_argument(
             "--interview",
             nargs="+",
@@ -40,7 +42,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
-            raise CommandError(f"There is no study {options['project']}; create_project makes one.")
+            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
         if not options["scope"]:
             if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
                 raise CommandError("Give the scope with --scope. Nothing was recorded.")

@@ -31,7 +31,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
-            raise CommandError(f"There is no study {options['project']}; create_project makes one.")
+            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
         paths: list[Path] = options["files"]
         files = [read_file(path) for path in paths]
         try:

@@ -42,7 +42,7 @@ def read_bytes(
     file cannot be kept, so that a file comes in whole or not at all; ``ValueError`` for a format there is not.
     """
     if format not in FORMATS and format != "auto":
-        raise ValueError(f"There is no format {format!r}; there are {', '.join(FORMATS)}.")
+        raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
     source = Source(name, decode_text(data, name=name))
     reader = FORMATS[recognise_format(source) if format == "auto" else format]
     read = reader.read(source)

@@ -116,7 +116,7 @@ class MessageReader:
             for _, words, _ in self._read_content(part["content"]):
                 yield "tool_result", words, ""
         else:
-            self.left_out[f"A part of type {shorten(kind)} was left out: it holds no text."] += 1
+            self.left_out[f"A part of type {shorten(kind)} was left out because it has no text."] += 1
 
 
 class _Misfit(Exception):

@@ -51,7 +51,7 @@ def _check_interview(interview: ReadInterview, name: str) -> None:
     if not interview.turns:
         raise ReadError(name, line, "an interview without turns", "at least one turn")
     if not any(turn.text.strip() for turn in interview.turns):
-        raise ReadError(name, line, "an interview without text", "at least one turn that says something")
+        raise ReadError(name, line, "an interview without text", "at least one turn with text")
     for field, max_length in _MAX_LENGTHS.items():
         _refuse_longer(getattr(interview, field), max_length, field, name, line)
     for number, turn in enumerate(interview.turns, 1):
@@ -120,5 +120,8 @@ def _refuse_clashing_ids(interviews: list[ReadInterview], name: str) -> None:
         named.append(f"{len(clashes) - _CLASHES_NAMED} more")
     found = f"the same id more than once: {'; '.join(named)}"
     raise ReadError(
-        name, clashes[0][1].line, found, "each id once (capitals, spaces and composed accents make no other id)"
+        name,
+        clashes[0][1].line,
+        found,
+        "each id once (ids that differ only in capitals, spaces or composed accents count as the same)",
     )

@@ -75,7 +75,7 @@ def _describe_wrong_byte(content: bytes, dropped: int, error: UnicodeDecodeError
     else:
         guess = "Latin-1 (ISO 8859-1)"
     offset = dropped + error.start
-    found = f"byte 0x{content[error.start]:02X} at offset {offset:,}, which is no UTF-8"
+    found = f"byte 0x{content[error.start]:02X} at offset {offset:,}, which is not UTF-8"
     return ReadError(name, line, f"{found}; the file looks like {guess}", _EXPECTED)
 
 

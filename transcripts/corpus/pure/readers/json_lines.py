@@ -59,10 +59,10 @@ def _read_object(line: str, number: int, name: str) -> JsonObject:
 
 def _describe(error: json.JSONDecodeError, line: str) -> str:
     if error.msg.startswith("Extra data"):
-        return f"more text behind the first JSON value (character {error.pos + 1})"
+        return f"more text after the first JSON value (character {error.pos + 1})"
     if error.pos >= len(line.rstrip()):
         return f"JSON that breaks off at the end of the line (character {error.pos + 1})"
-    return f"what is no JSON at character {error.pos + 1} ({error.msg.lower()})"
+    return f"invalid JSON at character {error.pos + 1} ({error.msg.lower()})"
 
 
 def name_json_type(value: object) -> str:
@@ -114,7 +114,7 @@ def list_keys(content: JsonObject) -> str:
 
 
 def _refuse_constant(constant: str) -> NoReturn:
-    raise _NotPlainJson(f"{constant}, which is no JSON number")
+    raise _NotPlainJson(f"{constant}, which is not a JSON number")
 
 
 def _read_float(digits: str) -> float:

@@ -120,14 +120,16 @@ def _assign_roles(speakers: list[str]) -> tuple[dict[str, str], list[str]]:
         first = next((speaker for speaker, name in names.items() if not _is_model(name) and name not in _OTHERS), None)
         if first is not None and len(speakers) > 1:
             asks = {first}
-            warnings.append(f"No name tells who asks: {shorten(first)} was taken for the interviewer.")
+            warnings.append(
+                f"The names do not show who the interviewer is. {shorten(first)} was assumed to be the interviewer."
+            )
         else:
-            warnings.append("No name tells who asks: every turn was taken for the model's.")
+            warnings.append("The names do not show who the interviewer is. Every turn was assumed to be the model's.")
     roles = {
         speaker: "interviewer" if speaker in asks else name if name in _OTHERS else "model"
         for speaker, name in names.items()
     }
     if not all(speaker in asks or _is_model(names[speaker]) or names[speaker] in _OTHERS for speaker in speakers):
         named = ", ".join(f"{shorten(speaker)} ({role})" for speaker, role in roles.items())
-        warnings.append(f"These were taken for speakers: {named}.")
+        warnings.append(f"Names recognised as speakers: {named}.")
     return roles, warnings

@@ -12,12 +12,12 @@ from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Import a REFI-QDA project of another program into a study: all of it, or nothing."
+    help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path)
         parser.add_argument("--project", required=True, metavar="SLUG")
-        parser.add_argument("--dry-run", action="store_true", help="show what an import would do, and store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
         parser.add_argument(
             "--apart",
             action="append",
@@ -68,5 +68,5 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
 
 def _in_words(report: StudyReport, dry_run: bool) -> str:
     kinds = ", ".join(f"{new:,} new and {known:,} known {kind}" for kind, new, known in report.kinds) or "nothing"
-    begin = "Nothing was stored. It would bring" if dry_run else "Imported"
-    return "\n".join([f"{begin}: {kinds}.", *report.notes, *(f"Not coming over: {each}" for each in report.left_out)])
+    begin = "Nothing was stored. The import would add" if dry_run else "Imported"
+    return "\n".join([f"{begin}: {kinds}.", *report.notes, *(f"Not imported: {each}" for each in report.left_out)])

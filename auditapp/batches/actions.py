@@ -306,11 +306,11 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
     for group in _in_groups(ids):
         _give_up(locked, group)
     change_batch(batch, by, "batch.held_given_up", {"before": locked.state, "cells": len(ids)}, {})
-    _settle_standing(batch)
+    _end_work(batch)
     return len(ids)
 
 
-def _settle_standing(batch: Batch) -> None:
+def _end_work(batch: Batch) -> None:
     """When the last held cell is given up, a batch may be done, or its pilot over."""
     finish_if_complete(batch)
     batch.refresh_from_db()

@@ -130,8 +130,8 @@ def _launch_benchmark(project: Project, owner: User) -> Batch:
 
 
 def _ensure_fake(label: str, model: str = "", reasoning: str = "", *, owner: User) -> ModelVariant:
-    standing = ModelVariant.objects.filter(label=label).first()
-    return standing or add_model(label=label, provider="fake", model=model, reasoning=reasoning, by=owner)
+    existing = ModelVariant.objects.filter(label=label).first()
+    return existing or add_model(label=label, provider="fake", model=model, reasoning=reasoning, by=owner)
 
 
 def _read_refusal(batch: Batch) -> None:

@@ -121,22 +121,22 @@ def find_or_add_account(
 ) -> ProviderAccount:
     """The account called ``name``, or the one with this address and key, or a new one. Inside a transaction."""
     check_provider(provider, key_env)
-    standing = ProviderAccount.objects.filter(name=name).first() if name else None
-    if standing is not None:
-        _check_same(standing, provider=provider, base_url=base_url, key_env=key_env)
+    account = ProviderAccount.objects.filter(name=name).first() if name else None
+    if account is not None:
+        _check_same(account, provider=provider, base_url=base_url, key_env=key_env)
     else:
         base_url = choose_address(provider, base_url)
     if not name:
         known = ProviderAccount.objects.filter(provider=provider, base_url=base_url, key_env=key_env)
-        standing = known.order_by("pk").first()
-    if standing is None:
+        account = known.order_by("pk").first()
+    if account is None:
         name = name or find_free_name(provider, base_url, key_env)
         return add_account(
             name=name, provider=provider, base_url=base_url, key_env=key_env, by=by, allow_private=allow_private
         )
-    if standing.base_url:
-        check_reachable(standing.base_url, by=by, allow_private=allow_private)
-    return standing
+    if account.base_url:
+        check_reachable(account.base_url, by=by, allow_private=allow_private)
+    return account
 
 
 def check_provider(provider: str, key_env: str) -> None:
@@ -193,11 +193,11 @@ def find_free_name(provider: str, base_url: str, key_env: str) -> str:
     return next(name for name in (*wishes, *numbered) if name not in taken)
 
 
-def _check_same(standing: ProviderAccount, *, provider: str, base_url: str, key_env: str) -> None:
+def _check_same(account: ProviderAccount, *, provider: str, base_url: str, key_env: str) -> None:
     address = base_url.strip().rstrip("/")
-    if standing.provider != provider or address not in {"", standing.base_url} or key_env not in {"", standing.key_env}:
+    if account.provider != provider or address not in {"", account.base_url} or key_env not in {"", account.key_env}:
         raise ModelError(
-            f"The account {standing.name} has another provider, address or key variable. Leave these empty to use it as it "
+            f"The account {account.name} has another provider, address or key variable. Leave these empty to use it as it "
             "is, or choose another name for a new account."
         )
 

@@ -189,7 +189,7 @@ class Sentence(models.Model):
                 condition=models.Q(end__gt=models.F("start")), name="%(app_label)s_%(class)s_not_empty"
             ),
         ]
-        # Reads of standing sentences use the constraint's index; this small one serves the history of a turn.
+        # Reads of current sentences use the constraint's index; this small one serves the history of a turn.
         indexes: ClassVar = [
             models.Index(fields=["turn"], condition=models.Q(retired_by__isnull=False), name="corpus_sentence_retired")
         ]

@@ -115,7 +115,7 @@ def _insert(model: type[Model], names: Sequence[str], rows: Iterable[Sequence[ob
 
 
 def find_next_in_turn(sentence: Sentence) -> int | None:
-    """The standing sentence after this one in the same turn, if any."""
+    """The current sentence after this one in the same turn, if any."""
     later = Sentence.objects.current().filter(turn_id=sentence.turn_id, start__gt=sentence.start)
     return later.order_by("start").values_list("pk", flat=True).first()
 

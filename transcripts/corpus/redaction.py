@@ -33,8 +33,8 @@ def save_redaction(
     A list without entries ends redaction. Raises ``RedactionError``; earlier lists stay as they are.
     """
     Project.objects.select_for_update().get(pk=project.pk)
-    standing = find_redaction(project)
-    number = standing.number if standing else 0
+    current = find_redaction(project)
+    number = current.number if current else 0
     if number != based_on:
         raise RedactionStale(
             f"List {number} was saved in the meantime, so yours was not saved. Compare the two and save again."
@@ -43,7 +43,7 @@ def save_redaction(
     if len(reason) > MAX_REASON_LENGTH:
         raise RedactionError(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
     entries = _tidy(entries)
-    before = read_stored(standing.entries) if standing else []
+    before = read_stored(current.entries) if current else []
     if entries == before:
         raise RedactionError("Nothing changed: these are the current entries.")
     row = RedactionList.objects.create(

@@ -24,17 +24,17 @@ def edit_redaction(request: ProjectRequest) -> HttpResponse:
 
     ``?suggested=1`` puts the names that came in with the interviews below the entries.
     """
-    standing = find_redaction(request.project)
+    current = find_redaction(request.project)
     if request.method != "POST":
-        return _render(request, _make_form(request, standing), standing)
+        return _render(request, _make_form(request, current), current)
     form = RedactionForm(request.POST)
     if not form.is_valid():
-        return _render(request, form, standing)
+        return _render(request, form, current)
     entries = form.cleaned_data["entries"]
     try:
         if "check" in request.POST:
             check_entries(entries)
-            return _render(request, form, standing, preview(request.project, entries))
+            return _render(request, form, current, preview(request.project, entries))
         row = save_redaction(
             project=request.project,
             entries=entries,
@@ -46,38 +46,38 @@ def edit_redaction(request: ProjectRequest) -> HttpResponse:
         return _render_stale(request, error)
     except (RedactionError, BadEntry) as error:
         form.add_error("entries", str(error))
-        return _render(request, form, standing)
+        return _render(request, form, current)
     messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
     return redirect("corpus:redaction", request.project.slug)
 
 
-def _make_form(request: ProjectRequest, standing: RedactionList | None) -> RedactionForm:
-    entries = read_stored(standing.entries) if standing else []
+def _make_form(request: ProjectRequest, current: RedactionList | None) -> RedactionForm:
+    entries = read_stored(current.entries) if current else []
     if "suggested" in request.GET:
         entries = [*entries, *suggest_entries(request.project, entries)]
-    return RedactionForm(initial={"entries": write_lines(entries), "based_on": standing.number if standing else 0})
+    return RedactionForm(initial={"entries": write_lines(entries), "based_on": current.number if current else 0})
 
 
 def _render_stale(request: ProjectRequest, error: RedactionStale) -> HttpResponse:
     """The person's own entries again, beside the list that came between; saved once more, they take its place."""
-    standing = find_redaction(request.project)
+    current = find_redaction(request.project)
     data = request.POST.copy()
-    data["based_on"] = str(standing.number if standing else 0)
+    data["based_on"] = str(current.number if current else 0)
     form = RedactionForm(data)
     form.add_error("entries", str(error))
-    return _render(request, form, standing)
+    return _render(request, form, current)
 
 
 def _render(
     request: ProjectRequest,
     form: RedactionForm,
-    standing: RedactionList | None,
+    current: RedactionList | None,
     effects: list[dict[str, object]] | None = None,
 ) -> HttpResponse:
-    held = read_stored(standing.entries) if standing else []
+    held = read_stored(current.entries) if current else []
     context = {
         "form": form,
-        "standing": standing,
+        "current": current,
         "held": held,
         "effects": effects,
         "suggested": suggest_entries(request.project, held),

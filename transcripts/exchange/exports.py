@@ -238,7 +238,7 @@ RECORD = [
     Export(
         key="methods",
         name="Methods paragraph",
-        sentence="How the study was done, in words and figures from the record, with what speaks against it and an audit annex.",
+        sentence="How the study was done, in words and figures from the record, with its limitations and an audit annex.",
         row="the methods paragraph and its annex",
         permission=Permission.SEE_ALL_CODINGS,
         files={"md": write_methods},

@@ -39,9 +39,9 @@ class Export(NamedTuple):
     """What can be exported: a table, files in formats of their own, or both.
 
     ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
-    there is no table. ``files`` are further formats, or other forms of those of a table. Exporting what
-    ``unblinds`` unblinds a coder to colleagues' work, and to the interviews that ``find_opened`` names: those with
-    machines' labels in it.
+    there is no table. ``files`` are further formats, or other forms of those of a table. An export with
+    ``unblinds`` unblinds a coder to colleagues' work, and to the interviews with machines' labels in it, which
+    ``find_unblinded`` returns.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Export(NamedTuple):
     read_rows: RowsReader | None = None
     files: Mapping[str, FileWriter] = {}
     unblinds: bool = False
-    find_opened: Callable[[Project], Collection[int]] | None = None
+    find_unblinded: Callable[[Project], Collection[int]] | None = None
     is_deprecated: bool = False
 
     @property

@@ -61,7 +61,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
                 "export": export,
                 "format": format,
                 "hidden": len(hidden),
-                "holds_machines": export.find_opened is not None,
+                "holds_machines": export.find_unblinded is not None,
                 "exact": request.POST.get("exact"),
             }
             return render(request, "exchange/confirm.html", context, status=409)
@@ -72,7 +72,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
 
 def _find_hidden(viewer: Viewer, export: Export) -> set[int]:
     """The interviews whose labels this person may not see yet, and would see in the file."""
-    machine = viewer.blinded(export.find_opened(viewer.project)) if export.find_opened is not None else set()
+    machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
     return machine | viewer.hidden_interviews
 
 

@@ -54,7 +54,7 @@ def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
         *_check_caps(),
         *_check_trail(),
         *_check_claims(),
-        *_check_standing(),
+        *_check_idle_batches(),
         *_check_progress(),
     ]
 
@@ -167,17 +167,17 @@ def _check_claims() -> Iterator[Break]:
     mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
     yield from _list_breaks("I8", cells.filter(~Exists(mine), state=State.LEASED), "in progress without a call")
     stray = calls.filter(~Q(cell__state=State.LEASED) | ~Q(fence=F("cell__fence")))
-    yield from _list_breaks("I8", stray, "they have an open call that nobody waits for", of_cell="cell__")
+    yield from _list_breaks("I8", stray, "they have an open call that no runner waits for", of_cell="cell__")
     left = calls.filter(job__state__in=[ProviderJob.State.COLLECTED, ProviderJob.State.FAILED])
     yield from _list_breaks("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
 
 
-def _check_standing() -> Iterator[Break]:
-    """A working batch has a cell to ask or to wait for: the end of the last one changes the batch's state."""
+def _check_idle_batches() -> Iterator[Break]:
+    """A working batch has a planned or leased cell: the end of the last one changes the batch's state."""
     under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
     is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
     for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
-        yield ("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, and has nothing left to ask.")
+        yield ("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, but no cell is left to ask.")
 
 
 def _check_progress() -> Iterator[Break]:

@@ -87,12 +87,12 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "now": now,
         "poll_seconds": POLL_SECONDS,
-        **_describe_standing(batch, progress, arms),
+        **_read_state(batch, progress, arms),
     }
 
 
-def _describe_standing(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[str, object]:
-    """What the batch waits for, and what people can do about it."""
+def _read_state(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[str, object]:
+    """The state of the batch, and which actions the page offers."""
     failed, leased = progress.by_state.get("failed", 0), progress.by_state.get("leased", 0)
     is_moving = batch.state in WORKING_STATES
     offers_held = progress.held > 0 and batch.is_open and not is_moving

@@ -85,12 +85,15 @@ SUGGESTION_COLUMNS = [
     column("run", "run_id", "Number of the run without a model."),
     Column("suggestion_id", "pk", SUGGESTION_NUMBER),
 ]
-CURRENT_SENTENCE_COLUMN = Column(
-    "standing_sentence_id",
-    "",
-    "The sentence it is applied to now; another one than sentence_id where sentence boundaries were edited since, empty "
-    "where no one sentence holds its words any more.",
-)
+CURRENT_SENTENCE_COLUMNS = [
+    Column(
+        "current_sentence_id",
+        "",
+        "The sentence it applies to now: differs from sentence_id where sentence boundaries were edited since; empty where "
+        "its words are no longer in one sentence.",
+    ),
+    Column("standing_sentence_id", "", "Deprecated: the old name of current_sentence_id."),
+]
 SHOWING_COLUMNS = [
     column("project"),
     column("interview"),
@@ -99,7 +102,7 @@ SHOWING_COLUMNS = [
     column("sentence"),
     column(
         "coder",
-        meaning="User name of the coder, in her own rows; empty in rows of everybody, because how far suggestions "
+        meaning="User name of the coder, in her own rows; empty in rows of all coders, because how far suggestions "
         "influenced a coder is shown to her alone.",
     ),
     column("arm", meaning="shown, or withheld: a look on a turn that never shows suggestions."),
@@ -107,11 +110,11 @@ SHOWING_COLUMNS = [
         "draft",
         meaning="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
     ),
-    column("shown", meaning="When, in UTC; in rows of everybody the day."),
-    column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of everybody."),
+    column("shown", meaning="When, in UTC; in rows of all coders the day."),
+    column("closed", meaning="When the panel was closed; empty where that is not known, and in rows of all coders."),
     column(
         "own_codes",
-        meaning="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of everybody.",
+        meaning="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of all coders.",
     ),
     column(
         "place",
@@ -122,12 +125,12 @@ SHOWING_COLUMNS = [
     *of_annotator(""),
     column(
         "response",
-        meaning="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of everybody "
+        meaning="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of all coders "
         "of interviews where fewer than two coders looked.",
     ),
     column("reason", meaning="The coder's reason, where she gave one; empty where the response is."),
-    column("coding_id", meaning="Number of the coding it became; empty in rows of everybody."),
-    column("responded", meaning="When she said so, in UTC; empty in rows of everybody."),
+    column("coding_id", meaning="Number of the coding it became; empty in rows of all coders."),
+    column("responded", meaning="When the coder responded, in UTC; empty in rows of all coders."),
     column("showing_id", meaning="Number of the look; rows of one look share it."),
 ]
 ARM_COLUMNS = [
@@ -149,7 +152,7 @@ CHUNK = 1_000
 def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every suggestion of the study; of one person, those she was shown herself, and nothing else of the sentence.
 
-    The last column is the sentence at which it is read now.
+    The last columns are the sentence it applies to now, under its name and its old one.
     """
     turn_text = "sentence__turn__text"
     length = F("sentence__end") - F("sentence__start")
@@ -169,7 +172,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     rows = stream(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
     kept = rows if scope.only is None else (row for row in rows if row[-1] in shown)
     [place] = find_places(SUGGESTION_COLUMNS, "sentence_id")
-    return ((*row, moved.get(row[-1], row[place])) for row in kept)
+    return ((*row, *[moved.get(row[-1], row[place])] * 2) for row in kept)
 
 
 def find_suggested(project: Project) -> set[int]:
@@ -181,8 +184,8 @@ def find_suggested(project: Project) -> set[int]:
 def read_showings(scope: Scope) -> Iterator[Sequence[object]]:
     """Every look, a row for each suggestion shown, in the order shown; a look at none is one row.
 
-    How far suggestions moved one coder's labels is hers alone. So rows of everybody do not say whose they are, and say what
-    became of a suggestion only in interviews where two or more coders looked.
+    How far suggestions influenced one coder is shown to her alone. So rows of all coders do not name them, and have
+    responses only in interviews where two or more coders looked.
     """
     showings = Showing.objects.filter(sentence__turn__interview__project=scope.project)
     shared = None if scope.only is not None else find_shared(showings)
@@ -197,11 +200,11 @@ def read_showings(scope: Scope) -> Iterator[Sequence[object]]:
         responses = {(each.suggestion_id, each.coder_id): each for each in answered}
         for showing in chunk:
             is_own, is_shared = shared is None, shared is None or showing.sentence.turn.interview_id in shared
-            head = _describe_look(scope, showing, is_own=is_own)
+            head = _write_look(scope, showing, is_own=is_own)
             for place, key in enumerate(showing.suggestions, start=1):
                 response = responses.get((key, showing.coder_id)) if is_shared else None
-                told = _describe(response, is_own=is_own)
-                yield *head, place, key, *_describe_shown(suggestions.get(key)), *told, showing.pk
+                answer = _write_response(response, is_own=is_own)
+                yield *head, place, key, *_write_suggestion(suggestions.get(key)), *answer, showing.pk
             if not showing.suggestions:
                 yield *head, *[None] * 9, showing.pk
 
@@ -214,7 +217,7 @@ def find_shared(showings: QuerySet[Showing]) -> set[int]:
     return set(by_interview.filter(coders__gte=2).values_list("sentence__turn__interview", flat=True))
 
 
-def _describe_look(scope: Scope, showing: Showing, *, is_own: bool) -> list[object]:
+def _write_look(scope: Scope, showing: Showing, *, is_own: bool) -> list[object]:
     sentence, turn = showing.sentence, showing.sentence.turn
     return [
         scope.project.slug,
@@ -231,13 +234,13 @@ def _describe_look(scope: Scope, showing: Showing, *, is_own: bool) -> list[obje
     ]
 
 
-def _describe_shown(suggestion: Suggestion | None) -> list[object]:
+def _write_suggestion(suggestion: Suggestion | None) -> list[object]:
     if suggestion is None:
         return [None, None, None]
     return [suggestion.code.identifier, suggestion.annotator.name, suggestion.annotator.number]
 
 
-def _describe(response: Response | None, *, is_own: bool) -> list[object]:
+def _write_response(response: Response | None, *, is_own: bool) -> list[object]:
     if response is None:
         return [None, None, None, None]
     if not is_own:
@@ -261,7 +264,7 @@ def make_export(
     read_rows: RowsReader,
     unblinds: bool = False,
 ) -> Export:
-    """An export of this room, for people who may see every coding. One that opens codings opens suggestions, too."""
+    """An export of this room, for people who may see every coding. One that unblinds covers suggestions too."""
     return Export(
         key=key,
         name=name,
@@ -271,7 +274,7 @@ def make_export(
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=read_rows,
         unblinds=unblinds,
-        find_opened=find_suggested if unblinds else None,
+        find_unblinded=find_suggested if unblinds else None,
     )
 
 
@@ -280,15 +283,15 @@ SUGGESTIONS = make_export(
     "Suggestions",
     "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
     row="a machine's proposal",
-    columns=[*SUGGESTION_COLUMNS, CURRENT_SENTENCE_COLUMN],
+    columns=[*SUGGESTION_COLUMNS, *CURRENT_SENTENCE_COLUMNS],
     read_rows=read_suggestions,
     unblinds=True,
 )
 SHOWINGS = make_export(
     "showings",
     "What coders were shown",
-    "Each look at suggestions: arm, order, times, the codes that stood before, and what became of each. Rows of everybody "
-    "do not say whose they are.",
+    "Each look at suggestions: arm, order, times, the coder's codes before it, and each response. Rows of all coders do not "
+    "name them.",
     row="a suggestion as a coder was shown it; a look at none",
     columns=SHOWING_COLUMNS,
     read_rows=read_showings,

@@ -50,11 +50,11 @@ export function showCurrent() {
 
 /** Which codes stand at the current sentence, or on all that are selected. */
 export function showPressed() {
-  const standing = selectedRows().map((row) => new Map(chipsAt(row).map(({ dataset }) => [dataset.code, dataset.level])));
+  const codesByRow = selectedRows().map((row) => new Map(chipsAt(row).map(({ dataset }) => [dataset.code, dataset.level])));
   for (const code of codes) {
-    const levels = standing.map((codesThere) => codesThere.get(code.identifier)).filter(Boolean);
+    const levels = codesByRow.map((codesThere) => codesThere.get(code.identifier)).filter(Boolean);
     const button = buttons.get(code.identifier);
-    const isOnAll = levels.length > 0 && levels.length === standing.length;
+    const isOnAll = levels.length > 0 && levels.length === codesByRow.length;
     button.setAttribute("aria-pressed", isOnAll || !levels.length ? String(isOnAll) : "mixed");
     button.classList.toggle("latent", levels[0] === "latent");
   }

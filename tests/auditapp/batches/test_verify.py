@@ -191,7 +191,7 @@ class TestStuck:
 
     def test_an_open_call_that_nobody_waits_for(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(state="planned", lease_until=None)
-        find("I8", "nobody waits for")
+        find("I8", "no runner waits for")
 
     def test_an_open_call_of_a_provider_job_that_has_ended(self, batch: Batch) -> None:
         job = ProviderJob.objects.create(queue=batch.queues.get(), token=uuid.uuid4(), calls=1, written_at=read_now())
@@ -204,13 +204,13 @@ class TestStuck:
         batch = launch(project, inputs=2)
         answer(batch, 2)
         Batch.objects.update(state="running")
-        assert find("I8", "nothing left to ask")[0] == batch.pk
+        assert find("I8", "no cell is left to ask")[0] == batch.pk
 
     def test_a_pilot_that_did_not_end_with_its_last_cell(self, project: Project) -> None:
         batch = launch(project, inputs=4, pilot=2)
         answer(batch, 2)
         Batch.objects.update(state="pilot")
-        assert find("I8", "nothing left to ask")[0] == batch.pk
+        assert find("I8", "no cell is left to ask")[0] == batch.pk
 
     def test_an_arm_without_a_queue(self, batch: Batch) -> None:
         WorkQueue.objects.all().delete()

@@ -194,7 +194,7 @@ class TestAgreeing:
         passage = read_passages([made])[made.pk]
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (two, "ask first.", False)
         [row] = take_out(project, "suggestions")
-        assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, two.pk)
+        assert (row["sentence_id"], row["current_sentence_id"]) == (sentence.pk, two.pk)
         compared = read_compared(annotator)
         found = compared.find(BALANCE)
         assert found is not None
@@ -219,7 +219,7 @@ class TestAgreeing:
         passage = read_passages([made])[made.pk]
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (sentence, "I would ask first.", True)
         [row] = take_out(project, "suggestions")
-        assert (row["sentence_id"], row["standing_sentence_id"]) == (sentence.pk, None)
+        assert (row["sentence_id"], row["current_sentence_id"]) == (sentence.pk, None)
         found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.labels.counts.sum() == 0
@@ -231,7 +231,7 @@ class TestAgreeing:
         read(annotator, below, [BALANCE])
         split(sentence, owner)
         [row] = take_out(project, "suggestions")
-        assert row["standing_sentence_id"] == row["sentence_id"] == below.pk
+        assert row["current_sentence_id"] == row["sentence_id"] == below.pk
         assert count_moved(annotator) == {"total": 0, "placed": 0, "unplaced": 0}
 
     def test_a_legitimate_alternative_stays_one_at_the_pieces(

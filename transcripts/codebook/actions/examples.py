@@ -23,7 +23,7 @@ MAX_NOTE_LENGTH = 500
 def pin_example(
     *, version: CodebookVersion, code: Code, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
 ) -> CodeExample:
-    """Pin a standing sentence of the study to a code of a draft, as one that belongs, does not belong, or anchors.
+    """Pin a current sentence of the study to a code of a draft, as one that belongs, does not belong, or anchors.
 
     Raises ``WrongInput``, ``CodeIsGone`` or ``DraftIsClosed``.
     """

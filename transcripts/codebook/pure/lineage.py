@@ -87,14 +87,14 @@ def _trace(identifier: str, names: Names, steps: Sequence[Step], seen: frozenset
     return lineage
 
 
-def follow(identifier: str, steps: Iterable[Step], standing: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def follow(identifier: str, steps: Iterable[Step], identifiers: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """What became of a code by these steps, taken in order, and the identifiers that took its place.
 
-    ``standing`` are the codes of the later version.
+    ``identifiers`` are the codes of the later version.
     A code that is there is ``kept``, whatever was merged into it or split off. One that is gone without a step is
     ``retired``, and so is one all of whose successors are.
     """
-    present = frozenset(standing)
+    present = frozenset(identifiers)
     if identifier in present:
         return "kept", (identifier,)
     places, kind = [identifier], RETIRED

@@ -60,9 +60,9 @@ def render_version(
     """The page of a version; ``obstacles`` are what keeps it from being published."""
     version.project = request.project
     versions = list(queries.list_versions(request.project))
-    standing = [other for other in versions if other.status != CodebookVersion.Status.DISCARDED]
-    published = [other for other in standing if other.status == CodebookVersion.Status.PUBLISHED]
-    earlier = next((other for other in standing if other.number < version.number), None)
+    kept = [other for other in versions if other.status != CodebookVersion.Status.DISCARDED]
+    published = [other for other in kept if other.status == CodebookVersion.Status.PUBLISHED]
+    earlier = next((other for other in kept if other.number < version.number), None)
     families = queries.read_tree(version)
     history = queries.read_history(version)
     examples = read_examples(Q(code__version=version))
@@ -74,14 +74,14 @@ def render_version(
         "version": version,
         "versions": versions,
         "current": published[0] if published else None,
-        "draft": standing[0] if standing and standing[0].status == CodebookVersion.Status.DRAFT else None,
+        "draft": kept[0] if kept and kept[0].status == CodebookVersion.Status.DRAFT else None,
         "earlier": earlier,
         "families": families,
         "code_count": sum(len(family.codes) for family in families),
         "key_count": sum(1 for family in families for node in family.codes if node.code.key),
         "example_count": sum(map(len, examples.values())),
         "changes": queries.find_changes(version, since=earlier) if earlier else None,
-        "compare_form": _make_compare_form(standing, earlier, version),
+        "compare_form": _make_compare_form(kept, earlier, version),
         "obstacles": obstacles,
     }
     return render(request, "codebook/version.html", context, status=422 if obstacles else 200)

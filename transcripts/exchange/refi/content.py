@@ -84,7 +84,7 @@ def read_codebook(scope: Scope) -> CodebookContent:
     version = current_version(scope.project)
     content = read_version(version) if version else CodebookContent()
     known = {code.identifier for code in content.codes}
-    used = Code.objects.filter(version__project=scope.project, codings__in=read_standing(scope)).distinct()
+    used = Code.objects.filter(version__project=scope.project, codings__in=read_active(scope)).distinct()
     former: dict[str, CodeContent] = {}
     families: dict[str, FamilyContent] = {}
     for code in used.exclude(identifier__in=known).select_related("family").order_by("version__number"):
@@ -100,7 +100,7 @@ def read_codebook(scope: Scope) -> CodebookContent:
     return replace(content, families=(*content.families, *families.values()), codes=(*content.codes, *former.values()))
 
 
-def read_standing(scope: Scope) -> QuerySet[Coding]:
+def read_active(scope: Scope) -> QuerySet[Coding]:
     """The codings that are written."""
     codings = Coding.objects.active().filter(
         sentence__turn__interview__project=scope.project, sentence__retired_by__isnull=True
@@ -116,7 +116,7 @@ def read_memos(scope: Scope) -> QuerySet[Memo]:
 
 def list_people(scope: Scope) -> list[str]:
     """Who coded or wrote what is written."""
-    codings, memos = read_standing(scope).values("coder"), read_memos(scope).order_by().values("author")
+    codings, memos = read_active(scope).values("coder"), read_memos(scope).order_by().values("author")
     people = User.objects.filter(Q(pk__in=codings) | Q(pk__in=memos))
     return list(people.order_by("username").values_list("username", flat=True))
 
@@ -154,7 +154,7 @@ def read_sources(scope: Scope) -> Iterator[QdpxSource]:
         for turn in Turn.objects.filter(interview__in=chosen).order_by("position"):
             turns[turn.interview_id].append(turn)
         codings: dict[int, list[Coding]] = defaultdict(list)
-        rows = read_standing(scope).filter(sentence__turn__interview__in=chosen).order_by("sentence__position", "pk")
+        rows = read_active(scope).filter(sentence__turn__interview__in=chosen).order_by("sentence__position", "pk")
         rows = rows.select_related("sentence__turn", "code__family", "code__version", "coder").only(*CODING_COLUMNS)
         for coding in rows.iterator():
             codings[coding.sentence.turn.interview_id].append(coding)
@@ -261,7 +261,7 @@ def read_notes(scope: Scope) -> Iterator[QdpxNote]:
             user=naming.name_user(memo.author.username),
             created=memo.created_at,
         )
-    noted = read_standing(scope).exclude(note="").annotate(name=F("coder__username")).order_by("pk")
+    noted = read_active(scope).exclude(note="").annotate(name=F("coder__username")).order_by("pk")
     for idempotency_key, note, name, created in noted.values_list(
         "idempotency_key", "note", "name", "created_at"
     ).iterator():

@@ -65,7 +65,7 @@ class CodingStore:
         self._find_account = find_account
         self._now = timezone.now()
         self._names: dict[int, KnownNames] = {}
-        self._standing: dict[int, set[Place]] = {}
+        self._active: dict[int, set[Place]] = {}
 
     def store(self, source: QdpxSource, text: PlacedText) -> None:
         """Everything that stands on one text."""
@@ -82,7 +82,7 @@ class CodingStore:
             else:
                 self.counts["on whole texts"] += 1
         for row in rows.values():
-            self._standing[row.coder_id].add(_place(row))
+            self._active[row.coder_id].add(_place(row))
         Coding.objects.bulk_create(rows.values(), batch_size=ROWS_AT_A_TIME)
         self.counts["sentences"] += len(rows)
 
@@ -135,10 +135,10 @@ class CodingStore:
         before = len(rows), self.counts["joined"]
         for row in self._make_rows(coding, places, name=name, code=code, account=account, made=made):
             place = _place(row)
-            if place in self._standing[account.pk]:
+            if place in self._active[account.pk]:
                 continue
-            if (standing := rows.setdefault(place, row)) is not row:
-                _join(standing, row)
+            if (first := rows.setdefault(place, row)) is not row:
+                _join(first, row)
                 self.counts["joined"] += 1
         self._names[account.pk].here.add(UUID(name))
         self.counts["known" if (len(rows), self.counts["joined"]) == before else "new"] += 1
@@ -169,19 +169,19 @@ class CodingStore:
             own = Coding.objects.filter(coder=coder_id)
             here = own.filter(sentence__turn__interview__project=self._project)
             self._names[coder_id] = KnownNames(self._project.slug, here, own)
-            standing = here.filter(withdrawn_at__isnull=True)
-            self._standing[coder_id] = set(standing.values_list("sentence_id", "code__identifier", "coder_id", "layer"))
+            active = here.filter(withdrawn_at__isnull=True)
+            self._active[coder_id] = set(active.values_list("sentence_id", "code__identifier", "coder_id", "layer"))
 
 
 def _place(row: Coding) -> Place:
     return row.sentence_id, row.code.identifier, row.coder_id, row.layer
 
 
-def _join(standing: Coding, other: Coding) -> None:
+def _join(first: Coding, other: Coding) -> None:
     """One coding over the words of two; whole sentences hold every word."""
-    if standing.quote_start is None or other.quote_start is None:
-        standing.quote_start = standing.quote_end = None
+    if first.quote_start is None or other.quote_start is None:
+        first.quote_start = first.quote_end = None
     else:
-        standing.quote_start = min(standing.quote_start, other.quote_start)
-        standing.quote_end = max(standing.quote_end or 0, other.quote_end or 0)
-    standing.note = " ".join(dict.fromkeys(filter(None, [standing.note, other.note])))
+        first.quote_start = min(first.quote_start, other.quote_start)
+        first.quote_end = max(first.quote_end or 0, other.quote_end or 0)
+    first.note = " ".join(dict.fromkeys(filter(None, [first.note, other.note])))

@@ -67,12 +67,12 @@ def _add_anchors(
     project: Project, sentence_ids: list[int], *, by: User, seed: int | None = None
 ) -> list[AnchorSentence]:
     """Add those that are no anchors yet. The study is held by the caller, so that two at once add none twice."""
-    standing = {
+    anchors = {
         anchor.sentence_id: anchor
         for anchor in AnchorSentence.objects.filter(project=project, sentence__in=sentence_ids, removed_at__isnull=True)
     }
     now = timezone.now()
-    missing = [pk for pk in sentence_ids if pk not in standing]
+    missing = [pk for pk in sentence_ids if pk not in anchors]
     made = AnchorSentence.objects.bulk_create(
         AnchorSentence(project=project, sentence_id=pk, added_at=now, added_by_name=by.get_username()) for pk in missing
     )
@@ -84,8 +84,8 @@ def _add_anchors(
             stream=trail.project_stream(project.pk),
             details={"sentences": missing, **({} if seed is None else {"seed": seed})},
         )
-    standing |= {anchor.sentence_id: anchor for anchor in made}
-    return [standing[pk] for pk in sentence_ids]
+    anchors |= {anchor.sentence_id: anchor for anchor in made}
+    return [anchors[pk] for pk in sentence_ids]
 
 
 @transaction.atomic

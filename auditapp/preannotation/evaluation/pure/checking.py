@@ -128,22 +128,23 @@ def follow_swaps(labels: Labels, codes: Sequence[str], definitions: Mapping[str,
 
 
 def follow_swap(labels: Labels, code: str, definitions: Mapping[str, str]) -> dict[int, str]:
-    """By sentence that bore ``code`` at first, and was answered with definitions swapped: what the answer followed.
+    """What the answers followed with definitions swapped, for each sentence that got ``code`` at first.
 
-    "definition", "name", "both", "neither", or "unclear" where the sentence bore another code whose definition or name is
-    in play: then both explanations expect the same.
+    "definition", "name", "both", "neither", or "unclear" where the sentence also got a code whose definition or name was
+    swapped with this one's: then both explanations predict the same.
     """
     first, swapped = labels.get(FIRST, {}), labels.get(SWAPPED, {})
-    moved = {whose: told for told, whose in definitions.items()}
-    if code not in moved:
+    holders = {of: holder for holder, of in definitions.items()}
+    if code not in holders:
         return {}
-    told, standing_here = moved[code], definitions[code]
+    # The code whose prompt entry held this code's definition, and the one whose definition this code's entry held.
+    holder, held = holders[code], definitions[code]
     found = {}
     for sentence, was_put in first.get(code, {}).items():
-        own, other = swapped.get(code, {}), swapped.get(told, {})
+        own, other = swapped.get(code, {}), swapped.get(holder, {})
         if not was_put or sentence not in own or sentence not in other:
             continue
-        if first.get(told, {}).get(sentence) or first.get(standing_here, {}).get(sentence):
+        if first.get(holder, {}).get(sentence) or first.get(held, {}).get(sentence):
             found[sentence] = "unclear"
         else:
             found[sentence] = _SWAP_WORDS[other[sentence], own[sentence]]

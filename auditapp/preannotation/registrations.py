@@ -13,8 +13,8 @@ from auditapp.preannotation.annotators.queries.batch_visibility import (
 )
 from auditapp.preannotation.annotators.runner.kind import CheckKind, PreannotationKind
 from auditapp.preannotation.evaluation.exports import EXPORTS
-from auditapp.preannotation.evaluation.queries.card import read_parts
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
+from auditapp.preannotation.evaluation.queries.scorecard import read_parts
 from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind
 from auditapp.preannotation.suggestions.exports import SHOWINGS, SUGGESTIONS, TURN_ARMS
 from auditapp.preannotation.suggestions.queries.arms import is_draft
@@ -43,6 +43,6 @@ register_visibility(CriticKind.name, find_critic_visibility, list_read_interview
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
     register_export(export)
 register_machine_use(read_machine_uses)
-register_machine_notes(read_machine_notes)
+register_machine_notes("preannotation/machine_notes.html", read_machine_notes)
 # What became of suggestions is colleagues' decisions.
 register_scorecard_part("suggestions", read_parts, Permission.SEE_ALL_CODINGS)

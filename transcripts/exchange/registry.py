@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Model, QuerySet
 
@@ -107,22 +107,22 @@ _machine_uses: list[Callable[[Project], list[MachineUse]]] = []
 
 
 def register_machine_use(read: Callable[[Project], list[MachineUse]]) -> None:
-    """Make a part known that knows of machines. Called once, in an app's ``registrations``."""
+    """Register a part that lists machines. Called once, in an app's ``registrations``."""
     _machine_uses.append(read)
 
 
-_machine_notes: list[Callable[[Project], list[str]]] = []
+_machine_notes: list[tuple[str, Callable[[Project], dict[str, Any]]]] = []
 
 
-def register_machine_notes(read: Callable[[Project], list[str]]) -> None:
-    """Make a part known that tells, in sentences, how machines' work met people's. Called once, in an app's ``registrations``."""
-    _machine_notes.append(read)
+def register_machine_notes(template: str, read: Callable[[Project], dict[str, Any]]) -> None:
+    """Register a part's sentences about all machines together: a template, and its ``notes``. Called once, in ``registrations``."""
+    _machine_notes.append((template, read))
 
 
-def list_machine_notes(project: Project) -> list[str]:
-    """What is to be said of all machines together: what people saw of them, and when."""
+def list_machine_notes(project: Project) -> list[tuple[str, dict[str, Any]]]:
+    """The templates and their ``notes``: what people saw of machines' work, and when."""
     load_registrations()
-    return [note for read in _machine_notes for note in read(project)]
+    return [(template, notes) for template, read in _machine_notes if (notes := read(project))]
 
 
 def list_machine_uses(project: Project) -> list[MachineUse]:

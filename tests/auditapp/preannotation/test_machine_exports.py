@@ -34,7 +34,7 @@ def take_out(project: Project, key: str, only: User | None = None) -> list[dict[
     return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(project, only))]
 
 
-def tell_machines(project: Project) -> str:
+def read_machine_sentences(project: Project) -> str:
     """What the methods paragraph says of machines."""
     return " ".join(draft_methods(project)["sections"]["Machines"])
 
@@ -233,15 +233,15 @@ class TestWords:
         read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
         judge(annotator, dict.fromkeys(annotator.suggestions.order_by("pk")[:1], "reverse"))
         withhold_all(project, interview)
-        text = tell_machines(project)
+        text = read_machine_sentences(project)
         assert "rules (keyword rules of the codebook) proposed 1 code" in text
         assert "reader 3 (answers invented by the program itself) proposed 3 codes" in text
         assert "only after her own decision" in text
-        assert "2 of 2 turns, by a share of 100 % (plan" in text
+        assert "2 of 2 turns, with a share of 100 % (plan" in text
         assert "1 of 1 verdicts were reversals" in text
 
     def test_a_study_without_machines_says_nothing_of_withholding(self, project: Project) -> None:
-        text = tell_machines(project)
+        text = read_machine_sentences(project)
         assert "No machine proposed codes." in text
         assert "withheld" not in text
 
@@ -256,10 +256,10 @@ class TestWords:
         part, of_critic = (find_part("suggestions", project, each) for each in (annotator.variant, critic))
         assert part is not None
         assert of_critic is not None
-        told = {figure.name: figure.value for figure in part.figures}
-        assert told["Reversed by a critic, reader 3"] == "100%"
-        assert "0 of 3" in told.values()
-        assert of_critic.summary == "Tested other readers' suggestions here as a critic."
+        figures = {figure.name: figure.value for figure in part.figures}
+        assert figures["Reversed by a critic, reader 3"] == "100%"
+        assert "0 of 3" in figures.values()
+        assert of_critic.summary == "Tested other annotators' suggestions here as a critic."
 
     def test_the_judges_pages_show_the_cards(
         self, annotator: Annotator, project: Project, lead: User, client_of: ClientOf

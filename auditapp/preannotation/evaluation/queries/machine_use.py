@@ -1,8 +1,7 @@
-"""What the methods paragraph says of machines that read a study."""
+"""What the methods paragraph says about the annotators of a study."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -45,7 +44,7 @@ def count_suggestions(project: Project) -> QuerySet[Any]:
 
 
 def count_verdicts(project: Project) -> list[tuple[int, int, int, int]]:
-    """Annotator, critic, suggestions it tested, and those whose latest verdict by it is a reversal: one query."""
+    """Annotator, critic, suggestions tested, and how many of them the critic's latest verdict reverses: one query."""
     later = CriticReading.objects.filter(
         suggestion=OuterRef("suggestion"),
         cell__arm__variant=OuterRef("cell__arm__variant"),
@@ -63,7 +62,7 @@ def count_verdicts(project: Project) -> list[tuple[int, int, int, int]]:
 
 
 def read_machine_uses(project: Project) -> list[MachineUse]:
-    """Each annotator with its suggestions, how many people answered, and how many became codings: one query."""
+    """Each annotator with its suggestions, how many of them people answered, and how many they kept: one query."""
     return [
         MachineUse(
             name=str(each),
@@ -79,58 +78,23 @@ def read_machine_uses(project: Project) -> list[MachineUse]:
     ]
 
 
-def read_machine_notes(project: Project) -> list[str]:
-    """How suggestions were kept from leading people, and who tested them. Nothing where no machine reads."""
+def read_machine_notes(project: Project) -> dict[str, Any]:
+    """When coders saw suggestions, and how critics and audits tested them. Empty in a study without annotators."""
     if not Annotator.objects.filter(project=project).exists():
-        return []
-    return [*_tell_showing(project), *_tell_withholding(project), *_tell_critics(project), *_tell_audits(project)]
-
-
-def _tell_showing(project: Project) -> Iterator[str]:
-    yield (
-        "At the desk, suggestions for a sentence were shown to a coder only after her own decision on it, which is kept as her "
-        "blind label."
-    )
-    drafts = DraftReading.objects.filter(interview__project=project).values("interview").distinct().count()
-    if drafts:
-        drafted = Showing.objects.filter(sentence__turn__interview__project=project, is_draft=True).count()
-        yield (
-            f"Except in {drafts:,} {'interview' if drafts == 1 else 'interviews'} used as drafts, where they could be shown before "
-            f"({drafted:,} looks): codings made there after such a look are assisted and count in no measure."
-        )
-
-
-def _tell_withholding(project: Project) -> Iterator[str]:
+        return {}
     arms = TurnArm.objects.filter(plan__project=project)
-    drawn = arms.aggregate(turns=Count("pk"), withheld=Count("pk", filter=Q(arm=TurnArm.Arm.WITHHELD)))
-    if not drawn["turns"]:
-        yield "No turns were withheld from suggestions."
-        return
-    plans = WithholdingPlan.objects.filter(turn_arms__isnull=False, project=project).distinct().order_by("number")
-    shares = ", ".join(f"{plan.share_percent} % (plan {plan.number}, seed {plan.seed})" for plan in plans)
-    yield (
-        f"In each interview, turns were drawn at random and never showed suggestions at the desk: {drawn['withheld']:,} of "
-        f"{drawn['turns']:,} turns, by a share of {shares}."
-    )
-
-
-def _tell_critics(project: Project) -> Iterator[str]:
-    counts = count_verdicts(project)
-    tested, reversed_ones = sum(row[2] for row in counts), sum(row[3] for row in counts)
-    if not tested:
-        return
-    critics = len({critic for _, critic, *_ in counts})
-    yield (
-        f"A second pass by {critics:,} {'model' if critics == 1 else 'models'} checked suggestions, each against its "
-        f"source: {reversed_ones:,} of {tested:,} verdicts were reversals. A verdict removes no suggestion."
-    )
-
-
-def _tell_audits(project: Project) -> Iterator[str]:
-    audits = PositiveAudit.objects.filter(annotator__project=project).count()
-    if audits:
-        marks = PositiveMark.objects.filter(item__audit__annotator__project=project).active()
-        yield (
-            f"In {audits:,} {'audit' if audits == 1 else 'audits'} people judged random samples of suggestions, without the "
-            f"machine's reason: {marks.count():,} active marks."
-        )
+    plans = WithholdingPlan.objects.filter(turn_arms__isnull=False, project=project).distinct()
+    showings = Showing.objects.filter(sentence__turn__interview__project=project)
+    verdicts = count_verdicts(project)
+    return {
+        "drafts": DraftReading.objects.filter(interview__project=project).values("interview").distinct().count(),
+        "draft_looks": showings.filter(is_draft=True).count(),
+        "turns": arms.count(),
+        "withheld": arms.filter(arm=TurnArm.Arm.WITHHELD).count(),
+        "plans": list(plans.order_by("number")),
+        "critics": len({critic for _, critic, *_ in verdicts}),
+        "tested": sum(tested for _, _, tested, _ in verdicts),
+        "reversed": sum(reversals for *_, reversals in verdicts),
+        "audits": PositiveAudit.objects.filter(annotator__project=project).count(),
+        "marks": PositiveMark.objects.filter(item__audit__annotator__project=project).active().count(),
+    }

@@ -1,4 +1,4 @@
-"""What became of a model's suggestions, for its card as a judge."""
+"""What became of a model's suggestions, for its scorecard."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from auditapp.preannotation.models import Annotator, PositiveAudit
 from transcripts.projects.models import Project
 
 NOT_AGREEMENT = (
-    "Kept and left come after a look at the suggestion, so they say how it was received, not how often machine and people "
-    "agree when neither sees the other."
+    "People keep or dismiss a suggestion after seeing it. These shares are therefore no measure of agreement between people "
+    "and the model."
 )
 
 
 def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
-    """By variant: suggestions made, answered and kept, by codebook version; what critics made of them, and what it made
-    of others' as a critic. Models that read nothing are left out."""
+    """By variant: its suggestions, how many were answered and kept, critics' verdicts on them, and its own as a critic.
+
+    Models that neither annotated nor tested anything are left out.
+    """
     figures: dict[int, list[ScorecardFigure]] = {}
     totals: Counter[tuple[int, str]] = Counter()
     verdicts = count_verdicts(project)
@@ -32,21 +34,21 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         totals[each.variant_id, "answered"] += each.answered
         totals[each.variant_id, "kept"] += each.kept
         own = figures.setdefault(each.variant_id, [])
-        own.append(_tell_kept(each))
-        own += _tell_tested(
+        own.append(_make_kept_figure(each))
+        own += _make_test_figures(
             project, each, [(tested, taken) for annotator, _, tested, taken in verdicts if annotator == each.pk]
         )
     for variant in variants:
         counts = [(tested, taken) for _, critic, tested, taken in verdicts if critic == variant.pk]
         if counts:
-            figures.setdefault(variant.pk, []).append(_tell_testing(counts))
+            figures.setdefault(variant.pk, []).append(_make_critic_figure(counts))
     return {
         key: ScorecardPart("Suggestions to coders", rows, _summarise(key, totals), [NOT_AGREEMENT])
         for key, rows in figures.items()
     }
 
 
-def _tell_kept(annotator: Any) -> ScorecardFigure:
+def _make_kept_figure(annotator: Any) -> ScorecardFigure:
     basis = (
         f"{annotator.kept} kept of {annotator.answered} answered, of {annotator.proposed} suggested; "
         f"codebook version {annotator.version.number}"
@@ -54,27 +56,29 @@ def _tell_kept(annotator: Any) -> ScorecardFigure:
     return ScorecardFigure(f"Kept by people, {annotator}", _share(annotator.kept, annotator.answered), basis)
 
 
-def _tell_tested(project: Project, annotator: Annotator, counts: Sequence[tuple[int, int]]) -> list[ScorecardFigure]:
-    """What critics reversed, each by itself, and how far people are with audits, whose results stand on their own page."""
+def _make_test_figures(
+    project: Project, annotator: Annotator, counts: Sequence[tuple[int, int]]
+) -> list[ScorecardFigure]:
+    """What each critic reversed, and how much of each audit is marked; an audit's results are on its own page."""
     reversals = reverse("preannotation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}"
-    told = [
+    figures = [
         ScorecardFigure(
             f"Reversed by a critic, {annotator}",
             _share(taken, tested),
-            f"{taken} of {tested} tested suggestions; one machine's word against another's",
+            f"{taken} of {tested} tested suggestions; one model's verdict on another's work",
             reversals,
         )
         for tested, taken in counts
     ]
     for audit in PositiveAudit.objects.filter(annotator=annotator).annotate(size=Count("items")).order_by("pk"):
         marked = audit.items.filter(marks__isnull=False).distinct().count()
-        basis = "suggestions people have marked; the false-positive rate of each code stands there"
+        basis = "suggestions marked by people; the audit's page has the false-positive rate of each code"
         address = reverse("preannotation:audit", args=[project.slug, audit.pk])
-        told.append(ScorecardFigure(f"Audit {audit.pk}, {annotator}", f"{marked} of {audit.size}", basis, address))
-    return told
+        figures.append(ScorecardFigure(f"Audit {audit.pk}, {annotator}", f"{marked} of {audit.size}", basis, address))
+    return figures
 
 
-def _tell_testing(counts: Sequence[tuple[int, int]]) -> ScorecardFigure:
+def _make_critic_figure(counts: Sequence[tuple[int, int]]) -> ScorecardFigure:
     tested, taken = (sum(numbers) for numbers in zip(*counts, strict=True))
     return ScorecardFigure("Reversed as a critic", _share(taken, tested), f"{taken} of {tested} suggestions it tested")
 
@@ -86,7 +90,7 @@ def _share(part: int, whole: int) -> str:
 def _summarise(variant: int, totals: Counter[tuple[int, str]]) -> str:
     answered, kept = totals[variant, "answered"], totals[variant, "kept"]
     if not totals[variant, "annotators"]:
-        return "Tested other readers' suggestions here as a critic."
+        return "Tested other annotators' suggestions here as a critic."
     if not answered:
-        return "Read interviews here; nobody has answered a suggestion of its yet."
+        return "Annotated interviews here; nobody has answered one of its suggestions yet."
     return f"{kept} of its {answered} answered suggestions were kept by people."

@@ -17,7 +17,7 @@ class Adjudication(models.Model):
 
     ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
     C. ``codes`` are what holds after the decision; empty where both readings stand or the definition is at fault. A
-    later decision withdraws and supersedes this row; ``revision`` counts them, so that the loser of a race is told.
+    later decision withdraws and supersedes this row; ``revision`` counts them, so that a change made meanwhile is noticed.
     """
 
     class Outcome(models.TextChoices):

@@ -35,12 +35,12 @@ Thing = TypeVar("Thing", CodeContent, FamilyContent)
 
 
 class FileContent(NamedTuple):
-    """What a file holds. ``told`` and ``told_of_families`` are the fields it has; the rest is as it was."""
+    """What a file holds. ``fields`` and ``family_fields`` are those it has; the others stay as they are."""
 
     form: str
     content: CodebookContent
-    told: frozenset[str]
-    told_of_families: frozenset[str]
+    fields: frozenset[str]
+    family_fields: frozenset[str]
     warnings: tuple[str, ...] = ()
 
 
@@ -86,7 +86,7 @@ def make_qdc_codes(version: CodebookVersion) -> list[QdcCode]:
 
 
 def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
-    """What a file says, whichever of the three forms it has; told by how it begins.
+    """What a file says, in any of the three formats; its beginning decides which.
 
     ``scope`` is the address of the study, ``known`` its latest version, ``used`` all identifiers it ever had. Raises
     ``CodebookFileError``.
@@ -108,7 +108,7 @@ def _read_table(data: bytes, name: str) -> FileContent:
     """Rows as families, in the order in which they first appear, and codes family by family."""
     rows = read_codebook(data, name=name)
     headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
-    told = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
+    fields = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
     families: dict[str, FamilyContent] = {}
     codes = []
     for row in rows:
@@ -120,7 +120,7 @@ def _read_table(data: bytes, name: str) -> FileContent:
         values = {field: getattr(row, field) for field in names}
         codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
     content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
-    return FileContent("csv", content, told, IN_A_TABLE)
+    return FileContent("csv", content, fields, IN_A_TABLE)
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
@@ -237,7 +237,7 @@ def fill_in(file: FileContent, known: CodebookContent, *, keep_missing: bool = F
     """The content of the next version: as the file has it, and where the file says nothing, as it is known."""
     codes = {code.identifier: code for code in known.codes}
     families = {family.identifier: family for family in known.families}
-    silent, silent_of_families = ALL_OF_A_CODE - file.told, ALL_OF_A_FAMILY - file.told_of_families
+    silent, silent_of_families = ALL_OF_A_CODE - file.fields, ALL_OF_A_FAMILY - file.family_fields
     next_codes = [_keep(code, codes, silent) for code in file.content.codes]
     next_families = [_keep(family, families, silent_of_families) for family in file.content.families]
     if keep_missing:

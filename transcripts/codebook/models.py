@@ -92,7 +92,7 @@ class Code(models.Model):
     one are to be looked at again. ``attributes`` are the questions a coding with this code answers beside the code
     itself ({key, label, kind: text or choice, choices}); ``terms`` are words whose mention by the interviewer counts as
     prompting it. ``keyword_rules`` are lines, any of which makes the annotator of rules propose the code.
-    ``revision`` counts the edits of a draft, so that the loser of a race is told.
+    ``revision`` counts the edits of a draft, so that a change made meanwhile is noticed.
     """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="codes")

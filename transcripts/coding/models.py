@@ -288,10 +288,10 @@ class Unblinding(models.Model):
 class Memo(models.Model):
     """A note on a sentence, an interview, a code, a theme or the study. A new text is a new row.
 
-    Of the first two a person keeps one each; of the others as many as she likes, told apart by ``thread``, which all
+    Of the first two a person keeps one each; of the others as many as she likes, distinguished by ``thread``, which all
     versions of one memo share. Emptying a memo stores a row without text that is withdrawn at once, so that a replayed
     request finds it. ``subject_key`` is the identifier of the code or the number of the theme. ``revision`` counts the
-    versions of one memo, so that the loser of a race is told.
+    versions of one memo, so that a change made meanwhile is noticed.
     """
 
     class Kind(models.TextChoices):

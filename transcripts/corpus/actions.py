@@ -28,9 +28,9 @@ SENTENCES_AT_A_TIME = 5_000
 IDS_NAMED = 5
 # An interview as it was read, with the sentences of each of its turns.
 Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
-# What a reader tells of an interview has a column of the same name, but for these.
+# Each field of an interview that was read has a column of the same name, except these.
 APART = {"turns", "line", "consent", "consent_basis"}
-COPIED = [told.name for told in fields(ReadInterview) if told.name not in APART]
+COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
 
 
 class CorpusError(Exception):

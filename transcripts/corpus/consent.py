@@ -78,8 +78,9 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
 
 
 def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
-    """Store what a file says of the consent to its interviews; gives the number of records. Part of an import, whose
-    event tells of it.
+    """Store the consent that a file gives for its interviews; returns the number of records.
+
+    Part of an import, whose event records it.
     """
     now, name = timezone.now(), by.get_username()[:200]
     rows = [
@@ -87,12 +88,12 @@ def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview],
             interview=interview,
             scope=scope,
             is_given=is_given,
-            basis=told.consent_basis or f"Said in the file {file}.",
+            basis=given.consent_basis or f"Said in the file {file}.",
             recorded_at=now,
             recorded_by_name=name,
         )
-        for interview, told in zip(interviews, read, strict=True)
-        for scope, is_given in told.consent.items()
+        for interview, given in zip(interviews, read, strict=True)
+        for scope, is_given in given.consent.items()
     ]
     Consent.objects.bulk_create(rows, batch_size=500)
     return len(rows)

@@ -155,7 +155,7 @@ class Sentence(models.Model):
     """The unit of coding. ``start`` and ``end`` count code points in the turn's exact text and never change.
 
     ``position`` counts sentences over the whole interview from 1, as they were cut at import; pieces of a split share
-    it and are told apart by ``suffix`` (14a, 14b), so that no other sentence changes its number. A sentence whose breaks
+    it and are distinguished by ``suffix`` (14a, 14b), so that no other sentence changes its number. A sentence whose breaks
     were corrected is retired, never deleted. ``text_hash`` is SHA-256 of the quoted text (first 32 hex digits), so that
     a shifted offset shows.
     """

@@ -1,7 +1,7 @@
 """Project files of REFI-QDA (.qdpx, and the bare .qde inside) read into plain tuples.
 
 A file is refused when it is not safe or its XML breaks the standard; what is merely missing or of another kind (media,
-formatted text, links) is told in ``warnings``.
+formatted text, links) is listed in ``warnings``.
 """
 
 from __future__ import annotations

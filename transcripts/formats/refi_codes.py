@@ -70,14 +70,14 @@ class RefiReader:
             raise refuse_at(element.line, f"{MAX_PROBLEMS:,} problems up to here", "a file that follows the standard")
 
     def warn(self, sentence: str) -> None:
-        """Tell what is left out; beyond two hundred only how often."""
+        """Warn about what is left out; beyond the limit, only count."""
         if len(self.warnings) < MAX_WARNINGS:
             self.warnings.append(sentence)
         else:
             self.unlisted_warnings += 1
 
     def list_warnings(self) -> Iterator[str]:
-        """All that was told, and counts of what comes too often to be told one by one."""
+        """All warnings, and counts of what occurs too often to be listed one by one."""
         yield from self.warnings
         if self.unlisted_warnings:
             yield f"… and {show_count(self.unlisted_warnings, 'more warning')}."

@@ -5,7 +5,7 @@ and lists or mappings of these (JSON text in a CSV). Only a thousand rows are he
 
 CSV is RFC 4180 with CRLF line ends: open its stream with ``newline=""``. A spreadsheet runs a cell that looks
 like a formula; ``escape_formula`` puts an apostrophe before such text and ``unescape_formula`` takes exactly that apostrophe
-off, so that our own files come back unchanged. A program told to split at other characters than commas makes
+off, so that our own files come back unchanged. A program set to split at characters other than commas makes
 other cells, against which no prefix helps. JSON is never escaped.
 """
 

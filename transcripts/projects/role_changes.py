@@ -35,7 +35,7 @@ _listeners: list[Callable[[RoleChange], None]] = []
 
 
 def register_role_change(listener: Callable[[RoleChange], None]) -> None:
-    """Have a part told of every change, inside its transaction. Called once, in an app's ``registrations``."""
+    """Register a function to call for every change, inside its transaction. Called once, in an app's ``registrations``."""
     _listeners.append(listener)
 
 

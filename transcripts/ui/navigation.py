@@ -117,7 +117,7 @@ def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> dict
     for section in SECTIONS:
         found = [(page, _find_address(page.route, slug)) for page in section.pages if _may(page, permissions)]
         links = [
-            {"name": page.name, "address": address, "current": _tell_current(page, view_name)}
+            {"name": page.name, "address": address, "current": _find_current(page, view_name)}
             for page, address in found
             if address
         ]
@@ -132,7 +132,7 @@ def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> dict
     return {"sections": sections, "pages": open_pages}
 
 
-def _tell_current(page: Page, view_name: str) -> str:
+def _find_current(page: Page, view_name: str) -> str:
     if page.route == view_name:
         return "page"
     return "true" if page.within and view_name.partition(":")[0] == page.within else ""

@@ -1,4 +1,4 @@
-"""Settle what dead runners left: answered calls are stored from the spool, the others are told apart as far as possible.
+"""Settle what dead runners left: store answered calls from the spool, and find out how the other calls ended if possible.
 
 A runner holds a lock on its spool as long as it lives, so every machine knows at once which of its own runners died. A
 runner on another machine is given up when its queue was silent for too long, by the database's clock; a worker of that
@@ -121,9 +121,11 @@ def settle_stray_spool(path: Path) -> None:
         may_change = Attempt.objects.filter(end__in=[Attempt.End.OPEN, Attempt.End.UNKNOWN], job__isnull=True)
         names = may_change.order_by().values_list("runner", flat=True).distinct()
         own = [name for name in names if spool_path(settings.SPOOL_FOLDER, name) == path]
-        told = list(may_change.select_related("cell__arm__batch").filter(runner__in=own))
-        for batch_id in sorted({attempt.cell.batch_id for attempt in told}):
-            _settle_calls(batch_id, [each for each in told if each.cell.batch_id == batch_id], content, is_dead=True)
+        attempts = list(may_change.select_related("cell__arm__batch").filter(runner__in=own))
+        for batch_id in sorted({attempt.cell.batch_id for attempt in attempts}):
+            _settle_calls(
+                batch_id, [each for each in attempts if each.cell.batch_id == batch_id], content, is_dead=True
+            )
     path.unlink(missing_ok=True)
 
 

@@ -111,13 +111,13 @@ def _answer_poll(
     if live.CONTROLS in changed:
         controls = {**context, **_describe_controls(request, context, {})}
         parts = {**parts, live.CONTROLS: render_to_string("batches/_controls.html", controls, request)}
-    told = format_html_join(
+    content = format_html_join(
         "", '<div id="live-{}" hx-swap-oob="innerHTML">{}</div>', ((name, parts[name]) for name in changed)
     )
     if not context["is_watched"]:
         # Replacing the element by one without a trigger ends the polling.
-        told += format_html('<div id="poll" hx-swap-oob="true" data-tag="{}"></div>', tag)
-    return HttpResponse(told)
+        content += format_html('<div id="poll" hx-swap-oob="true" data-tag="{}"></div>', tag)
+    return HttpResponse(content)
 
 
 def _describe_controls(

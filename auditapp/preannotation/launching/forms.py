@@ -18,7 +18,7 @@ from transcripts.projects.models import Project
 
 
 class PreannotationForm(SmallPilotOptions):
-    """Which model reads which interviews, for which families of codes, told what, and how."""
+    """Which model annotates which interviews, for which families of codes, with which settings."""
 
     what = (
         ("What is annotated", ("interviews", "families")),

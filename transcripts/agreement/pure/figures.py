@@ -9,7 +9,7 @@ from transcripts.agreement.pure.shares import Interval
 
 
 class Reason(StrEnum):
-    """Why a figure or its interval is missing, as a reader may be told."""
+    """Why a figure or its interval is missing, in words for the page."""
 
     NO_PAIR = "fewer than two coders"
     NOTHING_SHARED = "no unit was decided by two coders"

@@ -57,7 +57,7 @@ class LinesField(forms.CharField):
 
 
 class RulesField(LinesField):
-    """Keyword rules, one on each line; what is wrong is told by the line."""
+    """Keyword rules, one per line; errors name the line."""
 
     def clean(self, value: object) -> Any:
         lines = super().clean(value)
@@ -72,7 +72,7 @@ class RulesField(LinesField):
 
 
 class RevisionField(forms.IntegerField):
-    """At which revision something was when the form was made, so that the loser of a race is told."""
+    """The revision that the form was made from, so that a change made meanwhile is noticed."""
 
     def __init__(self) -> None:
         super().__init__(widget=forms.HiddenInput, min_value=0, max_value=2**31 - 1, required=False)

@@ -173,8 +173,8 @@ def check_units(content: CodebookContent, families: Iterable[str], what: str) ->
     wanted = set(families)
     found = [family for family in content.families if family.identifier in wanted]
     if len({family.unit for family in found}) > 1:
-        told = dict.fromkeys(f"{family.name} is applied to {UNITS.get(family.unit, family.unit)}" for family in found)
-        raise EditRefused(f"{what}: {', '.join(told)}.", field="place")
+        units = dict.fromkeys(f"{family.name} is applied to {UNITS.get(family.unit, family.unit)}" for family in found)
+        raise EditRefused(f"{what}: {', '.join(units)}.", field="place")
 
 
 def _shift(things: Sequence[Thing], siblings: Sequence[Thing], identifier: str, step: int) -> tuple[Thing, ...]:

@@ -22,7 +22,7 @@ PlacedTurn = tuple[int, ReadTurn]
 
 
 class DividedText(NamedTuple):
-    """A source as an interview. ``guid`` is the source's; ``how`` says what told the speakers apart."""
+    """A source as an interview. ``guid`` is the source's; ``how`` says how speakers were recognised."""
 
     guid: str
     external_id: str
@@ -74,7 +74,7 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
 
 
 def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:
-    """An identifier for each source: our own, or its name; told apart by the GUID where two are the same."""
+    """An identifier for each source: our own, or its name, with the GUID where two are the same."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for source in sources:

@@ -43,16 +43,16 @@ def match_codes(project: Project, codes: Sequence[QdcCode], own: CodebookContent
     """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds."""
     latest = latest_version(project)
     known = read_content(latest) if latest else CodebookContent()
-    told, identifiers = _read(project, codes, own, known)
+    content_of_file, identifiers = _read(project, codes, own, known)
     there = {code.identifier: code for code in known.codes}
-    new = [code for code in told.codes if code.identifier not in there]
+    new = [code for code in content_of_file.codes if code.identifier not in there]
     families = {family.identifier for family in known.families}
     content = replace(
         known,
-        families=(*known.families, *(each for each in told.families if each.identifier not in families)),
+        families=(*known.families, *(each for each in content_of_file.families if each.identifier not in families)),
         codes=(*known.codes, *_free_keys(new, known)),
     )
-    same = [code for code in told.codes if code.identifier in there]
+    same = [code for code in content_of_file.codes if code.identifier in there]
     reworded = sum(1 for code in same if code.definition and code.definition != there[code.identifier].definition)
     return MatchedCodes(identifiers, content, len(new), len(same), reworded)
 
@@ -60,7 +60,7 @@ def match_codes(project: Project, codes: Sequence[QdcCode], own: CodebookContent
 def _read(
     project: Project, codes: Sequence[QdcCode], own: CodebookContent | None, known: CodebookContent
 ) -> tuple[CodebookContent, dict[str, str]]:
-    """What the file says, and the identifiers of its codes. Our own part tells both when it fits the codes."""
+    """What the file says, and the identifiers of its codes. Our own part has both, if it matches the codes."""
     if own is not None:
         laid_out = lay_out_codes(own, scope="")
         of_guid = {make_guid("code", "", code.identifier): code.identifier for code in own.codes}

@@ -58,7 +58,7 @@ def move_coding(
         )
         for code in codes
     ]
-    withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
+    withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
     first = put[0]
     if not hasattr(first, "supersedes"):
         Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
@@ -73,7 +73,7 @@ def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, b
     Raises what ``withdraw_coding`` and ``decide_sentence`` raise.
     """
     leaves_none = read_active_labels(coding.sentence_id, by.pk).is_last_word(coding.pk)
-    withdraw_coding(project=project, coding=coding, by=by, reason=_tell_why(version))
+    withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
     if leaves_none:
         decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=idempotency_key)
 
@@ -88,9 +88,9 @@ def _put_again(
         by=by,
         idempotency_key=idempotency_key,
         values=CodingValues.from_coding(coding).adapt_to(code),
-        reason=_tell_why(version),
+        reason=_make_reason(version),
     )
 
 
-def _tell_why(version: CodebookVersion) -> str:
+def _make_reason(version: CodebookVersion) -> str:
     return f"re-reviewed with codebook {version}"

@@ -67,14 +67,14 @@ def lay_out_rates(points: Sequence[Point]) -> dict[str, object]:
     """
     rated = [(place, point) for place, point in enumerate(points) if point.rate is not None]
     dots = [(MARGIN + STEP * place, f"{_height(point):.1f}") for place, point in rated]
-    told = "; ".join(f"v{point.version}: {point.applied} of {point.read}" for _, point in rated)
+    figures = "; ".join(f"v{point.version}: {point.applied} of {point.read}" for _, point in rated)
     return {
         "width": 2 * MARGIN + STEP * max(1, len(points) - 1),
         "height": HEIGHT,
         "axis": HEIGHT - MARGIN,
         "dots": dots,
         "line": " ".join(f"{x},{y}" for x, y in dots),
-        "figures": told or "not coded yet",
+        "figures": figures or "not coded yet",
     }
 
 

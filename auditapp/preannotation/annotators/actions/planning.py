@@ -95,13 +95,13 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
         own = _choose_planted(planted, asked, seed)
         if codes == in_order and not own:
             continue
-        told = [code.identifier for code in codes]
+        identifiers = [code.identifier for code in codes]
         planned.append(
             PlannedArm(
                 annotator.variant,
                 arm.task[: MAX_TASK - len(AGAIN)] + AGAIN,
                 render_instructions(family, codes, reads_latent=annotator.reads_latent),
-                arm.settings | {"condition": REASK, "codes": told, "seed": seed, "planted": own},
+                arm.settings | {"condition": REASK, "codes": identifiers, "seed": seed, "planted": own},
                 input_ids=again,
                 messages=f"turns with {own}",
             )

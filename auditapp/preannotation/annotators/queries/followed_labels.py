@@ -20,7 +20,7 @@ from transcripts.corpus.pure.boundaries import Extent
 Numbers = NDArray[np.int64]
 Turns = Mapping[int, CutTurn]
 
-# Suggestions for sentences that stand no more; `:origin` and `:critic` as in machine_labels.py.
+# Suggestions for sentences that were retired since; `:origin` and `:critic` as in machine_labels.py.
 MOVED = """
 SELECT s.:origin, s.sentence_id, s.code_id, COALESCE(s.quote_start, -1), COALESCE(s.quote_end, -1)
 FROM preannotation_suggestion s JOIN corpus_sentence g ON g.id = s.sentence_id AND g.retired_by_id IS NOT NULL
@@ -29,22 +29,22 @@ WHERE s.annotator_id = %s AND s.:origin IS NOT NULL :critic
 
 
 def list_retired(turns: Turns) -> Numbers:
-    """The sentences of these turns that stand no more, ascending."""
+    """The retired sentences of these turns, ascending."""
     gone = [pk for turn in turns.values() for pk, each in turn.sentences.items() if each.retired_by is not None]
     return np.array(sorted(gone), dtype=np.int64)
 
 
 def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Numbers, Numbers]:
-    """Which answer tells of which sentence, with sentences made by boundary edits since; in the order of answers."""
+    """Which answer covers which sentence, with sentences made by boundary edits since; in the order of answers."""
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     concerned = np.isin(sentences, np.fromiter(turn_of, np.int64, len(turn_of)))
-    told: dict[tuple[int, CutTurn], set[int]] = {}
+    answered_in: dict[tuple[int, CutTurn], set[int]] = {}
     for answer, pk in zip(order[concerned].tolist(), sentences[concerned].tolist(), strict=True):
-        told.setdefault((answer, turn_of[pk]), set()).add(pk)
+        answered_in.setdefault((answer, turn_of[pk]), set()).add(pk)
     covered: dict[tuple[CutTurn, frozenset[int]], list[int]] = {}
     more: list[tuple[int, int]] = []
-    for (answer, turn), answered in told.items():
-        # The answers about a turn, one for each family or code, mostly speak of the same sentences.
+    for (answer, turn), answered in answered_in.items():
+        # The answers about a turn, one for each family or code, mostly cover the same sentences.
         key = turn, frozenset(answered)
         if key not in covered:
             covered[key] = [each.pk for each in turn.made if turn.is_covered(each.pk, answered)]

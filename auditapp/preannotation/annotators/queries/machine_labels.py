@@ -112,8 +112,8 @@ def read_machine_labels(
         kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
     else:
         kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
-    told = set(chain.from_iterable(set(asked_for)))
-    known = {identifier: pk for pk, identifier, *_ in codes if identifier in told}
+    asked_codes = set(chain.from_iterable(set(asked_for)))
+    known = {identifier: pk for pk, identifier, *_ in codes if identifier in asked_codes}
     latest = _find_latest(asked_for, order, read, codes=tuple(known), sentence_ids=kept)
     origin, critic = "cell_id" if is_model else "run_id", NOT_REVERSED if with_critic else ""
     suggestions, moved = (sql.replace(":origin", origin).replace(":critic", critic) for sql in (SUGGESTIONS, MOVED))
@@ -132,7 +132,7 @@ def read_machine_labels(
 def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> Answers:
     with connection.cursor() as cursor:
         cursor.execute(ARMS, [annotator.pk])
-        told = {pk: _list_told(task, _parse(settings), codes) for pk, task, settings in cursor.fetchall()}
+        codes_of = {pk: _list_asked(task, _parse(settings), codes) for pk, task, settings in cursor.fetchall()}
         cursor.execute(READINGS, [annotator.pk])
         rows = cursor.fetchall()
     cells = np.fromiter((row[0] for row in rows), np.int64, len(rows))
@@ -144,18 +144,18 @@ def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> Answe
         width = int(max(asked.max(initial=0), missing.max())) + 1
         is_missing = np.isin(order * width + asked, missing_order * width + missing)
         order, asked = order[~is_missing], asked[~is_missing]
-    return cells, [told[row[1]] for row in rows], order, asked
+    return cells, [codes_of[row[1]] for row in rows], order, asked
 
 
-def _list_told(task: str, settings: Mapping[str, Any], codes: Iterable[Sequence[Any]]) -> tuple[str, ...]:
-    """The codes an arm was told of; one of before that was kept asked for all codes of the family it is named for."""
+def _list_asked(task: str, settings: Mapping[str, Any], codes: Iterable[Sequence[Any]]) -> tuple[str, ...]:
+    """The codes an arm asked for. Old arms did not store them: they asked for all codes of the family they are named for."""
     if "codes" in settings:
         return tuple(settings["codes"])
     return tuple(identifier for _, identifier, family in codes if family == task)
 
 
 def _add_unsaid(annotator: Annotator, cells: Numbers, order: Numbers, asked: Numbers) -> tuple[Numbers, Numbers]:
-    """The same with the sentences of answers that do not say what they were asked about: all their turn then had."""
+    """Adds the sentences of answers that do not list them: all that their turn then had."""
     stood = _fetch(AS_LAUNCHED, annotator.pk, columns=2)
     places = np.searchsorted(cells, stood[:, 0])
     is_unsaid = np.ones(len(cells), dtype=bool)
@@ -180,18 +180,18 @@ def _read_offline(annotator: Annotator) -> Answers:
 def _find_latest(
     asked_for: Sequence[tuple[str, ...]], order: Numbers, read: Numbers, *, codes: Sequence[str], sentence_ids: Numbers
 ) -> NDArray[np.int32]:
-    """For each code and sentence the number of the last answer that tells of both, -1 where none does."""
+    """For each code and sentence the number of the last answer that covers both, -1 where none does."""
     latest = np.full((len(codes), len(sentence_ids)), -1, dtype=np.int32)
     kept = np.isin(read, sentence_ids)
     order, places = order[kept], np.searchsorted(sentence_ids, read[kept])
-    kinds = {told: number for number, told in enumerate(dict.fromkeys(asked_for))}
-    kind_of = np.array([kinds[told] for told in asked_for], dtype=np.int64)[order]
-    for told, number in kinds.items():
+    kinds = {asked: number for number, asked in enumerate(dict.fromkeys(asked_for))}
+    kind_of = np.array([kinds[asked] for asked in asked_for], dtype=np.int64)[order]
+    for asked, number in kinds.items():
         chosen = kind_of == number
         last = np.full(len(sentence_ids), -1, dtype=np.int32)
         # Of several values for one place the last one stays, and they are in the order of time.
         last[places[chosen]] = order[chosen]
-        rows = [row for row, code in enumerate(codes) if code in told]
+        rows = [row for row, code in enumerate(codes) if code in asked]
         latest[rows] = np.maximum(latest[rows], last)
     return latest
 

@@ -87,12 +87,12 @@ def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> Co
 
 
 def may_send_instructions(arm: Arm) -> bool:
-    """Whether every interview whose sentences a model off the site was told as examples still consents to that."""
+    """Whether every interview whose sentences are sent to an external model as examples still consents to that."""
     annotator = Annotator.objects.filter(pk=arm.settings.get("annotator")).first()
-    told = annotator.recipe.get("examples") if annotator else None
-    if not told:
+    examples = annotator.recipe.get("examples") if annotator else None
+    if not examples:
         return True
-    interviews = set(Sentence.objects.filter(pk__in=told).values_list("turn__interview", flat=True))
+    interviews = set(Sentence.objects.filter(pk__in=examples).values_list("turn__interview", flat=True))
     return interviews <= list_consenting(interviews, Consent.Scope.EXTERNAL)
 
 

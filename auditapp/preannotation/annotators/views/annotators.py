@@ -1,4 +1,4 @@
-"""Pages of annotators: who reads, told what exactly, and how its answers were understood."""
+"""Pages of annotators: their settings, their exact instructions, and how their answers were parsed."""
 
 from __future__ import annotations
 

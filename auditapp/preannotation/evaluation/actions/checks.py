@@ -180,9 +180,9 @@ def _change_question(
     changed, names, definitions = change_codes(condition, every)
     own = {code.identifier: names.get(code.identifier, code.identifier) for code in changed}
     codes = [code for code in changed if own[code.identifier] in asked]
-    told = [code.identifier for code in codes]
+    identifiers = [code.identifier for code in codes]
     return render_instructions(family, codes, reads_latent=annotator.reads_latent), {
-        "codes": [own[name] for name in told],
-        "names": {name: own[name] for name in told if name in names},
-        "definitions": {name: definitions[name] for name in told if name in definitions},
+        "codes": [own[name] for name in identifiers],
+        "names": {name: own[name] for name in identifiers if name in names},
+        "definitions": {name: definitions[name] for name in identifiers if name in definitions},
     }

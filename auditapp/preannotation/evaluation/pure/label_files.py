@@ -194,8 +194,8 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
         rate = rate._replace(rate=None, rectifier=None, error=None, interval=None)
         corrected = None
     not_blind = sum(row.human is not None and not row.is_blind for row in rows)
-    told = (f"no rectified rate: {refusal}",) if refusal else ()
-    warnings = (*measured["warnings"], *told, *_warn_of_rate(rate, drawn, corrected))
+    refused = (f"no rectified rate: {refusal}",) if refusal else ()
+    warnings = (*measured["warnings"], *refused, *_warn_of_rate(rate, drawn, corrected))
     return {
         "calibration": measured,
         "rectified": rate,

@@ -164,8 +164,8 @@ def correct_prevalence(apparent: float | None, sensitivity: float | None, specif
     """
     if apparent is None or sensitivity is None or specificity is None:
         return None
-    told = sensitivity + specificity - 1
-    return None if abs(told) < _ROUNDING else (apparent + specificity - 1) / told
+    youden = sensitivity + specificity - 1
+    return None if abs(youden) < _ROUNDING else (apparent + specificity - 1) / youden
 
 
 def is_outside(rate: float | None) -> bool:
@@ -241,15 +241,15 @@ def _check_unchanged(found: Found) -> Condition:
         said = "The annotator was made before annotators had hashes, so nobody can say that it stayed the same."
         return Condition(name, False, said, "Nobody can say that the annotator stayed the same: it has no hash.")
     hashed = f"All readings are of one annotator with one hash, {found.hash[:12]}."
-    told = [name for name, *_ in found.served if name]
+    named = [name for name, *_ in found.served if name]
     listed = list_served(found.served)
-    if len(told) > 1:
+    if len(named) > 1:
         failure = f"The provider answered with more than one model: {listed}."
         return Condition(name, False, f"{hashed} {failure}", failure)
-    if len(told) < len(found.served):
+    if len(named) < len(found.served):
         unknown = f"which model answered is not known for all of its answers: {listed}."
         return Condition(name, False, f"{hashed} But {unknown}", "", can_be_checked=False)
-    return Condition(name, True, f"{hashed} One model answered: {listed}." if told else hashed, "")
+    return Condition(name, True, f"{hashed} One model answered: {listed}." if named else hashed, "")
 
 
 def list_served(served: Sequence[Served]) -> str:

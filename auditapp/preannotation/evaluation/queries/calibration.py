@@ -175,7 +175,7 @@ class _Comparison:
 
 
 def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -> Bools:
-    """Which sentences the annotator had been shown the answer of, for a code: examples it was told, or what taught it."""
+    """For each code, the sentences whose label the annotator had seen: examples in its prompt, or its training data."""
     if annotator.kind == Annotator.Kind.MODEL and code is not None:
         return np.isin(sentence_ids, _find_examples(annotator).get(code.family_id, []))
     if annotator.kind == Annotator.Kind.LEARNT:
@@ -237,7 +237,7 @@ def list_differences(compared: Compared, identifiers: Collection[str] = ()) -> l
 
 
 def _list_codes(annotator: Annotator) -> list[Code]:
-    """Codes of families coded by sentence, as the annotator was told them."""
+    """Codes of families coded by sentence, as in the annotator's prompt."""
     codes = Code.objects.filter(version=annotator.version_id, family__unit=CodeFamily.Unit.SENTENCE)
     return list(codes.select_related("family", "version").order_by("family__position", "position"))
 
@@ -255,7 +255,7 @@ def _find_taught(annotator: Annotator) -> list[int]:
 
 
 def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
-    """Sentences that stand as examples in what a model is told, by the family it is asked about; those that hold their
+    """Sentences used as examples in a model's prompt, by the family it is asked about; those that hold their
     words since breaks were corrected are among them."""
     found: dict[int, list[int]] = {}
     rows = CodeExample.objects.filter(code__version=annotator.version_id)

@@ -54,12 +54,12 @@ def list_sentence_entries(
     conditions = find_conditions(labels, figure)
     swaps = follow_swap(labels, code, definitions) if figure == "swapped" else {}
     turns = {sentence: each.turn_id for each in answers for sentence in each.asked}
-    told = _index(answers, {code, definitions.get(code), *_find_told(definitions, code)})
+    index = _index(answers, {code, definitions.get(code), *_find_holders(definitions, code)})
     return [
         {
             "turn_id": turns[sentence],
             "sentence_id": sentence,
-            "answers": [each for condition in conditions for each in _list_suggested(told, condition, sentence)],
+            "answers": [each for condition in conditions for each in _list_suggested(index, condition, sentence)],
             "note": swaps.get(sentence, ""),
         }
         for sentence in _choose(labels, conditions, code, scope, swaps)
@@ -73,8 +73,9 @@ def find_conditions(labels: Labels, figure: str) -> list[str]:
     return [FIRST, *{"order": [REVERSED], "generic": [GENERIC], "swapped": [SWAPPED]}.get(figure, [])]
 
 
-def _find_told(definitions: Mapping[str, str], code: str) -> list[str]:
-    return [told for told, whose in definitions.items() if whose == code]
+def _find_holders(definitions: Mapping[str, str], code: str) -> list[str]:
+    """The codes whose prompt entry held the definition of ``code``."""
+    return [holder for holder, of in definitions.items() if of == code]
 
 
 def _choose(labels: Labels, conditions: Sequence[str], code: str, scope: str, swaps: Mapping[int, str]) -> list[int]:
@@ -96,7 +97,7 @@ Index = Mapping[tuple[str, int], list[Answer]]
 
 
 def _index(answers: Iterable[Answer], codes: Collection[str | None]) -> Index:
-    """By condition and sentence, the answers that could put one of the codes."""
+    """By condition and sentence, the answers that were asked for one of the codes."""
     found: dict[tuple[str, int], list[Answer]] = {}
     for each in answers:
         if set(codes) & set(each.codes):
@@ -105,8 +106,8 @@ def _index(answers: Iterable[Answer], codes: Collection[str | None]) -> Index:
     return found
 
 
-def _list_suggested(told: Index, condition: str, sentence: int) -> Iterator[dict[str, Any]]:
-    for each in told.get((condition, sentence), []):
+def _list_suggested(index: Index, condition: str, sentence: int) -> Iterator[dict[str, Any]]:
+    for each in index.get((condition, sentence), []):
         is_answered = sentence in each.answered
         codes = tuple(sorted(each.picks.get(sentence, ()))) if is_answered else None
         yield {"asked": name_condition(condition), "codes": codes, "attempt_id": each.attempt_id}

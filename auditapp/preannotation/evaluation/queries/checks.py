@@ -124,6 +124,6 @@ def count_rates(batch: Batch) -> dict[str, tuple[int, int]]:
 
 
 def name_codes(annotator: Annotator) -> dict[str, Code]:
-    """The codes that an annotator may be told, by identifier, each with its family."""
+    """The codes that an annotator's prompt may hold, by identifier, each with its family."""
     codes = Code.objects.filter(version=annotator.version_id).select_related("family")
     return {code.identifier: code for code in codes}

@@ -155,7 +155,7 @@ def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadi
     return was_read, said_yes
 
 
-# By turn the names of those who answered; "" where the provider told none.
+# By turn the names of those who answered; "" where the provider named none.
 ServedModels = dict[int, set[str]]
 
 

@@ -82,7 +82,7 @@ class Command(BaseCommand):
             raise CommandError("--minimum is for --annotator learnt; a model learns from no codings.")
         if options["latent"] is not None and not options["latent"].strip():
             raise CommandError("--latent needs a reason: why the model should annotate latent meaning too.")
-        # Nothing is sent before the end of this, so that what would be sent is told first.
+        # Nothing is sent before the end of this block, so that the summary is printed first.
         with transaction.atomic():
             batch = launch_model(
                 project=study,

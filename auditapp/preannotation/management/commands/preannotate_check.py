@@ -53,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study at {project!r}.")
         _refuse_offline(study, annotator)
         try:
-            # Nothing is sent before the end of this, so that what would be sent is told first.
+            # Nothing is sent before the end of this block, so that the summary is printed first.
             with transaction.atomic():
                 batch = launch_check(
                     project=study,

@@ -247,8 +247,8 @@ def _explain_ends(project: Project, gone: Collection[str]) -> dict[str, str]:
         CodeChange.Kind.SPLIT: "it was split in {}, and which part is meant is not known",
         CodeChange.Kind.RETIRED: "it was retired in {}",
     }
-    told = changes.filter(kind__in=words).select_related("version")
-    return {each.from_identifier: words[CodeChange.Kind(each.kind)].format(each.version) for each in told}
+    ends = changes.filter(kind__in=words).select_related("version")
+    return {each.from_identifier: words[CodeChange.Kind(each.kind)].format(each.version) for each in ends}
 
 
 def find_showing(sentence: Sentence, coder: User) -> Showing | None:

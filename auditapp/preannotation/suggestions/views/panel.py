@@ -86,7 +86,7 @@ def _is_editable(panel: dict[str, Any], suggestion_id: int | None, field: str) -
 @require_POST
 @project_view(Permission.CODE)
 def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
-    """She has moved on from the suggestions of this sentence: told by the desk's script, which goes on where it is."""
+    """Record that she has moved on from the suggestions of this sentence. The desk's script calls this."""
     sentence = _find_sentence(request, sentence_id)
     close_showings(project=request.project, by=request.user)
     return HttpResponse(status=204) if SCRIPT_HEADER in request.headers else _go_back(request, sentence)
@@ -124,8 +124,8 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         what: dict[str, object] = {"sentence": sentence.pk, "suggestion": suggestion.pk}
         if response is not None:
             what |= {"verdict": response.verdict, "address": request.path}
-        told = {"sentence-changed": what, "suggestion-taken-back" if is_back else "suggestion-answered": what}
-        answer["HX-Trigger"] = json.dumps(told)
+        triggers = {"sentence-changed": what, "suggestion-taken-back" if is_back else "suggestion-answered": what}
+        answer["HX-Trigger"] = json.dumps(triggers)
         return answer
     return _go_back(request, sentence)
 

@@ -62,9 +62,9 @@ class Command(BaseCommand):
         except ConsentError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            told = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
+            summary = {"scope": options["scope"], "given": options["given"], "recorded": len(rows)}
             interviews = [row.interview.external_id for row in rows]
-            self.stdout.write(json.dumps({"project": project.slug, **told, "interviews": interviews}))
+            self.stdout.write(json.dumps({"project": project.slug, **summary, "interviews": interviews}))
             return
         said = "given" if options["given"] else "not given"
         count = f"{len(rows)} interview{pluralize(len(rows))}"

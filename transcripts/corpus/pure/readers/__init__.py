@@ -1,7 +1,7 @@
 """Readers of files with interviews: bytes in, interviews or an error that names the place out. Knows nothing of Django.
 
     read_bytes(data, name="notes.jsonl")                       # finds out the format
-    read_bytes(data, name="talk.txt", format="speaker_text")   # is told
+    read_bytes(data, name="talk.txt", format="speaker_text")   # the format is given
 
 A new format is a module with a function from `Source` to `ReadFile` and an entry in ``FORMATS``.
 """

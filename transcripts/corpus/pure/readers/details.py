@@ -57,13 +57,13 @@ def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> dict[st
 def _read_consent(line: JsonLine, *, name: str) -> tuple[dict[str, bool], str]:
     """The line's "consent" by scope, and its basis. Refused unless it is exactly right: a consent must not be guessed."""
     number, content = line
-    told = content.get("consent")
-    if told is None:
+    given = content.get("consent")
+    if given is None:
         return {}, ""
-    if not isinstance(told, dict):
+    if not isinstance(given, dict):
         expected = f'an object such as {{"external": true, "basis": "…"}} with {", ".join(CONSENT_SCOPES)}'
-        raise ReadError(name, number, f'{name_json_type(told)} as "consent"', expected)
-    scopes = {key: value for key, value in told.items() if key != "basis" and value is not None}
+        raise ReadError(name, number, f'{name_json_type(given)} as "consent"', expected)
+    scopes = {key: value for key, value in given.items() if key != "basis" and value is not None}
     for key, value in scopes.items():
         if key not in CONSENT_SCOPES:
             raise ReadError(
@@ -71,7 +71,7 @@ def _read_consent(line: JsonLine, *, name: str) -> tuple[dict[str, bool], str]:
             )
         if not isinstance(value, bool):
             raise ReadError(name, number, f'{name_json_type(value)} as {shorten(key)} in "consent"', "true or false")
-    basis = told.get("basis")
+    basis = given.get("basis")
     if basis is not None and not isinstance(basis, str):
         raise ReadError(name, number, f'{name_json_type(basis)} as the basis in "consent"', "text")
     if basis and len(basis) > MAX_BASIS_LENGTH:

@@ -60,6 +60,8 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
         "new": dict(report.new),
         "known": dict(report.known),
         "people": people,
+        "notes": report.notes,
+        # Deprecated: the old name.
         "told": report.notes,
         "left_out": report.left_out,
         "codebook_version": report.codebook_version,

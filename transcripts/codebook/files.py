@@ -125,12 +125,12 @@ def _read_table(data: bytes, name: str) -> FileContent:
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
     """A tree of codes: what cannot be coded with at its top is a family, all else is a code of one."""
-    file = read_qdc(data, name=name)
+    codes, sets, warnings = read_qdc(data, name=name)
     tree = _Tree(_Identifiers(scope, known, used))
-    for code in file.codes:
+    for code in codes:
         tree.add(code)
-    sets = [f"{len(file.sets)} sets of codes were left out."] if file.sets else []
-    return FileContent("qdc", tree.finish(), IN_A_QDC_CODE, IN_A_QDC_FAMILY, (*file.warnings, *sets))
+    left_out = [f"{len(sets)} sets of codes were left out."] if sets else []
+    return FileContent("qdc", tree.finish(), IN_A_QDC_CODE, IN_A_QDC_FAMILY, (*warnings, *left_out))
 
 
 class _Tree:

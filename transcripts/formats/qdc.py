@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, CodeExample
 from transcripts.formats.codebook_csv import CodebookFileError
@@ -30,20 +30,11 @@ MAX_CODEBOOK_SIZE = 5_000_000
 """Bytes of a codebook file."""
 
 
-class QdcFile(NamedTuple):
-    """A codebook file that was read. ``warnings`` are sentences on what was left out; ``origin`` says who wrote it."""
+def read_qdc(data: bytes, *, name: str) -> tuple[list[QdcCode], list[QdcSet], list[str]]:
+    """The codes and sets of a codebook file, and sentences on what was left out.
 
-    codes: tuple[QdcCode, ...]
-    sets: tuple[QdcSet, ...] = ()
-    origin: str = ""
-    warnings: tuple[str, ...] = ()
-
-
-def read_qdc(data: bytes, *, name: str) -> QdcFile:
-    """The codes of a codebook file, in document order: a code comes before the codes below it.
-
-    ``name`` is the file's name, for messages. Raises ``CodebookFileError`` when anything is wrong: then nothing is
-    returned.
+    Codes are in document order: a code comes before the codes below it. ``name`` is the file's name, for messages. Raises
+    ``CodebookFileError`` when anything is wrong: then nothing is returned.
     """
     if len(data) > MAX_CODEBOOK_SIZE:
         raise CodebookFileError(name, [Problem(0, f"{len(data):,} bytes", f"at most {MAX_CODEBOOK_SIZE:,}")])
@@ -53,20 +44,20 @@ def read_qdc(data: bytes, *, name: str) -> QdcFile:
     xml = XmlReader(read_chunks(io.BytesIO(data)), namespaces=CODEBOOK_NAMESPACES, texts={"Description"})
     reader = RefiReader(xml)
     try:
-        file = _read_codebook(reader)
+        sets = _read_codebook(reader)
     except InputRefused as refused:
         raise CodebookFileError(name, [*reader.problems, refused.problem]) from None
     if reader.problems:
         raise CodebookFileError(name, reader.problems)
-    if not file.codes:
+    if not reader.codes:
         raise CodebookFileError(name, [Problem(0, "no code", "at least one Code in Codes")])
-    return file
+    return list(reader.codes), sets, list(reader.list_warnings())
 
 
-def _read_codebook(reader: RefiReader) -> QdcFile:
+def _read_codebook(reader: RefiReader) -> list[QdcSet]:
+    """Read the codes, which the reader keeps, and the sets."""
     root = reader.xml.read_root("CodeBook")
-    origin = root.attributes.get("origin", "")
-    if origin == ORIGIN:
+    if root.attributes.get("origin", "") == ORIGIN:
         reader.xml.decode = unescape
     sets = []
     for child in reader.xml.read_children(root):
@@ -75,7 +66,7 @@ def _read_codebook(reader: RefiReader) -> QdcFile:
         elif child.tag == "Sets":
             sets += [reader.read_set(group) for group in reader.xml.read_children(child) if group.tag == "Set"]
     reader.xml.read_end()
-    return QdcFile(tuple(reader.codes), tuple(sets), origin, tuple(reader.list_warnings()))
+    return sets
 
 
 def write_qdc(codes: Iterable[QdcCode], stream: BinaryIO, *, sets: Sequence[QdcSet] = ()) -> int:

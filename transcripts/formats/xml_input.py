@@ -40,9 +40,8 @@ class Element(NamedTuple):
     depth: int
 
 
-class _End(NamedTuple):
-    depth: int
-    text: str
+End = tuple[int, str]
+"""The end of an element: its depth, and its text if that is kept."""
 
 
 def read_chunks(stream: BinaryIO) -> Iterator[bytes]:
@@ -86,14 +85,14 @@ class XmlReader:
             if isinstance(event, Element):
                 if event.depth == parent.depth + 1:
                     yield self._decode_attributes(event)
-            elif event.depth == parent.depth:
+            elif event[0] == parent.depth:
                 return
 
     def read_text(self, element: Element) -> str:
         """The text directly inside an element."""
         for event in self._events:
-            if isinstance(event, _End) and event.depth == element.depth:
-                return self.decode(event.text) if self.decode else event.text
+            if not isinstance(event, Element) and event[0] == element.depth:
+                return self.decode(event[1]) if self.decode else event[1]
         raise ValueError("The text of an element is read once.")
 
     def read_end(self) -> None:
@@ -111,7 +110,7 @@ class _Collector:
     """What the parser tells, kept until it is asked for."""
 
     def __init__(self, namespaces: AbstractSet[str], texts: AbstractSet[str]) -> None:
-        self.events: list[Element | _End] = []
+        self.events: list[Element | End] = []
         self.line = 0
         self._prefixes = {f"{{{namespace}" for namespace in namespaces}
         self._texts = texts
@@ -133,7 +132,7 @@ class _Collector:
 
     def end(self, tag: str) -> None:
         texts = self._open.pop()
-        self.events.append(_End(len(self._open) + 1, "".join(texts) if texts else ""))
+        self.events.append((len(self._open) + 1, "".join(texts) if texts else ""))
 
     def data(self, text: str) -> None:
         if (texts := self._open[-1]) is not None:
@@ -154,7 +153,7 @@ class _Collector:
         """Nothing is left to do."""
 
 
-def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Element | _End]:
+def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Element | End]:
     from lxml import etree
 
     target: Any = collector
@@ -186,6 +185,6 @@ def _read_events(chunks: Iterable[bytes], collector: _Collector) -> Iterator[Ele
     yield from _take(collector)
 
 
-def _take(collector: _Collector) -> list[Element | _End]:
+def _take(collector: _Collector) -> list[Element | End]:
     events, collector.events = collector.events, []
     return events

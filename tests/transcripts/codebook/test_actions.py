@@ -106,19 +106,19 @@ def test_codebook_is_seeded_only_once(project: Project, owner: User) -> None:
 
 def test_exported_file_comes_back_as_nothing_changed(project: Project, published: CodebookVersion, lead: User) -> None:
     before = list_actions(project)
-    imported = import_codebook(project=project, data=export_file(published), name="codebook.csv", by=lead)
-    assert imported.version == published
-    assert not imported.created
+    version, is_new, _ = import_codebook(project=project, data=export_file(published), name="codebook.csv", by=lead)
+    assert version == published
+    assert not is_new
     assert project.codebook_versions.count() == 1
     assert list_actions(project) == before
 
 
 def test_changed_file_becomes_the_next_draft(project: Project, published: CodebookVersion, lead: User) -> None:
-    imported = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
-    assert imported.created
-    assert imported.version.number == 2
-    assert imported.version.status == CodebookVersion.Status.DRAFT
-    assert imported.version.origin == "Imported from codebook.csv"
+    version, is_new, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    assert is_new
+    assert version.number == 2
+    assert version.status == CodebookVersion.Status.DRAFT
+    assert version.origin == "Imported from codebook.csv"
     assert current_version(project) == published
 
 
@@ -131,16 +131,16 @@ def test_import_leaves_the_published_version_as_it_is(project: Project, publishe
 def test_draft_keeps_what_the_file_does_not_say_of_a_family(
     project: Project, published: CodebookVersion, lead: User
 ) -> None:
-    imported = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    version, _, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
     told = ("identifier", "name", "description", "unit", "carries_level", "carries_enactment")
-    assert list(imported.version.families.values_list(*told)) == list(published.families.values_list(*told))
+    assert list(version.families.values_list(*told)) == list(published.families.values_list(*told))
 
 
 def test_same_changed_file_twice_makes_one_draft(project: Project, published: CodebookVersion, lead: User) -> None:
-    first = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
-    second = import_codebook(project=project, data=reword(published), name="again.csv", by=lead)
-    assert second.version == first.version
-    assert not second.created
+    first, _, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    second, is_new, _ = import_codebook(project=project, data=reword(published), name="again.csv", by=lead)
+    assert second == first
+    assert not is_new
 
 
 def test_half_valid_file_stores_nothing(project: Project, published: CodebookVersion, lead: User) -> None:
@@ -178,7 +178,7 @@ def test_codes_are_arranged_family_by_family(project: Project, published: Codebo
         CodeRow(code_id="b.one", family="b", family_name="B", name="B one", unit="turn"),
         CodeRow(code_id="a.two", family="a", family_name="A", name="A two"),
     ]
-    version = import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead).version
+    version = import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)[0]
     codes = version.codes.order_by("position").values_list("identifier", flat=True)
     assert list(codes) == ["a.one", "a.two", "b.one"]
     assert list(version.families.values_list("identifier", "carries_level")) == [("a", True), ("b", False)]
@@ -190,7 +190,7 @@ def test_changes_are_told_by_the_names_of_codes(project: Project, published: Cod
     added = CodeRow(**{**vars(rows[1]), "code_id": "theme.new", "name": "New one", "key": ""})
     version = import_codebook(
         project=project, data=make_file([renamed, *rows[2:], added]), name="codebook.csv", by=lead
-    ).version
+    )[0]
     changes = find_changes(version, since=published)
     assert changes["changed"] == ["Renamed"]
     assert changes["added"] == ["New one"]
@@ -198,7 +198,7 @@ def test_changes_are_told_by_the_names_of_codes(project: Project, published: Cod
 
 
 def test_published_draft_becomes_the_current_version(project: Project, published: CodebookVersion, lead: User) -> None:
-    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
+    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
     publish_version(version=draft, by=lead)
     assert current_version(project) == draft
     assert draft.published_by == lead
@@ -206,7 +206,7 @@ def test_published_draft_becomes_the_current_version(project: Project, published
 
 
 def test_publishing_twice_is_told_once(project: Project, published: CodebookVersion, lead: User) -> None:
-    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
+    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
     publish_version(version=draft, by=lead)
     at = draft.published_at
     publish_version(version=CodebookVersion.objects.get(pk=draft.pk), by=lead)
@@ -228,8 +228,8 @@ def test_draft_older_than_a_published_version_cannot_be_published(
     project: Project, published: CodebookVersion, lead: User
 ) -> None:
     rows = export_rows(published)
-    old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead).version
-    new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead).version
+    old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead)[0]
+    new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead)[0]
     publish_version(version=new, by=lead)
     with pytest.raises(CodebookError, match="v3 was published"):
         publish_version(version=old, by=lead)

@@ -57,7 +57,7 @@ Write = Callable[[CodebookVersion], bytes]
 every_form = pytest.mark.parametrize("write", [as_csv, as_json, as_qdc])
 
 
-def bring(project: Project, data: bytes, by: User, **more: Any) -> actions.ImportedCodebook:
+def bring(project: Project, data: bytes, by: User, **more: Any) -> tuple[CodebookVersion, bool, tuple[str, ...]]:
     return actions.import_codebook(project=project, data=data, name="file", by=by, **more)
 
 
@@ -80,8 +80,8 @@ class TestOwnFiles:
         self, project: Project, rich: CodebookVersion, lead: User, write: Write
     ) -> None:
         before = list_events(project)
-        imported = bring(project, write(rich), lead)
-        assert (imported.version, imported.created, imported.warnings) == (rich, False, ())
+        version, is_new, warnings = bring(project, write(rich), lead)
+        assert (version, is_new, warnings) == (rich, False, ())
         assert list_events(project) == before
 
     @every_form
@@ -89,35 +89,35 @@ class TestOwnFiles:
         self, project: Project, rich: CodebookVersion, lead: User, write: Write
     ) -> None:
         changed = write(rich).replace(b"Group knowledge both helps", b"Group knowledge sometimes helps")
-        imported = bring(project, changed, lead, effects={"theme.balance": "narrowing"})
-        assert imported.created
-        before, after = queries.read_content(rich), queries.read_content(imported.version)
-        [difference] = queries.find_comparison(rich, imported.version).codes
+        version, is_new, _ = bring(project, changed, lead, effects={"theme.balance": "narrowing"})
+        assert is_new
+        before, after = queries.read_content(rich), queries.read_content(version)
+        [difference] = queries.find_comparison(rich, version).codes
         assert difference.identifier == "theme.balance"
         assert before.families == after.families
-        assert find(imported.version, "theme.balance").meaning_version == 3
-        assert find(imported.version, "theme.compassion").meaning_version == 1
-        assert list_steps(imported.version) == [("redefined", "narrowing", "theme.balance", "theme.balance")]
-        assert find(imported.version, "theme.balance").examples.count() == 1
-        assert imported.version.based_on == rich
+        assert find(version, "theme.balance").meaning_version == 3
+        assert find(version, "theme.compassion").meaning_version == 1
+        assert list_steps(version) == [("redefined", "narrowing", "theme.balance", "theme.balance")]
+        assert find(version, "theme.balance").examples.count() == 1
+        assert version.based_on == rich
 
     def test_json_into_another_study_brings_everything_but_its_sentences(
         self, rich: CodebookVersion, owner: User
     ) -> None:
         other = actions.start_study(slug="other", name="Other", by=owner)
-        imported = bring(other, as_json(rich), owner)
-        assert queries.read_content(imported.version) == queries.read_content(rich)
-        assert imported.warnings == ("1 of its examples are not sentences of this study and were left out.",)
+        version, _, warnings = bring(other, as_json(rich), owner)
+        assert queries.read_content(version) == queries.read_content(rich)
+        assert warnings == ("1 of its examples are not sentences of this study and were left out.",)
 
     def test_json_pins_sentences_that_are_not_pinned_yet(
         self, project: Project, rich: CodebookVersion, lead: User
     ) -> None:
         file = json.loads(as_json(rich))
         file["examples"][0]["code"] = "theme.compassion"
-        imported = bring(project, json.dumps(file).encode(), lead)
-        assert imported.created
+        version, is_new, _ = bring(project, json.dumps(file).encode(), lead)
+        assert is_new
         for identifier in ("theme.balance", "theme.compassion"):
-            assert find(imported.version, identifier).examples.get().kind == "anchor"
+            assert find(version, identifier).examples.get().kind == "anchor"
 
     def test_table_without_the_newer_columns_leaves_them_as_they_are(
         self, project: Project, rich: CodebookVersion, lead: User
@@ -133,7 +133,7 @@ class TestOwnFiles:
         columns = list(COLUMNS)[:-5]
         short = "\r\n".join(line.removesuffix(",,,,,") for line in stream.getvalue().split("\r\n"))
         short = short.replace(lines[0], ",".join(columns))
-        assert not bring(project, short.encode(), lead).created
+        assert not bring(project, short.encode(), lead)[1]
 
 
 class TestWhatIsSaid:
@@ -141,7 +141,7 @@ class TestWhatIsSaid:
         self, project: Project, published: CodebookVersion, lead: User
     ) -> None:
         changed = as_csv(published).replace(b"Group knowledge both helps", b"Group knowledge helps")
-        version = bring(project, changed, lead).version
+        version = bring(project, changed, lead)[0]
         assert find(version, "theme.balance").meaning_version == 2
         assert list_steps(version) == [("redefined", "", "theme.balance", "theme.balance")]
 
@@ -149,7 +149,7 @@ class TestWhatIsSaid:
         self, project: Project, published: CodebookVersion, lead: User
     ) -> None:
         machine = content_of(published, "theme.balance").machine_definition.encode()
-        version = bring(project, as_csv(published).replace(machine, b"Answer yes."), lead).version
+        version = bring(project, as_csv(published).replace(machine, b"Answer yes."), lead)[0]
         assert find(version, "theme.balance").meaning_version == 1
 
     def test_every_kind_of_change_is_recorded(self, project: Project, published: CodebookVersion, lead: User) -> None:
@@ -158,7 +158,7 @@ class TestWhatIsSaid:
         added = replace(rows[2], code_id="theme.added", key="", name="Added")
         stream = io.StringIO(newline="")
         write_codebook([rows[0], *rows[2:], added], stream)
-        version = bring(project, stream.getvalue().encode(), lead).version
+        version = bring(project, stream.getvalue().encode(), lead)[0]
         assert sorted(list_steps(version)) == [
             ("added", "", "", "theme.added"),
             ("adjusted", "wording", "theme.models_metamodels", "theme.models_metamodels"),
@@ -195,7 +195,7 @@ class TestForeignFiles:
     def test_categories_become_families_and_loose_codes_one_of_their_own(
         self, project: Project, published: CodebookVersion, lead: User
     ) -> None:
-        version = bring(project, FOREIGN.encode(), lead).version
+        version = bring(project, FOREIGN.encode(), lead)[0]
         content = queries.read_content(version)
         assert [(each.identifier, each.description, each.color) for each in content.families] == [
             ("trust", "About trust.", "#aa5500"),
@@ -212,16 +212,16 @@ class TestForeignFiles:
         data = FOREIGN.replace("11111111-0000-0000-0000-00000000000", "{}0000000-0000-0000-0000-00000000000")
         for number in range(1, 5):
             data = data.replace("{}0000000", f"{number}" * 8, 1)
-        first = bring(project, data.encode(), lead).version
+        first = bring(project, data.encode(), lead)[0]
         renamed = data.replace('name="In experts"', 'name="In the learned"').encode()
-        second = bring(project, renamed, lead).version
+        second = bring(project, renamed, lead)[0]
         [difference] = queries.find_comparison(first, second).codes
         assert difference.kinds == ["renamed"]
 
     def test_codes_can_be_added_to_those_there_are(
         self, project: Project, published: CodebookVersion, lead: User
     ) -> None:
-        version = bring(project, FOREIGN.encode(), lead, keep_missing=True).version
+        version = bring(project, FOREIGN.encode(), lead, keep_missing=True)[0]
         assert version.codes.count() == 34 + 3
         actions.publish_version(version=version, by=lead)
 
@@ -232,7 +232,7 @@ class TestForeignFiles:
     def test_codebooks_of_other_programs_come_in(
         self, project: Project, lead: User, name: str, family: str, codes: int
     ) -> None:
-        version = bring(project, shared(f"data/qda/{name}").read_bytes(), lead).version
+        version = bring(project, shared(f"data/qda/{name}").read_bytes(), lead)[0]
         assert list(version.families.values_list("name", flat=True)) == [family]
         assert version.codes.count() == codes
         assert actions.find_obstacles(version) == []

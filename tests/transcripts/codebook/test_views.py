@@ -30,7 +30,7 @@ def published(project: Project) -> CodebookVersion:
 
 @pytest.fixture
 def draft(project: Project, published: CodebookVersion, lead: User) -> CodebookVersion:
-    return import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead).version
+    return import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
 
 
 def upload(data: bytes, name: str = "codebook.csv") -> dict[str, SimpleUploadedFile]:

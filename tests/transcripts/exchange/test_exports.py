@@ -321,8 +321,8 @@ class TestCommand:
 
         path = tmp_path / f"codebook.{format}"
         self.export("codebook", "--project", project.slug, "--format", format, "--output", str(path))
-        imported = import_codebook(project=project, data=path.read_bytes(), name=path.name, by=owner)
-        assert not imported.created
+        _, is_new, _ = import_codebook(project=project, data=path.read_bytes(), name=path.name, by=owner)
+        assert not is_new
 
     def test_a_study_without_a_codebook_is_told_so(self, owner: User, tmp_path: Path) -> None:
         from transcripts.projects.actions import create_project

@@ -24,7 +24,7 @@ from transcripts.codebook.actions.errors import (
     WrongInput,
 )
 from transcripts.codebook.actions.examples import pin_example, pin_in_open_draft, repin_example, unpin_example
-from transcripts.codebook.actions.files import ImportedCodebook, ImportPlan, import_codebook, plan_import
+from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import
 from transcripts.codebook.actions.merging import merge_codes, split_code
 from transcripts.codebook.actions.proposals import (
     accept_proposal,
@@ -50,7 +50,6 @@ __all__ = [
     "DraftIsOpen",
     "EditConflict",
     "ImportPlan",
-    "ImportedCodebook",
     "WrongInput",
     "accept_proposal",
     "add_code",

@@ -26,14 +26,6 @@ Kind, Effect = CodeChange.Kind, CodeChange.Effect
 MAX_PROBLEMS = 20
 
 
-class ImportedCodebook(NamedTuple):
-    """The draft a file became, or the version it repeats (``created`` is false), and what was left out of it."""
-
-    version: CodebookVersion
-    created: bool
-    warnings: tuple[str, ...] = ()
-
-
 class ImportPlan(NamedTuple):
     """What a file would bring: ``comparison`` with the latest version, if there is one."""
 
@@ -89,17 +81,17 @@ def import_codebook(
     effect: str = "",
     effects: Mapping[str, str] | None = None,
     keep_missing: bool = False,
-) -> ImportedCodebook:
+) -> tuple[CodebookVersion, bool, tuple[str, ...]]:
     """A draft with the codes of a file, numbered after the latest version; that version when nothing differs.
 
-    ``effect`` says what the new wordings do, ``effects`` what those of single codes do, by identifier; a code of which
-    nothing is said counts as changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing
-    is stored then.
+    Returns it with whether it was made, and sentences on what was left out of the file. ``effect`` says what the new
+    wordings do, ``effects`` what those of single codes do, by identifier; a code of which nothing is said counts as
+    changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing is stored then.
     """
     lock(project)
     plan = plan_import(project=project, data=data, name=name, keep_missing=keep_missing)
     if plan.latest is not None and plan.before == plan.content and not _list_new(plan):
-        return ImportedCodebook(plan.latest, created=False, warnings=plan.warnings)
+        return plan.latest, False, plan.warnings
     said = {code.identifier: (effects or {}).get(code.identifier) or effect for code in plan.changes_meaning}
     version = store_version(
         project,
@@ -115,7 +107,7 @@ def import_codebook(
     if plan.latest is not None:
         copy_examples(plan.latest, version)
     _pin(version, _list_new(plan), by)
-    return ImportedCodebook(version, created=True, warnings=plan.warnings)
+    return version, True, plan.warnings
 
 
 def _find_meanings(plan: ImportPlan, said: Mapping[str, str]) -> dict[str, int]:

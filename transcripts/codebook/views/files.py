@@ -53,7 +53,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     chosen = {key.removeprefix("effect-"): value for key, value in request.POST.items() if key.startswith("effect-")}
     known = CodeChange.Effect.values
     try:
-        imported = actions.import_codebook(
+        version, is_new, warnings = actions.import_codebook(
             project=request.project,
             data=form.cleaned_data["content"],
             name=form.cleaned_data["name"],
@@ -66,13 +66,13 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
         file_form.errors.pop("file", None)
         file_form.add_error("file", error.problems)
         return render(request, "codebook/import.html", {"form": file_form}, status=422)
-    for warning in imported.warnings:
+    for warning in warnings:
         messages.warning(request, warning)
-    if imported.created:
-        messages.success(request, f"{imported.version} is a draft created from the file. Publish it to code with it.")
+    if is_new:
+        messages.success(request, f"{version} is a draft created from the file. Publish it to code with it.")
     else:
-        messages.info(request, f"Nothing changed: {imported.version} already has exactly the codes in the file.")
-    return redirect("codebook:version", request.project.slug, imported.version.number)
+        messages.info(request, f"Nothing changed: {version} already has exactly the codes in the file.")
+    return redirect("codebook:version", request.project.slug, version.number)
 
 
 def _show_plan(request: ProjectRequest, plan: actions.ImportPlan, form: ConfirmForm) -> HttpResponse:

@@ -211,12 +211,12 @@ def _store_codes(
         have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
         report.notes.append(f"{have} another definition here, which is kept.")
     if matched.new:
-        imported = import_codebook(
+        version, _, _ = import_codebook(
             project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True
         )
-        publish_version(version=imported.version, by=by)
-        report.codebook_version = imported.version.number
-        report.notes.append(f"The new codes make version {imported.version.number} of the codebook, published at once.")
+        publish_version(version=version, by=by)
+        report.codebook_version = version.number
+        report.notes.append(f"The new codes make version {version.number} of the codebook, published at once.")
     return matched.identifiers
 
 

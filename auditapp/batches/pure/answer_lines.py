@@ -28,71 +28,65 @@ class FileAnswer(NamedTuple):
     answer: ChatAnswer
 
 
-class Problem(NamedTuple):
-    """A line that cannot be used: what it holds, and what was expected."""
-
-    line: int
-    found: str
-    expected: str
-
-    def __str__(self) -> str:
-        return f"Line {self.line}: found {self.found}, expected {self.expected}."
+def refuse_line(line: int, found: str, expected: str) -> str:
+    """A sentence on a line that cannot be used: what it holds, and what was expected."""
+    return f"Line {line}: found {found}, expected {expected}."
 
 
-def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | Problem]:
-    """Every line of the file that is not blank, one at a time."""
+def read_answer_lines(file: BinaryIO) -> Iterator[FileAnswer | str]:
+    """Every line of the file that is not blank, one at a time: its answer, or a sentence on why it cannot be used."""
     number = 0
     while raw := file.readline(MAX_LINE + 1):
         number += 1
         if len(raw) > MAX_LINE:
             # What follows is the rest of the same line.
-            yield Problem(number, "more than 8 MB", "lines of at most 8 MB")
+            yield refuse_line(number, "more than 8 MB", "lines of at most 8 MB")
             return
         if raw.strip():
             yield read_answer_line(number, raw)
 
 
-def read_answer_line(number: int, raw: bytes) -> FileAnswer | Problem:
+def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     """One line as an answer to a cell."""
     try:
         data = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        return Problem(number, "something that is not JSON in UTF-8", EXPECTED)
+        return refuse_line(number, "something that is not JSON in UTF-8", EXPECTED)
     if not isinstance(data, dict):
-        return Problem(number, f"JSON that is not an object but {name_kind(data)}", EXPECTED)
+        return refuse_line(number, f"JSON that is not an object but {name_kind(data)}", EXPECTED)
     if "answer" in data:
         return _read_plain(number, data)
     if "response" not in data and "error" not in data and "result" not in data:
-        return Problem(number, "an object without response, result or answer", EXPECTED)
+        return refuse_line(number, "an object without response, result or answer", EXPECTED)
     # The providers' parsers import the network library, which the web process does not need before.
     from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
 
     try:
         line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
     except RecursionError:
-        return Problem(number, "JSON that is nested too deeply", EXPECTED)
+        return refuse_line(number, "JSON that is nested too deeply", EXPECTED)
     if line is None:
-        return Problem(number, "an object without custom_id or without the kind of its result", EXPECTED)
+        return refuse_line(number, "an object without custom_id or without the kind of its result", EXPECTED)
     cell_id = read_cell_id({"custom_id": line.call_name})
     if cell_id is None:
-        return Problem(number, f"the custom_id {line.call_name[:MAX_NAME]!r}", EXPECTED_CELL)
+        return refuse_line(number, f"the custom_id {line.call_name[:MAX_NAME]!r}", EXPECTED_CELL)
     return FileAnswer(number, cell_id, line.answer)
 
 
-def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | Problem:
+def _read_plain(number: int, data: Mapping[str, object]) -> FileAnswer | str:
     cell_id = read_cell_id(data)
     if cell_id is None:
         found = str(data.get("custom_id", data.get("cell", "neither custom_id nor cell")))
-        return Problem(number, repr(found[:MAX_NAME]), EXPECTED_CELL)
+        return refuse_line(number, repr(found[:MAX_NAME]), EXPECTED_CELL)
     words, model = data["answer"], data.get("model") or ""
     if not isinstance(words, str):
-        return Problem(number, f"an answer that is {name_kind(words)}", "an answer that is text")
+        return refuse_line(number, f"an answer that is {name_kind(words)}", "an answer that is text")
     if not isinstance(model, str):
-        return Problem(number, f"a model that is {name_kind(model)}", "the model's name as text")
+        return refuse_line(number, f"a model that is {name_kind(model)}", "the model's name as text")
     tokens = {name: data.get(name) for name in ("tokens_in", "tokens_out")}
     for name, count in tokens.items():
         if count is not None and not is_count(count):
-            return Problem(number, f"{name} that is {name_kind(count)}", f"{name} as a whole number, or no {name}")
+            return refuse_line(number, f"{name} that is {name_kind(count)}", f"{name} as a whole number, or no {name}")
     answer = ChatAnswer(
         CallOutcome.ANSWERED,
         NextStep.NONE,

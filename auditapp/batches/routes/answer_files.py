@@ -21,7 +21,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.answer_lines import FileAnswer, Problem, read_answer_lines
+from auditapp.batches.pure.answer_lines import FileAnswer, read_answer_lines, refuse_line
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatRequest
 from auditapp.llm.providers.reasoning import SettingRefused
@@ -37,7 +37,7 @@ PIECE = 1024 * 1024
 class AnswerFileError(Exception):
     """The file cannot be used; the message names the first line with a problem, ``problems`` are the next ones."""
 
-    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.problems = list(problems)
 
@@ -173,7 +173,7 @@ def _read_groups(file: BinaryIO) -> Iterator[list[FileAnswer]]:
 def _check_lines(batch: Batch, file: BinaryIO) -> None:
     file.seek(0)
     seen: dict[int, int] = {}
-    problems: list[Problem] = []
+    problems: list[str] = []
     lines = count = 0
     read = read_answer_lines(file)
     while group := list(islice(read, GROUP)):
@@ -189,22 +189,22 @@ def _check_lines(batch: Batch, file: BinaryIO) -> None:
         )
 
 
-def _find_problems(batch: Batch, group: Iterable[FileAnswer | Problem], seen: dict[int, int]) -> Iterator[Problem]:
+def _find_problems(batch: Batch, group: Iterable[FileAnswer | str], seen: dict[int, int]) -> Iterator[str]:
     """The lines that are not one answer to a cell of the batch, in order. Adds to ``seen``."""
     group = list(group)
     ids = [each.cell_id for each in group if isinstance(each, FileAnswer)]
     owners = dict(Cell.objects.filter(pk__in=ids).values_list("pk", "batch_id"))
     for each in group:
-        if isinstance(each, Problem):
+        if isinstance(each, str):
             yield each
             continue
         owner = owners.get(each.cell_id)
         if owner != batch.pk:
             found = f"cell {each.cell_id}, which " + ("does not exist" if owner is None else f"is of batch {owner}")
-            yield Problem(each.line, found, f"a cell of batch {batch.pk}")
+            yield refuse_line(each.line, found, f"a cell of batch {batch.pk}")
         elif each.cell_id in seen:
             first = seen[each.cell_id]
-            yield Problem(each.line, f"cell {each.cell_id} again (as on line {first})", "one line for each cell")
+            yield refuse_line(each.line, f"cell {each.cell_id} again (as on line {first})", "one line for each cell")
         seen.setdefault(each.cell_id, each.line)
 
 

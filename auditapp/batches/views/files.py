@@ -43,7 +43,7 @@ def import_answer_file(request: BatchRequest) -> HttpResponse:
         try:
             imported = answer_files.import_answer_file(batch=batch, file=form.cleaned_data["file"], by=request.user)
         except answer_files.AnswerFileError as error:
-            form.add_error("file", [str(error), *(str(problem) for problem in error.problems)])
+            form.add_error("file", [str(error), *error.problems])
         else:
             messages.success(
                 request,

@@ -31,7 +31,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except AnswerFileError as error:
-            raise CommandError("\n".join([str(error), *(str(problem) for problem in error.problems)])) from error
+            raise CommandError("\n".join([str(error), *error.problems])) from error
         if options["json"]:
             batch.refresh_from_db()
             names = ("lines", "answered", "failed", "skipped", "waiting", "sha256")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.agreement import queries
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import Reading, fingerprint, order_readings
+from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, order_readings
 from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
@@ -108,17 +108,17 @@ def adjudicate(
     readings = read_readings(project, family, sentence)
     _check_readings(readings, shown)
     _check_verdict(family, readings, row)
-    row.readings = [reading.as_stored() for reading in readings]
+    row.readings = list_stored(readings)
     return _store(row, active, is_own=_check_judge(project, readings, by))
 
 
-def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> list[Reading]:
+def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
     from transcripts.agreement.reading import read_table
 
     table = read_table(project, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)
-    return [] if place is None else order_readings(sentence.pk, table.list_readings(place))
+    return {} if place is None else order_readings(sentence.pk, table.list_readings(place))
 
 
 @transaction.atomic
@@ -183,14 +183,14 @@ def _overtaken(active: Adjudication | None) -> Overtaken:
     )
 
 
-def _check_readings(readings: list[Reading], shown: str) -> None:
-    if len({reading.codes for reading in readings}) < 2:
+def _check_readings(readings: Readings, shown: str) -> None:
+    if len(set(readings.values())) < 2:
         raise NothingToDecide("The coders no longer disagree about this. There is nothing to decide here.")
     if fingerprint(readings) != shown:
         raise ReadingsChanged("A coder has changed her reading since this page was shown. Look at it again.")
 
 
-def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudication) -> None:
+def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) -> None:
     """Give the decision the codes that hold by it."""
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
@@ -198,10 +198,9 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
         raise WrongInput("Give a reason: others learn from it.", field="reason")
     _check_reason(row.reason, max_length=MAX_REASON)
     if row.outcome == Outcome.ONE:
-        chosen = next((reading for reading in readings if reading.coder == row.chosen_coder_id), None)
-        if chosen is None:
+        if row.chosen_coder_id not in readings:
             raise WrongInput("Choose the reading to uphold.", field="outcome")
-        row.codes = list(chosen.codes)
+        row.codes = list(readings[row.chosen_coder_id])
         return
     row.chosen_coder_id = None
     if row.outcome != Outcome.NEITHER:
@@ -211,7 +210,7 @@ def _check_verdict(family: CodeFamily, readings: list[Reading], row: Adjudicatio
     if unknown := set(row.codes) - set(known):
         raise WrongInput(f"There is no code {min(unknown)!r} among {family.name}.", field="codes")
     row.codes = [code for code in known if code in row.codes]
-    if any(set(reading.codes) == set(row.codes) for reading in readings):
+    if any(set(codes) == set(row.codes) for codes in readings.values()):
         raise WrongInput("One coder applied exactly these codes. Choose that reading, or other codes.", field="codes")
 
 
@@ -222,12 +221,11 @@ def _check_reason(reason: str, *, max_length: int) -> None:
         raise WrongInput("This contains a null character, which cannot be stored. Remove it.", field="reason")
 
 
-def _check_judge(project: Project, readings: list[Reading], by: User) -> bool:
+def _check_judge(project: Project, readings: Readings, by: User) -> bool:
     """Whether ``by`` decides about a reading of her own, for want of anybody else."""
-    coders = [reading.coder for reading in readings]
-    if by.pk not in coders:
+    if by.pk not in readings:
         return False
-    if others := queries.find_other_judges(project, coders):
+    if others := queries.find_other_judges(project, list(readings)):
         names = ", ".join(user.username for user in others)
         raise NotYours(f"You coded this sentence yourself. Somebody who did not can decide: {names}.")
     return True

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import MAX_RECORDED_REASON, Outcome
-from transcripts.agreement.pure.letters import Reading, name_letter
+from transcripts.agreement.pure.letters import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.projects.models import Project
@@ -113,11 +113,11 @@ class VerdictForm(forms.Form):
     revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, readings: list[Reading], family: CodeFamily, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, readings: Readings, family: CodeFamily, **kwargs: Any) -> None:
         kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}
         super().__init__(*args, **kwargs)
         self._readings = readings
-        letters = [(str(reading.coder), f"Reading {name_letter(place)}") for place, reading in enumerate(readings)]
+        letters = [(str(coder), f"Reading {name_letter(place)}") for place, coder in enumerate(readings)]
         others = [(each.value, each.label) for each in Outcome if each != Outcome.ONE]
         both = "Both stand" if len(readings) == 2 else "All of them stand"
         cast("forms.ChoiceField", self.fields["outcome"]).choices = [

@@ -133,15 +133,15 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
         before, text, after = _cut(sentence, family.unit)
         shown: list[dict[str, object]] = [
             {
-                "coder": coders[reading.coder],
+                "coder": coders[coder],
                 "letter": name_letter(number),
                 "codes": [
-                    _show_code(codes.get(code), code, put.get((sentence.pk, reading.coder, code), ("", "", "")))
-                    for code in reading.codes
+                    _show_code(codes.get(code), code, put.get((sentence.pk, coder, code), ("", "", "")))
+                    for code in applied
                 ],
-                "is_own": reading.coder == viewer.pk,
+                "is_own": coder == viewer.pk,
             }
-            for number, reading in enumerate(order_readings(sentence.pk, readings))
+            for number, (coder, applied) in enumerate(order_readings(sentence.pk, readings).items())
         ]
         question = questions.get(sentence.turn_id, "")
         items.append(Item(sentence, family.unit, question, before, text, after, shown, memos.get(sentence.pk, "")))

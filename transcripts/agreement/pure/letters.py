@@ -5,26 +5,23 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-class Reading(NamedTuple):
-    """The codes one coder applied to a sentence; an empty tuple means that none applies."""
-
-    coder: int
-    codes: tuple[str, ...]
-
-    def as_stored(self) -> dict[str, object]:
-        """The reading as an adjudication keeps it."""
-        return {"coder": self.coder, "codes": list(self.codes)}
+Readings = dict[int, tuple[str, ...]]
+"""The codes each coder applied to a sentence, in the order of A, B, C; an empty tuple means that none applies."""
 
 
-def order_readings(sentence_id: int, found: Mapping[int, Sequence[str]]) -> list[Reading]:
+def order_readings(sentence_id: int, found: Mapping[int, Sequence[str]]) -> Readings:
     """The readings in their order for this sentence, so that A is not always the same person."""
     ordered = sorted(found, key=lambda coder: hashlib.sha256(f"{sentence_id}:{coder}".encode()).digest())
-    return [Reading(coder, tuple(found[coder])) for coder in ordered]
+    return {coder: tuple(found[coder]) for coder in ordered}
+
+
+def list_stored(readings: Readings) -> list[dict[str, object]]:
+    """The readings as an adjudication keeps them."""
+    return [{"coder": coder, "codes": list(codes)} for coder, codes in readings.items()]
 
 
 def name_letter(place: int) -> str:
@@ -32,7 +29,7 @@ def name_letter(place: int) -> str:
     return LETTERS[place] if place < len(LETTERS) else str(place + 1)
 
 
-def fingerprint(readings: Sequence[Reading]) -> str:
+def fingerprint(readings: Readings) -> str:
     """A short name of exactly these readings, so that what is decided about is what was shown."""
-    text = json.dumps([reading.as_stored() for reading in readings])
+    text = json.dumps(list_stored(readings))
     return hashlib.sha256(text.encode()).hexdigest()[:32]

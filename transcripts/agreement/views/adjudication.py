@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.agreement import actions, queries
 from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.pure.letters import Reading, fingerprint, name_letter, order_readings
+from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, name_letter, order_readings
 from transcripts.agreement.queries import Place, Selection, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
 from transcripts.blinding.forms import UnblindingForm
@@ -52,7 +52,7 @@ class Queue:
         """The unit at a place, with its readings."""
         return self.name(place), self.table.list_readings(place)
 
-    def list_readings(self, place: int) -> list[Reading]:
+    def list_readings(self, place: int) -> Readings:
         """The readings of the unit at a place, as A, B, C."""
         return order_readings(*self.show(place))
 
@@ -71,7 +71,7 @@ class Queue:
 
     def _is_decided(self, place: int) -> bool:
         row = self._active.get(self.name(place))
-        return row is not None and row.readings == [reading.as_stored() for reading in self.list_readings(place)]
+        return row is not None and row.readings == list_stored(self.list_readings(place))
 
     def find_next(self, after: int | None) -> int | None:
         """The next open place after one, going on from the beginning; its sentence is given by ``name``."""

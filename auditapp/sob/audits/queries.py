@@ -74,7 +74,7 @@ def _was_current(at: datetime.datetime) -> Q:
 def _add_groups(groups: Counter[FrameGroup], found: QuerySet[Any], path: str) -> None:
     columns = (f"{path}arm__variant__label", f"{path}arm__task", "outcome", "n_attributes")
     for *group, n in found.order_by().values_list(*columns).annotate(n=Count("pk")).order_by(*columns):
-        groups[FrameGroup(*group)] += n
+        groups[tuple(group)] += n
 
 
 def read_report(audit: Audit, reviewer: User | None = None) -> dict[str, Any]:

@@ -198,7 +198,7 @@ class LoadForm(FileForm, DrawFields, RecordFields):
         if "rows" in self.fields:
             return None
         named = {field: self.cleaned_data[COLUMN + field] for field in FIELDS}
-        return {field: self.columns[int(place)].name for field, place in named.items() if place}
+        return {field: self.columns[int(place)][0] for field, place in named.items() if place}
 
     @property
     def column_fields(self) -> list[forms.BoundField]:
@@ -207,7 +207,8 @@ class LoadForm(FileForm, DrawFields, RecordFields):
 
 
 def _name_column(column: Column) -> str:
-    return f"{column.shown} (such as {', '.join(column.examples)})" if column.examples else column.shown
+    _, shown, examples = column
+    return f"{shown} (such as {', '.join(examples)})" if examples else shown
 
 
 def fill_in(data: QueryDict, proposed: Mapping[str, str]) -> dict[str, str]:

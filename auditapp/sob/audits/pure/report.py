@@ -42,13 +42,8 @@ class Mark(NamedTuple):
     n_warranted: int
 
 
-class FrameGroup(NamedTuple):
-    """Readings of the frame that count alike."""
-
-    model: str
-    task: str
-    outcome: str
-    n_attributes: int
+FrameGroup = tuple[str, str, str, int]
+"""Model, task, outcome and number of attributes: readings of the frame that count alike."""
 
 
 def build_audit_report(
@@ -119,14 +114,14 @@ def _correct_scores(
     marked: Sequence[Item], by_item: Mapping[int, Sequence[Mark]], frame: Mapping[FrameGroup, int]
 ) -> list[dict[str, Any]]:
     """The scores of all, of each task, and of each model and task; None in ``model`` or ``task`` stands for all."""
-    tasks = sorted({group.task for group in frame})
-    models = sorted({group.model for group in frame})
+    tasks = sorted({task for _, task, _, _ in frame})
+    models = sorted({model for model, _, _, _ in frame})
     parts: list[tuple[str | None, str | None]] = [(None, None)]
     parts += [(None, task) for task in tasks] if len(tasks) > 1 else []
     parts += [(model, task) for model in models for task in tasks] if len(models) > 1 else []
     scores = []
     for model, task in parts:
-        groups = {group: n for group, n in frame.items() if model in {None, group.model} and task in {None, group.task}}
+        groups = {group: n for group, n in frame.items() if model in {None, group[0]} and task in {None, group[1]}}
         items = [item for item in marked if model in {None, item.model} and task in {None, item.task}]
         scores.append({"model": model, "task": task, **_correct_score(items, by_item, groups)})
     return scores
@@ -140,8 +135,8 @@ def _correct_score(
     ``frame`` readings, of which ``n`` were marked. ``unwarranted`` excludes the attributes that the texts warrant.
     """
     size = sum(groups.values())
-    usable = sum(n for group, n in groups.items() if group.outcome in USABLE)
-    attributes = sum(n * group.n_attributes for group, n in groups.items() if group.outcome in USABLE)
+    usable = sum(n for (*_, outcome, _), n in groups.items() if outcome in USABLE)
+    attributes = sum(n * n_attributes for (*_, outcome, n_attributes), n in groups.items() if outcome in USABLE)
     totals = (size, usable, attributes)
     corrected, ci = estimate_score(totals, [_differ(item, by_item[item.key], warranted=True) for item in items])
     unwarranted, ci_unwarranted = estimate_score(

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from auditapp.sob.pure.loading.drawing import SampleError
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file
@@ -29,12 +28,9 @@ _USUAL_NAMES = {
 }
 
 
-class Column(NamedTuple):
-    """``shown`` is the name, or its place where the name may be a text; ``examples`` the commonest values of a column of labels."""
-
-    name: str
-    shown: str
-    examples: tuple[str, ...]
+Column = tuple[str, str, tuple[str, ...]]
+"""The name of a column; what it is called on the page, which is its place where the name may be a text; and the commonest
+values of a column of labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,7 @@ def _describe_column(table: Table, place: int, text_column: str | None) -> Colum
     is_shown = is_shown and all(map(_reads_like_label, values))
     examples = sorted(values, key=lambda value: (-values[value], value))[:_EXAMPLES] if is_shown else []
     shown = name if is_column_name(name) else f"column {place + 1}"
-    return Column(name, shown, tuple(examples))
+    return name, shown, tuple(examples)
 
 
 def _reads_like_label(value: str) -> bool:

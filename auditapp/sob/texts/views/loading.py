@@ -76,7 +76,7 @@ def _open(file: UploadedFile[bytes]) -> Chosen:
 def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | None, *, is_check: bool) -> LoadForm:
     """The whole form: what was typed for this file, and proposals for what was not asked yet."""
     source = chosen.preview.source
-    places = {column.name: str(place) for place, column in enumerate(chosen.preview.columns)}
+    places = {name: str(place) for place, (name, *_) in enumerate(chosen.preview.columns)}
     proposed = {
         **{COLUMN + field: places[column] for field, column in chosen.preview.mapping.items()},
         **chosen.preview.provenance._asdict(),

@@ -7,7 +7,6 @@ import pytest
 
 from auditapp.audits.pure.marks import measure_kappa
 from auditapp.sob.audits.pure.report import (
-    FrameGroup,
     Item,
     Mark,
     build_audit_report,
@@ -75,9 +74,9 @@ class TestErrors:
     )
     FRAME = Counter(
         {
-            FrameGroup("model a", "acceptability", "attributed", 2): 10,
-            FrameGroup("model a", "acceptability", "unknown", 0): 10,
-            FrameGroup("model a", "acceptability", "refusal", 0): 5,
+            ("model a", "acceptability", "attributed", 2): 10,
+            ("model a", "acceptability", "unknown", 0): 10,
+            ("model a", "acceptability", "refusal", 0): 5,
         }
     )
 
@@ -120,7 +119,7 @@ class TestErrors:
         assert score["unwarranted"] == pytest.approx((20 - 25 * 0.5) / 20)
 
     def test_models_and_tasks_are_corrected_by_their_own_items(self) -> None:
-        frame = Counter({FrameGroup(model, "acceptability", "attributed", 1): 10 for model in ("model a", "model b")})
+        frame = Counter({(model, "acceptability", "attributed", 1): 10 for model in ("model a", "model b")})
         items = [make_item(1, "attributed", 1), make_item(2, "attributed", 1, model="model b")]
         marks = [Mark(1, "ada", "attributed", 1, 0), Mark(2, "ada", "attributed", 2, 0)]
         scores = {score["model"]: score for score in find_errors(items, marks, frame, reviewer="ada")["scores"]}

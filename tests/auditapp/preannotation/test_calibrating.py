@@ -137,9 +137,9 @@ def test_nothing_to_compare_is_no_figure_and_no_error() -> None:
     [
         (CrossTable(9, 1, 0, 90), "fewer than 10 positives"),
         (CrossTable(12, 1, 1, 6), "few units"),
-        (CrossTable(60, 35, 0, 5), "nearly always (95 %)"),
-        (CrossTable(0, 0, 12, 988), "hardly ever (0.0 %)"),
-        (CrossTable(50, 0, 45, 5), "people apply it nearly always"),
+        (CrossTable(60, 35, 0, 5), "nearly all sentences (95 %)"),
+        (CrossTable(0, 0, 12, 988), "hardly any sentence (0.0 %)"),
+        (CrossTable(50, 0, 45, 5), "people apply it to nearly all sentences"),
     ],
 )
 def test_what_a_figure_cannot_bear_is_said(table: CrossTable, word: str) -> None:

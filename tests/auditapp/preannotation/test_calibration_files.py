@@ -37,7 +37,7 @@ def test_the_worked_tables_give_their_published_figures(tmp_path: Path) -> None:
     assert code["recall_ci"] == pytest.approx([0.614834, 0.926931], abs=5e-7)
     assert code["kappa_ci"] == pytest.approx([0.554254, 0.881412], abs=5e-7)
     assert code["ppi"] is None
-    assert any("no row is without a person's label" in warning for warning in code["warnings"])
+    assert any("every row has a person's label" in warning for warning in code["warnings"])
 
 
 def test_the_worked_sample_gives_its_rectified_rate(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_the_worked_sample_gives_its_rectified_rate(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ("y,a,,1,,1", "of 101 sampled rows 1 are not labelled and 0 are labelled, but not blind"),
-        ("y,a,1,1,0,1", "of 101 sampled rows 0 are not labelled and 1 are labelled, but not blind"),
+        ("y,a,,1,,1", "of 101 sampled rows, 1 are not labelled and 0 are labelled, but not blind"),
+        ("y,a,1,1,0,1", "of 101 sampled rows, 0 are not labelled and 1 are labelled, but not blind"),
     ],
 )
 def test_a_sample_that_is_not_labelled_blind_throughout_gives_no_rate_and_a_reason(

@@ -69,9 +69,9 @@ class TestFigures:
     ) -> None:
         path = reverse("preannotation:checks", args=[check.project.slug, annotator.pk])
         page = client_of(reader).get(path).content.decode()
-        assert "look at it" in page
+        assert "needs review" in page
         assert "passed" in page
-        assert "followed the definition 0 times, the name 16 times" in page
+        assert "0 of 16 answers follow the definition, 16 the name" in page
         assert "at least 80 %" in page
         assert "launch/" not in page
 

@@ -136,10 +136,10 @@ class TestRates:
     def test_few_units_sound_it_with_a_caveat(self) -> None:
         few = measure_rate("a", 0, 50)
         assert (few.alarm, few.is_certain) == ("rarely", False)
-        assert few.words == "applied to 0 of 50 units, under 1 %; so few units do not show whether this holds for more"
+        assert few.words == "applied to 0 of 50 units, under 1 %; the sample is too small to be sure"
         many = measure_rate("a", 0, 400)
         assert (many.alarm, many.is_certain) == ("rarely", True)
-        assert "cannot tell" not in many.words
+        assert "too small" not in many.words
         assert measure_rate("a", 48, 50).is_certain is False
         assert measure_rate("a", 99, 100).is_certain is True
 
@@ -184,7 +184,7 @@ class TestVerdicts:
             report(said("repeat-1", before), said("reversed", dict.fromkeys(before, ""))), {"a": "Alpha"}
         )
         words = {verdict["check"]: verdict["said"] for verdict in found}
-        assert words["order"].startswith("most often Alpha, on 40 of 40")
+        assert words["order"].startswith("Alpha changes most often, on 40 of 40")
         assert words["rates"].startswith("Alpha applied to")
 
     def test_every_verdict_names_its_line(self) -> None:

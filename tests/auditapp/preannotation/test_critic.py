@@ -229,7 +229,7 @@ class TestLaunch:
         assert launch(annotator, critic, options=LaunchOptions(idempotency_key=form)) == batch
         with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form), again=True)
-        with pytest.raises(PreannotationError, match="has checked all 3 suggestions already"):
+        with pytest.raises(PreannotationError, match="has already checked all 3 suggestions"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=uuid.uuid4()))
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
@@ -262,7 +262,7 @@ class TestLaunch:
         self, annotator: Annotator, suggestions: list[Suggestion], interview: Interview
     ) -> None:
         far = add_critic("far", provider="openai_compatible", base_url="https://models.example/v1", model="x")
-        with pytest.raises(PreannotationError, match="No interview of these 3 suggestions has a consent"):
+        with pytest.raises(PreannotationError, match="No interview of these 3 suggestions has consent"):
             plan_critic(annotator=annotator, critic=far)
         now = interview.imported_file.imported_at
         Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)

@@ -58,7 +58,7 @@ def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain: Path, capsys
     assert "where 20 are needed" in odd["reason"]
     assert odd["tp"] + odd["fn"] == odd["positives"]
     call_command("learnt_report", str(plain))
-    assert "A study would not go by it." in capsys.readouterr().out
+    assert "A study would not use it." in capsys.readouterr().out
 
 
 def test_a_group_is_whole_in_one_half(plain: Path) -> None:

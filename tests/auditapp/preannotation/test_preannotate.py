@@ -109,7 +109,7 @@ def test_a_check_is_of_the_annotator_that_is_named_and_told_first(project: Proje
 def test_who_asks_nobody_needs_no_check(project: Project, rules: None, name: str) -> None:
     add_interviews(project, "one")
     preannotate(project, "--annotator", "rules")
-    with pytest.raises(CommandError, match=f"{name} needs no such check"):
+    with pytest.raises(CommandError, match=f"{name} needs no check"):
         call_command("preannotate_check", "--project", project.slug, "--annotator", name)
 
 
@@ -145,11 +145,11 @@ def test_rules_need_no_model(project: Project, rules: None) -> None:
     [
         (["rules"], "keyword rule"),
         (["learnt"], "blind"),
-        (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap is for models"),
-        (["rules", "--minimum", "-3"], "--minimum is for --annotator learnt; rules learn from no codings"),
+        (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap is only for models"),
+        (["rules", "--minimum", "-3"], "--minimum is only for --annotator learnt; rules are not trained"),
         (["nobody", "--minimum", "30"], "--minimum is for --annotator learnt; a model"),
         (["nobody", "--latent", " "], "--latent needs a reason"),
-        (["rules", "--latent", ""], "--latent is for models"),
+        (["rules", "--latent", ""], "--latent is only for models"),
         (["nobody"], "no annotator and no model 'nobody'"),
     ],
 )

@@ -235,8 +235,8 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
     assert (
         "No rate:</span> "
         + {
-            "hash": "nobody can say that the annotator stayed the same: it has no hash.",
-            "people": "in none of 2 interviews has somebody decided blind about every sentence of every withheld turn.",
+            "hash": "it is unknown whether the annotator stayed the same: it has no hash.",
+            "people": "in none of 2 interviews does every sentence of every withheld turn have a blind decision.",
             "draw": "there is no random sample: the annotator has labelled no withheld turn for this code.",
         }[breaking]
         in shown

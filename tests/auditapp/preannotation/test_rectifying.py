@@ -148,14 +148,17 @@ def test_a_sound_sample_meets_every_condition() -> None:
     ("change", "name"),
     [
         ({"withheld_turns": 0, "with_probability": 0}, "random sample"),
-        ({"labelled": 990}, "the annotator labelled no sentence there besides the labelled ones."),
+        ({"labelled": 990}, "the annotator labelled no sentences there besides those that people labelled."),
         ({"with_probability": 39}, "random sample"),
-        ({"interviews": 0}, "in none of 10 interviews has somebody decided blind"),
-        ({"hash": ""}, "nobody can say that the annotator stayed the same: it has no hash."),
-        ({"read": 900}, "the annotator covered too little of these interviews. 900 of 1000 sentences."),
-        ({"labelled": 99}, "the sample is too small. 99 of 100 sentences."),
-        ({"labelled_turns": 29}, "the sample is too small. 29 of 30 turns."),
-        ({"positives": 9}, "the sample is too small. 9 of 10 with the code."),
+        (
+            {"interviews": 0},
+            "in none of 10 interviews does every sentence of every withheld turn have a blind decision",
+        ),
+        ({"hash": ""}, "it is unknown whether the annotator stayed the same: it has no hash."),
+        ({"read": 900}, "the annotator labelled too few sentences of these interviews: 900 of 1000."),
+        ({"labelled": 99}, "the sample is too small: 99 of 100 sentences."),
+        ({"labelled_turns": 29}, "the sample is too small: 29 of 30 turns."),
+        ({"positives": 9}, "the sample is too small: 9 of 10 with the code."),
     ],
 )
 def test_a_condition_that_fails_refuses_the_rate_by_name(change: dict[str, object], name: str) -> None:
@@ -185,8 +188,8 @@ def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_o
 def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:
     small = SOUND._replace(labelled=31, labelled_turns=6, positives=5, hash="")
     assert refuse(check_conditions(small)) == (
-        "nobody can say that the annotator stayed the same: it has no hash. "
-        "The sample is too small. 31 of 100 sentences, 6 of 30 turns, 5 of 10 with the code."
+        "it is unknown whether the annotator stayed the same: it has no hash. "
+        "The sample is too small: 31 of 100 sentences, 6 of 30 turns, 5 of 10 with the code."
     )
 
 

@@ -131,7 +131,7 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
             )
         return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
     if kind != Annotator.Kind.LEARNT:
-        raise PreannotationError("An annotator that needs no key goes by rules, or by what it learnt.")
+        raise PreannotationError("An annotator without a model is either rules or learnt.")
     found = preview_training_set(project, minimum=minimum)
     if all(each["reason"] for each in found["codes"].values()):
         raise PreannotationError(_explain_too_few(found["codes"], minimum))
@@ -142,8 +142,8 @@ def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) ->
     code = max(outcomes, key=lambda code: outcomes[code]["positives"], default="")
     if not code or not outcomes[code]["positives"]:
         return (
-            "There is nothing to learn from yet: no sentence has a code that most of those who decided it blind applied. "
-            "Code some interviews first."
+            "There is nothing to learn from yet: no code was applied to a sentence by most of its blind coders. Code some "
+            "interviews first."
         )
     return (
         f"No code has enough blind examples yet: {minimum} sentences in at least 3 interviews. "

@@ -121,8 +121,8 @@ def _keep_consenting(positives: Sequence[Positive], critic: ModelVariant) -> lis
 
 def _explain_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[Positive]) -> str:
     if not fresh:
-        return f"{critic.label} has checked all {positives:,} suggestions already. Ask for them to be checked again."
+        return f"{critic.label} has already checked all {positives:,} suggestions. Choose to check them again."
     return (
-        f"No interview of these {len(fresh):,} suggestions has a consent to processing by external models, and "
-        f"{critic.label} is one. Record the consent first, or take a model of your own site."
+        f"No interview of these {len(fresh):,} suggestions has consent to processing by external models such as "
+        f"{critic.label}. Record the consent first, or choose a model that runs on your own site."
     )

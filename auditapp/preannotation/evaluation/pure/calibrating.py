@@ -118,11 +118,11 @@ def list_warnings(table: CrossTable, *, n_units: int) -> tuple[str, ...]:
     if positives < FEW_POSITIVES:
         warnings.append(f"fewer than {FEW_POSITIVES} positives by people ({positives})")
     if share is not None and share > NEARLY_ALWAYS:
-        warnings.append(f"degenerate: the machine applies it nearly always ({100 * share:.0f} %)")
+        warnings.append(f"degenerate: the machine applies it to nearly all sentences ({100 * share:.0f} %)")
     if share is not None and share < NEARLY_NEVER:
-        warnings.append(f"degenerate: the machine applies it hardly ever ({100 * share:.1f} %)")
+        warnings.append(f"degenerate: the machine applies it to hardly any sentence ({100 * share:.1f} %)")
     if table.n and positives > NEARLY_ALWAYS * table.n:
-        warnings.append(f"people apply it nearly always ({100 * positives / table.n:.0f} %)")
+        warnings.append(f"people apply it to nearly all sentences ({100 * positives / table.n:.0f} %)")
     return tuple(warnings)
 
 

@@ -1,6 +1,6 @@
-"""What the figures of a check say in plain words: passed, or look at it. Nothing here stops a launch. Plain Python.
+"""The verdict on each figure of a check: passed, or needs review. No verdict stops a launch. Plain Python.
 
-The lines are ours, drawn so that a person looks where something may be wrong; they are no published standard.
+The thresholds are ours: they point people to what may be wrong, and are no published standard.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ MAX_FLIPS = 0.10
 MIN_KEPT = 0.80
 MIN_BY_DEFINITION = 0.80
 PASSED, LOOK, NOTHING = "passed", "look", "nothing"
-# One check in a line: ``said`` are its figures, ``line`` is where the line is drawn.
+# One check: ``said`` are its figures in words, ``line`` is the threshold.
 Verdict = dict[str, str]
-WORDS = {PASSED: "passed", LOOK: "look at it", NOTHING: "no data to judge by"}
+WORDS = {PASSED: "passed", LOOK: "needs review", NOTHING: "no data"}
 
 
 def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = None) -> list[Verdict]:
-    """Every check of the report in a line. ``names``: what codes are called, by identifier."""
+    """The verdict on every check of the report. ``names``: the codes' names, by identifier."""
     names = names or {}
     return [
         _judge_share(
-            "legal", "Labels come from its instructions", report["legal"], minimum=MIN_LEGAL, of="labels named"
+            "legal", "Labels are from the instructions", report["legal"], minimum=MIN_LEGAL, of="labels named"
         ),
         _judge_share(
             "answered",
-            "Every sentence gets an answer",
+            "Every sentence is answered",
             report["answered"],
             minimum=MIN_ANSWERED,
             of="sentences asked about",
@@ -39,13 +39,13 @@ def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = Non
         _judge_flips("order", "The order of the codes does not matter", report["order"], names),
         _judge_flips("generic", "The codes’ names do not matter", report["generic"], names),
         _judge_swaps(report),
-        _judge_flips("stability", "Asked again, it says the same", report["stability"], names),
+        _judge_flips("stability", "Repeated calls give the same codes", report["stability"], names),
         _judge_rates(report["rates"], names),
     ]
 
 
 def add_kept(rows: Sequence[Mapping[str, Any]]) -> Share:
-    """Over all codes: of the sentences on which a code was put at least once, those on which it was put every time."""
+    """Over all codes: of the sentences that got a code at least once, the share that got it every time."""
     return Share(sum(row["kept"].part for row in rows), sum(row["kept"].n for row in rows))
 
 
@@ -63,21 +63,21 @@ def _judge_share(check: str, title: str, share: Share, *, minimum: float, of: st
 
 def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Verdict:
     line = (
-        f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of what "
-        "was applied stays"
+        f"no code changes on more than {100 * MAX_FLIPS:.0f} % of sentences, and at least {100 * MIN_KEPT:.0f} % of "
+        "applied codes are applied every time"
     )
     kept = add_kept(rows)
     if not rows:
-        return _give_verdict(check, title, NOTHING, "was not asked, or is not answered yet", line)
+        return _give_verdict(check, title, NOTHING, "not in this check, or not answered yet", line)
     worst = max(rows, key=lambda row: row["flips"].value or 0.0)
     flips: Share = worst["flips"]
     above = [row for row in rows if (row["flips"].value or 0.0) > MAX_FLIPS]
     changes = (
-        f"most often {names.get(worst['code'], worst['code'])}, on {flips.part:,} of {flips.n:,} sentences"
+        f"{names.get(worst['code'], worst['code'])} changes most often, on {flips.part:,} of {flips.n:,} sentences"
         if flips.part
-        else f"none changes on any of {flips.n:,} sentences"
+        else f"no code changes on any of {flips.n:,} sentences"
     )
-    stays = f"{kept.part:,} of {kept.n:,} applied codes stay" if kept.n else "no code was applied at all"
+    stays = f"{kept.part:,} of {kept.n:,} applied codes are applied every time" if kept.n else "no code was applied"
     said = f"{changes}; {stays}"
     if not kept.n:
         return _give_verdict(check, title, NOTHING, said, line)
@@ -86,20 +86,20 @@ def _judge_flips(check: str, title: str, rows: Sequence[Mapping[str, Any]], name
 
 
 def _judge_swaps(report: Mapping[str, Any]) -> Verdict:
-    title = "Definitions count, not names"
-    line = f"where it follows one of the two, the definition in at least {100 * MIN_BY_DEFINITION:.0f} %"
+    title = "The model follows definitions, not names"
+    line = f"of answers that follow only one of the two, at least {100 * MIN_BY_DEFINITION:.0f} % follow the definition"
     total = Share(sum(row["share"].part for row in report["swaps"]), sum(row["share"].n for row in report["swaps"]))
     if total.value is None:
-        return _give_verdict("swapped", title, NOTHING, "no sentence tells the two apart", line)
-    said = f"followed the definition {total.part:,} times, the name {total.n - total.part:,} times"
+        return _give_verdict("swapped", title, NOTHING, "no answer follows only one of the two", line)
+    said = f"{total.part:,} of {total.n:,} answers follow the definition, {total.n - total.part:,} the name"
     return _give_verdict("swapped", title, PASSED if total.value >= MIN_BY_DEFINITION else LOOK, said, line)
 
 
 def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
-    title = "No code is applied nearly always or never"
+    title = "No code is applied to nearly all or no sentences"
     line = f"every code on {100 * RARELY:.0f} % to {100 * OFTEN:.0f} % of sentences"
     if not any(rate.share.n for rate in rates):
-        return _give_verdict("rates", title, NOTHING, "no sentence is answered", line)
+        return _give_verdict("rates", title, NOTHING, "no sentence was answered", line)
     alarms = [rate for rate in rates if rate.alarm]
     serious = [rate for rate in alarms if rate.alarm == "often" or rate.is_certain]
     if serious:
@@ -107,11 +107,10 @@ def _judge_rates(rates: Sequence[Rate], names: Mapping[str, str]) -> Verdict:
         return _give_verdict("rates", title, LOOK, said, line)
     if alarms:
         n = max(rate.share.n for rate in alarms)
-        noun = "code is" if len(alarms) == 1 else "codes are"
-        under = f"under {100 * RARELY:.0f} % of {n:,} sentences"
-        said = f"{len(alarms)} {noun} applied to {under}, too few to tell a fault from a rare code"
+        below = f"below {100 * RARELY:.0f} % of {n:,} sentences; the sample is too small to call that a fault"
+        said = f"codes applied too rarely to judge: {len(alarms)}, each {below}"
         return _give_verdict("rates", title, PASSED, said, line)
-    return _give_verdict("rates", title, PASSED, f"{len(rates)} codes within the lines", line)
+    return _give_verdict("rates", title, PASSED, f"all {len(rates)} codes are within the limits", line)
 
 
 def list_figures(report: Mapping[str, Any]) -> dict[str, object]:

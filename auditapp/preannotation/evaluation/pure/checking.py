@@ -90,7 +90,7 @@ def count_flips(labels: Labels, conditions: Sequence[str], codes: Sequence[str])
     """Per code, over the sentences that have an answer under every one of the conditions; codes without any left out.
 
     ``flips``: the share of sentences with the code in one condition and without it in another. ``kept``: of the sentences
-    with the code at least once, those with it every time, which does not drown in sentences that nobody would code.
+    with the code at least once, those with it every time, which is not dominated by sentences that get no code.
     """
     rows = []
     for code in codes:
@@ -159,9 +159,9 @@ SMALL_N = 100
 
 
 class Rate(NamedTuple):
-    """How often a code was put, and whether that is so often or so rarely that it tells sentences no longer apart.
+    """How often a code was applied, with an alarm if it is applied to nearly all or nearly no sentences.
 
-    ``is_certain``: the whole interval lies beyond the line; otherwise so few units cannot tell.
+    ``is_certain``: the whole interval is beyond the limit; otherwise there are too few units to be sure.
     """
 
     code: str
@@ -176,7 +176,7 @@ class Rate(NamedTuple):
             return ""
         line = f"more than {100 * OFTEN:.0f} %" if self.alarm == "often" else f"under {100 * RARELY:.0f} %"
         said = f"applied to {self.share.part:,} of {self.share.n:,} units, {line}"
-        return said if self.is_certain else f"{said}; so few units do not show whether this holds for more"
+        return said if self.is_certain else f"{said}; the sample is too small to be sure"
 
 
 def measure_rate(code: str, put: int, n: int) -> Rate:
@@ -191,6 +191,6 @@ def measure_rate(code: str, put: int, n: int) -> Rate:
 
 
 def find_degenerate(counts: Mapping[str, tuple[int, int]]) -> list[Rate]:
-    """The codes that sound the alarm. ``counts``: by code, on how many units it was put and how many were read for it."""
+    """The codes with an alarm. ``counts``: by code, the units it was applied to and the units annotated for it."""
     rates = (measure_rate(code, put, n) for code, (put, n) in counts.items())
     return [rate for rate in rates if rate.alarm]

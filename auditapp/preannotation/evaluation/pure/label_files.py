@@ -118,14 +118,14 @@ def list_report(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         table, figures = report["calibration"]["table"], report["calibration"]["figures"]
         yield f"{code}: {table.n} blind labels, {table.tp} TP, {table.fp} FP, {table.fn} FN, {table.tn} TN"
         for name in IN_FILE:
-            yield f"  {name} {_say(figures[name].value, figures[name].interval)} (n {figures[name].n})"
+            yield f"  {name} {_format(figures[name].value, figures[name].interval)} (n {figures[name].n})"
         rate = report["rectified"]
         yield (
-            f"  rate in the corpus, rectified {_say(rate.rate, rate.interval)} "
+            f"  rate in the corpus, rectified {_format(rate.rate, rate.interval)} "
             f"(labelled {rate.n_labelled}, unlabelled {rate.n_unlabelled})"
         )
         yield (
-            f"  not rectified, not to be reported as a rate: {_say(rate.naive)}; Rogan-Gladen {_say(report['rogan_gladen'])}"
+            f"  not rectified, not to be reported as a rate: {_format(rate.naive)}; Rogan-Gladen {_format(report['rogan_gladen'])}"
         )
         for warning in report["warnings"]:
             yield f"  note: {warning}"
@@ -208,16 +208,16 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
 
 
 def _refuse_rate(rows: list[Row], rate: Rectified) -> str:
-    """Why there is no rectified rate. What is left of a sample when some of it has no blind label is no random sample."""
+    """Why there is no rectified rate. A sample in which some rows have no blind label is no longer random."""
     sampled = [row for row in rows if row.is_sampled]
     unlabelled = sum(row.human is None for row in sampled)
     seen = sum(row.human is not None and not row.is_blind for row in sampled)
     if unlabelled or seen:
         without = f"{unlabelled} are not labelled and {seen} are labelled, but not blind"
-        return f"of {len(sampled)} sampled rows {without}; a rate needs a blind label on every one"
+        return f"of {len(sampled)} sampled rows, {without}; a rate needs a blind label on every one"
     if not rate.n_labelled:
         return "no row is blind, sampled and labelled"
-    return "" if rate.n_unlabelled else "no row is without a person's label"
+    return "" if rate.n_unlabelled else "every row has a person's label"
 
 
 def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
@@ -236,16 +236,16 @@ def _warn_of_rate(rate: Rectified, drawn: list[Row], corrected: float | None) ->
         if positives < MIN_POSITIVES:
             yield f"rectified rate: fewer than {MIN_POSITIVES} sampled labels with the code ({positives})"
     if rate.is_outside:
-        yield "the rectified rate is outside 0 to 1, and not cut off"
+        yield "the rectified rate is outside 0 to 1; it is shown as it is"
     if is_outside(corrected):
-        yield "the Rogan-Gladen rate is outside 0 to 1, and not cut off"
+        yield "the Rogan-Gladen rate is outside 0 to 1; it is shown as it is"
 
 
 def _list(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
 
 
-def _say(value: float | None, interval: Interval | None = None) -> str:
+def _format(value: float | None, interval: Interval | None = None) -> str:
     if value is None:
         return "not defined"
     return f"{value:.3f}" if interval is None else f"{value:.3f} ({interval.low:.3f} to {interval.high:.3f})"

@@ -182,7 +182,7 @@ def check_conditions(found: Found) -> tuple[Condition, ...]:
 
 
 def refuse(conditions: Sequence[Condition]) -> str:
-    """Why no rate is given, a sentence for each condition that fails; "" where all hold. To stand after a colon."""
+    """Why no rate is given, a sentence for each condition that fails; "" if all hold. It follows a colon."""
     said = " ".join(each.failure for each in conditions if not each.holds and each.failure)
     return said[:1].lower() + said[1:]
 
@@ -193,19 +193,19 @@ def _check_sample(found: Found) -> tuple[Condition, ...]:
         Condition(
             "Labelled turns are a random sample",
             drawn,
-            f"{found.with_probability} of {found.withheld_turns} withheld turns that it annotated were drawn at "
-            "random with a probability that is stored.",
-            "The labelled turns are no random sample: of some withheld turns no probability is stored."
+            f"{found.with_probability} of the {found.withheld_turns} withheld turns it annotated were drawn at random "
+            "with a stored probability.",
+            "The labelled turns are not a random sample: some withheld turns have no stored probability."
             if found.withheld_turns
             else "There is no random sample: the annotator has labelled no withheld turn for this code.",
         ),
         Condition(
             "People labelled all of the sample, blind",
             found.interviews > 0,
-            f"In {found.interviews} of {found.all_interviews} interviews somebody decided blind about every sentence "
-            "of every withheld turn. The rate is of these interviews and says nothing about the others.",
-            f"In none of {found.all_interviews} interviews has somebody decided blind about every sentence of every "
-            "withheld turn."
+            f"In {found.interviews} of {found.all_interviews} interviews, every sentence of every withheld turn has a blind "
+            "decision. The rate applies to these interviews only.",
+            f"In none of {found.all_interviews} interviews does every sentence of every withheld turn have a blind "
+            "decision."
             if found.all_interviews
             else "",
         ),
@@ -219,36 +219,36 @@ def _check_annotator(found: Found) -> tuple[Condition, ...]:
         Condition(
             "The annotator covered the corpus",
             share >= MIN_READ,
-            f"Its answers speak of {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
+            f"It labelled {found.read} of {found.asked} sentences of these interviews ({100 * share:.1f} %); "
             f"at least {100 * MIN_READ:.0f} % are needed.",
-            f"The annotator covered too little of these interviews. {found.read} of {found.asked} sentences."
+            f"The annotator labelled too few sentences of these interviews: {found.read} of {found.asked}."
             if found.asked
             else "",
         ),
         Condition(
-            "Sentences are left to the machine",
+            "The annotator labelled further sentences",
             others > 0,
-            f"Besides the labelled ones, it annotated {others} sentences there, on turns that are not withheld.",
-            "The annotator labelled no sentence there besides the labelled ones." if found.asked else "",
+            f"Besides those that people labelled, it labelled {others} sentences, in turns that are not withheld.",
+            "The annotator labelled no sentences there besides those that people labelled." if found.asked else "",
         ),
     )
 
 
 def _check_unchanged(found: Found) -> Condition:
-    """One hash, and one model behind it: a provider may put another one under the same name."""
+    """One hash and one served model: a provider may serve another model under the same name."""
     name = "The annotator did not change"
     if not found.hash:
-        said = "The annotator was made before annotators had hashes, so nobody can say that it stayed the same."
-        return Condition(name, False, said, "Nobody can say that the annotator stayed the same: it has no hash.")
-    hashed = f"All readings are of one annotator with one hash, {found.hash[:12]}."
+        said = "The annotator was created before annotators had hashes, so it is unknown whether it stayed the same."
+        return Condition(name, False, said, "It is unknown whether the annotator stayed the same: it has no hash.")
+    hashed = f"All labels are from one annotator with one hash, {found.hash[:12]}."
     named = [name for name, *_ in found.served if name]
     listed = list_served(found.served)
     if len(named) > 1:
         failure = f"The provider answered with more than one model: {listed}."
         return Condition(name, False, f"{hashed} {failure}", failure)
     if len(named) < len(found.served):
-        unknown = f"which model answered is not known for all of its answers: {listed}."
-        return Condition(name, False, f"{hashed} But {unknown}", "", can_be_checked=False)
+        unknown = f"it is not known which model gave some of its answers: {listed}."
+        return Condition(name, False, f"{hashed} However, {unknown}", "", can_be_checked=False)
     return Condition(name, True, f"{hashed} One model answered: {listed}." if named else hashed, "")
 
 
@@ -267,9 +267,9 @@ def _check_size(found: Found) -> Condition:
     return Condition(
         "The sample is large enough",
         not short,
-        f"{found.labelled} sentences in {found.labelled_turns} turns are labelled, {found.positives} of them with "
-        f"the code by a person or the machine; at least {minimum[0]}, {minimum[1]} and {minimum[2]} are needed.",
-        f"The sample is too small. {', '.join(short)}." if found.interviews else "",
+        f"People labelled {found.labelled} sentences in {found.labelled_turns} turns. A person or the machine applied the "
+        f"code to {found.positives} of them. At least {minimum[0]}, {minimum[1]} and {minimum[2]} are needed.",
+        f"The sample is too small: {', '.join(short)}." if found.interviews else "",
     )
 
 

@@ -60,16 +60,16 @@ class Command(BaseCommand):
             return
         taught, read = found["taught"], found["read"]
         self.stdout.write(
-            f"Learnt from {taught['units']} texts of {taught['groups']} groups, read {read['units']} of {read['groups']}."
+            f"Trained on {taught['units']} texts of {taught['groups']} groups; tested on {read['units']} texts of {read['groups']}."
         )
         for code, each in found["codes"].items():
-            self.stdout.write(f"{code}: {_tell(each)}")
+            self.stdout.write(f"{code}: {_format_result(each)}")
 
 
-def _tell(found: dict[str, Any]) -> str:
-    verdict = "" if found["learnt"] else f" A study would not go by it. {found['reason']}"
+def _format_result(found: dict[str, Any]) -> str:
+    verdict = "" if found["learnt"] else f" A study would not use it. {found['reason']}"
     if found["threshold"] is None:
-        return f"nothing to learn.{verdict}"
+        return f"nothing to learn from.{verdict}"
     cells = ", ".join(f"{name} {found[name]}" for name in ("tp", "fp", "fn", "tn"))
     return f"{cells}; precision {_share(found, 'precision')}, recall {_share(found, 'recall')}.{verdict}"
 

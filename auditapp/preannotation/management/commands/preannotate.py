@@ -32,7 +32,7 @@ from transcripts.projects.models import Project
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3
-# What asks a provider, and so says nothing to an annotator that asks nobody.
+# Options of calls to a provider, which annotators without a model do not make.
 FOR_MODELS = ("limit", "family", "mode", "latent", "cap", "yes")
 
 
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
-        self._tell(
+        self._print_summary(
             summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
         )
         if options["wait"]:
@@ -109,22 +109,24 @@ class Command(BaseCommand):
     def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
         needless = [f"--{name}" for name in FOR_MODELS if options[name] not in (None, False)]
         if needless:
-            raise CommandError(f"{', '.join(needless)} is for models; an annotator of {kind} asks nobody.")
+            raise CommandError(f"{', '.join(needless)} is only for models; the annotator {kind} calls none.")
         if kind == Annotator.Kind.RULES and options["minimum"] is not None:
-            raise CommandError("--minimum is for --annotator learnt; rules learn from no codings.")
+            raise CommandError("--minimum is only for --annotator learnt; rules are not trained.")
         minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
         run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
         while options["wait"] and run.state in ACTIVE:
-            # Where a worker has it, this returns at once.
+            # Returns at once if a worker is running it.
             run_offline(run.pk)
             run.refresh_from_db()
             if run.state in ACTIVE:
                 time.sleep(POLL_SECONDS)
-        self._tell(count_run(run), options, f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}.")
+        self._print_summary(
+            count_run(run), options, f"Run {run.pk} by {run.annotator}: {run.get_state_display().lower()}."
+        )
         if options["wait"] and run.state != OfflineRun.State.DONE:
             raise CommandError(run.problem or f"Run {run.pk} is {run.get_state_display().lower()}.")
 
-    def _tell(self, summary: dict[str, Any], options: Any, line: str) -> None:
+    def _print_summary(self, summary: dict[str, Any], options: Any, line: str) -> None:
         if options["json"]:
             self.stdout.write(json.dumps(summary))
             return

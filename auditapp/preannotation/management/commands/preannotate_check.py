@@ -37,7 +37,7 @@ class Command(BaseCommand):
             "--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="so many sentences, or a few more"
         )
         parser.add_argument(
-            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how often exactly the same is asked"
+            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how many times the same question is asked"
         )
         parser.add_argument(
             "--family", action="append", help="code family to ask about (default: all coded by sentence)"
@@ -47,7 +47,9 @@ class Command(BaseCommand):
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
         how = read_launch_options(options)
         if how.uses_cache:
-            raise CommandError("A check never takes earlier answers: they would hide what changes. Leave out --cache.")
+            raise CommandError(
+                "A check does not use cached answers, because they would hide changes. Leave out --cache."
+            )
         study = Project.objects.filter(slug=project).first()
         if study is None:
             raise CommandError(f"There is no study at {project!r}.")
@@ -76,7 +78,7 @@ class Command(BaseCommand):
         else:
             self.stdout.write(f"Batch {batch.pk}: {report['answers']} answers, {batch.get_state_display().lower()}.")
             for verdict in judge_check(report) if report["answers"] else []:
-                self.stdout.write("{title}: {words} ({said}; line: {line})".format(**verdict))
+                self.stdout.write("{title}: {words} ({said}; threshold: {line})".format(**verdict))
         if options["wait"]:
             refuse_stopped(batch)
 
@@ -85,6 +87,6 @@ def _refuse_offline(study: Project, name: str) -> None:
     offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
     if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
         raise CommandError(
-            f"{name} needs no such check: rules and learnt annotators label a sentence the same way every time, whatever the "
-            "names and the order of the codes. Calibration shows their agreement with blind human labels."
+            f"{name} needs no check: rules and learnt annotators label a sentence the same way every time, independent of the "
+            "names and the order of codes. Calibration shows their agreement with blind human labels."
         )

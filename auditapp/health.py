@@ -10,7 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from auditapp.batches.ledger.worker_signs import read_workers
-from auditapp.batches.pure.spool import describe_shortage
+from auditapp.batches.pure.spool import find_disk_shortage
 from auditapp.llm.queries import find_broken_seals
 
 NECESSARY = ("database", "migrations", "disk")
@@ -34,18 +34,18 @@ def readyz(request: HttpRequest) -> HttpResponse:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             checks["migrations"] = "missing: run manage.py migrate"
-        checks["worker"] = _describe_workers()
+        checks["worker"] = _find_worker_state()
         if checks["migrations"] == "ok" and find_broken_seals():
             checks["keys"] = "FIELD_KEY does not open a stored key: see manage.py check --database default"
     except DatabaseFailure:
         checks |= {"database": "unreachable", "migrations": "not known", "worker": "not known", "keys": "not known"}
-    if describe_shortage(settings.DATA):
+    if find_disk_shortage(settings.DATA):
         checks["disk"] = "nearly full"
     ready = all(checks[name] == "ok" for name in NECESSARY)
     return JsonResponse({"ready": ready, "checks": checks}, status=200 if ready else 503)
 
 
-def _describe_workers() -> str:
+def _find_worker_state() -> str:
     alive = [worker for worker in read_workers() if worker.alive]
     if not alive:
         return "silent"

@@ -43,7 +43,7 @@ def list_variants() -> list[dict[str, object]]:
             "variant": each,
             "price": prices.get(each.pk),
             "capabilities": capabilities.get(each.pk),
-            "key_state": describe_key(each.account),
+            "key_state": find_key_state(each.account),
         }
         for each in variants
     ]
@@ -52,10 +52,10 @@ def list_variants() -> list[dict[str, object]]:
 def list_accounts() -> list[dict[str, object]]:
     """Every account by its name, with the number of its models and the state of its key, in one query."""
     accounts = ProviderAccount.objects.annotate(models_there=Count("variants")).order_by("name")
-    return [{"account": each, "models": each.models_there, "key_state": describe_key(each)} for each in accounts]
+    return [{"account": each, "models": each.models_there, "key_state": find_key_state(each)} for each in accounts]
 
 
-def describe_key(account: ProviderAccount) -> str:
+def find_key_state(account: ProviderAccount) -> str:
     """Where the account's key comes from. Reveals nothing of the key but its last four characters."""
     if account.key_env:
         return f"from {account.key_env}"

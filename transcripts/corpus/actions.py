@@ -151,13 +151,13 @@ def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[s
 
 
 def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[tuple[str, ...]]]) -> list[ReadInterview]:
-    """Those interviews whose id is not known. An id that stands for another text is refused."""
+    """The interviews whose id is new. A known id with another text is refused."""
     for interview in read.interviews:
         if known.get(interview.external_id) not in (None, queries.list_contents(interview.turns)):
             raise ImportRefused(
                 f"{file.name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
-                "from the one known under this id; expected an id of its own for a changed text. (Where a file gives "
-                "no ids, they are made of its name and the line: rename the file.)"
+                "from the one stored under this id; expected a new id for a changed text. (If a file has no ids, "
+                "they are made from its name and the line: rename the file.)"
             )
     return [interview for interview in read.interviews if interview.external_id not in known]
 

@@ -15,10 +15,10 @@ from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
 CAP_REACHED = "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel."
-DRAINED = "The batch is drained: every cell that was started has ended. Resume to continue with the rest."
-HELD = "{cells} held: sent, and the end is unknown, so asking again may pay twice. Decide whether to ask them again."
+DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining ones."
+HELD = "{cells} held: sent, but with unknown end, so asking again may cost twice. Decide whether to ask again."
 REFUSALS = {
-    ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its words.",
+    ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its message.",
     ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
     "(attempt {attempt}).",
     ErrorClass.REDIRECT: "The model's address answers with a redirect ({status}), which is not followed (attempt {attempt}).",
@@ -28,7 +28,7 @@ SETTING_REFUSED = (
     "The model cannot be asked with the settings it was added with, so nothing was sent; attempt {attempt} says why. Cancel, and "
     "launch with a model that has other settings."
 )
-ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its words."
+ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its message."
 
 
 def finish_if_complete(batch: Batch) -> bool:
@@ -57,7 +57,7 @@ def finish_if_complete(batch: Batch) -> bool:
     return True
 
 
-def describe_refusal(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
+def make_refusal_reason(error_class: ErrorClass, status: int | None, attempt_id: int) -> str:
     """Why a batch pauses when its account is refused. The provider's own message may quote a text: it stays with the attempt."""
     if error_class is ErrorClass.BAD_REQUEST and status is None:
         return SETTING_REFUSED.format(attempt=attempt_id)

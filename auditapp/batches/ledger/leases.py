@@ -110,7 +110,7 @@ def find_open_claims(runner: str) -> list[Attempt]:
     return list(Attempt.objects.select_related("cell__arm__batch").filter(runner=runner, end=Attempt.End.OPEN))
 
 
-def describe_claim(attempt: Attempt) -> LeasedCell:
+def make_leased_cell(attempt: Attempt) -> LeasedCell:
     """The ``LeasedCell`` of an attempt. Reads attempt.cell.arm.batch."""
     cell = attempt.cell
     return LeasedCell(

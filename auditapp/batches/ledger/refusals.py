@@ -13,22 +13,22 @@ from auditapp.llm.providers.base import ErrorClass, NextStep
 REFUSED_IN_A_ROW = 20
 REFUSED_IN_A_SMALL_QUEUE = 5
 ALL_REFUSED = (
-    "{which} came back with {status} (bad_request); attempt {attempt} has the provider's words. "
+    "{which} was refused with {status} (bad_request); attempt {attempt} has the provider's message. "
     "Check the address and the model's name, then resume and retry."
 )
 EVERY = "Every call so far"
-NONE_ANSWERED = "No call was answered so far, and {count:,}"
+NONE_ANSWERED = "No call has been answered yet, and {count:,}"
 End = Attempt.End
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
-HEARD = (End.ANSWERED, End.SURPLUS)
-NO_WORD = (End.OPEN, End.UNSENT, End.CACHED)
+WITH_ANSWER = (End.ANSWERED, End.SURPLUS)
+WITHOUT_END = (End.OPEN, End.UNSENT, End.CACHED)
 
 
 def find_refusal(batch: Batch, group: Sequence[CompletedCall]) -> str:
     """Why a live batch must pause after ``group`` was stored, or an empty text.
 
-    That is so when a queue without any answer had its first calls refused: as many as may be in flight, or all where those
-    are few. A paused batch is checked as a whole, because another queue's last answer must not end it as done.
+    It must if a queue has no answer and its first calls were refused: as many as may be in flight, or all if there are
+    fewer. A paused batch is checked as a whole, because another queue's last answer must not end it as done.
     """
     if batch.route != Batch.Route.LIVE:
         return ""
@@ -54,7 +54,7 @@ def _is_refused(each: CompletedCall) -> bool:
 def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
     tries = Attempt.objects.order_by().filter(arm__in=arms)
     # A refusal by moderation is about a text: the address and the model's name are right.
-    if tries.filter(end__in=HEARD).exists() or tries.filter(error_class=ErrorClass.MODERATION).exists():
+    if tries.filter(end__in=WITH_ANSWER).exists() or tries.filter(error_class=ErrorClass.MODERATION).exists():
         return ""
     refused = tries.filter(end=End.REFUSED, error_class=ErrorClass.BAD_REQUEST)
     count = refused.count()
@@ -62,7 +62,7 @@ def _judge_queue(batch: Batch, name: str, arms: Sequence[int]) -> str:
         return ""
     if count < _count_in_flight(batch, name) and _is_left(batch, arms):
         return ""
-    return _describe(refused, count, others=tries.exclude(end__in=NO_WORD).count() - count)
+    return _make_reason(refused, count, others=tries.exclude(end__in=WITHOUT_END).count() - count)
 
 
 def _count_in_flight(batch: Batch, name: str) -> int:
@@ -76,7 +76,7 @@ def _is_left(batch: Batch, arms: Sequence[int]) -> bool:
     return (left.filter(pilot=True) if batch.state == Batch.State.PILOT else left).exists()
 
 
-def _describe(refused: QuerySet[Attempt], count: int, *, others: int) -> str:
+def _make_reason(refused: QuerySet[Attempt], count: int, *, others: int) -> str:
     latest = refused.order_by("-pk").values_list("pk", flat=True)[0]
     statuses = sorted({str(status) for status in refused.values_list("http_status", flat=True).distinct() if status})
     named = f"status{'es' if len(statuses) > 1 else ''} {' and '.join(statuses)}"

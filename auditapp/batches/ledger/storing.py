@@ -10,7 +10,7 @@ from django.db.models import F
 
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger import statements
-from auditapp.batches.ledger.batch_state import describe_refusal, finish_if_complete, pause_locked
+from auditapp.batches.ledger.batch_state import finish_if_complete, make_refusal_reason, pause_locked
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.ledger.refusals import find_refusal
@@ -58,7 +58,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
     refused = next((each for each in group if each.answer.next_step is NextStep.STOP_BATCH), None)
     if refused is not None:
         answer = refused.answer
-        pause_locked(batch, describe_refusal(answer.error_class, answer.http_status, refused.leased.attempt_id))
+        pause_locked(batch, make_refusal_reason(answer.error_class, answer.http_status, refused.leased.attempt_id))
     reason = find_refusal(batch, group)
     if reason:
         # Paused, not done, though nothing may be left: with a corrected address everything is asked again.

@@ -63,25 +63,23 @@ def _check_ends() -> Iterator[Break]:
     cells = Cell.objects.order_by()
     is_open = Q(state__in=[State.PLANNED, State.LEASED, State.HELD])
     left = cells.filter(is_open, batch__state=Batch.State.DONE)
-    yield from _list_breaks("I1", left, "the batch is done, and these cells did not end")
+    yield from _list_breaks("I1", left, "the batch is done, but these cells have not ended")
     left = cells.filter(state__in=[State.PLANNED, State.HELD], batch__state=Batch.State.CANCELLED)
-    yield from _list_breaks("I1", left, "the batch is cancelled, and these cells still wait")
+    yield from _list_breaks("I1", left, "the batch is cancelled, but these cells are still planned or held")
     without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
     yield from _list_breaks("I1", without, "done without a result")
     yield from _list_breaks("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
-    yield from _list_breaks("I1", cells.filter(state=State.DONE, outcome=""), "done, and in no count of outcomes")
+    yield from _list_breaks("I1", cells.filter(state=State.DONE, outcome=""), "done without an outcome")
 
 
 def _check_results() -> Iterator[Break]:
     results = Result.objects.order_by()
     wrong = ~Q(attempt__cell=F("cell")) | ~Q(attempt__end__in=USABLE) | ~Q(cell__state=State.DONE)
     yield from _list_breaks(
-        "I2", results.filter(wrong), "their result is not of a usable answer of their own", of_cell="cell__"
+        "I2", results.filter(wrong), "their result is not from a usable answer of their own", of_cell="cell__"
     )
     unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
-    yield from _list_breaks(
-        "I2", unused, "a second answer of theirs counts as if it were their result", of_cell="cell__"
-    )
+    yield from _list_breaks("I2", unused, "a second answer is counted as their result", of_cell="cell__")
 
 
 def _check_money() -> Iterator[Break]:
@@ -98,7 +96,7 @@ def _check_money() -> Iterator[Break]:
         by_calls = sums.get(batch, (0, 0))
         if (spent, reserved) != by_calls:
             sentence = (
-                f"Batch {batch}: spent and reserved are {spent} and {reserved} nanodollars, and its calls add up to "
+                f"Batch {batch}: spent and reserved are {spent} and {reserved} nanodollars, but its calls add up to "
                 f"{by_calls[0]} and {by_calls[1]}."
             )
             yield "I3", batch, sentence
@@ -111,11 +109,11 @@ def _find_billable(account: str) -> QuerySet[Attempt]:
     return calls.filter(arm__variant__account__name=account) if account else calls
 
 
-def describe_counted(account: str = "") -> str:
-    """Which accounts' calls are compared with what was charged, in words."""
+def list_counted_accounts(account: str = "") -> str:
+    """The accounts whose calls are compared with what was charged."""
     names = _find_billable(account).values_list("arm__variant__account__name", flat=True).distinct()
     counted = ", ".join(sorted(names)) or "none"
-    return f"accounts counted: {counted}; left out are the fake provider and answers imported from files"
+    return f"accounts counted: {counted}, without the fake provider and answers imported from files"
 
 
 def _check_billed(billed: int, account: str) -> Iterator[Break]:
@@ -125,7 +123,7 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
     if not certain <= billed <= possible:
         counted = f"{certain}" if certain == possible else f"{certain} to {possible}"
         sentence = f"The providers charged for {billed} calls; the ledger has {counted} paid ones"
-        yield "I3", None, f"{sentence} ({describe_counted(account)})."
+        yield "I3", None, f"{sentence} ({list_counted_accounts(account)})."
 
 
 def _check_repeats() -> Iterator[Break]:
@@ -135,14 +133,14 @@ def _check_repeats() -> Iterator[Break]:
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
     repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
     repeated = repeated.exclude(batch__in=[int(batch) for batch in retried])
-    yield from _list_breaks("I4", repeated, "asked again although their answer was known")
+    yield from _list_breaks("I4", repeated, "asked again although they had been answered")
 
 
 def _check_caps() -> Iterator[Break]:
     crossed = Batch.objects.filter(cap_nano__lt=F("spent_nano") + F("reserved_nano")).order_by("pk")
     for batch in crossed:
         gone = batch.spent_nano + batch.reserved_nano
-        sentence = f"Batch {batch.pk}: {gone} nanodollars are spent or reserved, and its cap is {batch.cap_nano}."
+        sentence = f"Batch {batch.pk}: {gone} nanodollars are spent or reserved, but its cap is {batch.cap_nano}."
         yield ("I5", batch.pk, sentence)
 
 
@@ -154,7 +152,7 @@ def _check_trail() -> Iterator[Break]:
     for batch in Batch.objects.order_by("pk"):
         events = launched.get(f"{Batch._meta.label_lower}:{batch.pk}", 0)
         if events != 1:
-            yield ("I7", batch.pk, f"Batch {batch.pk}: its launch is {events} times in the audit trail.")
+            yield ("I7", batch.pk, f"Batch {batch.pk}: the audit trail has its launch {events} times.")
 
 
 def _events(action: str) -> QuerySet[AuditEvent]:
@@ -187,17 +185,21 @@ def _check_progress() -> Iterator[Break]:
     for batch in working.order_by("pk").prefetch_related("arms__variant"):
         missing = [arm.pk for arm in batch.arms.all() if (batch.pk, arm.variant.queue_name) not in queues]
         if missing:
-            yield ("I8", batch.pk, f"Batch {batch.pk}: nobody would run arms {_list(missing)}, which have no queue.")
+            yield (
+                "I8",
+                batch.pk,
+                f"Batch {batch.pk}: arms {_list(missing)} have no queue, so no runner asks for them.",
+            )
     now = read_now()
     if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
         return
     overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
-    yield from _list_breaks("I8", overdue, "in progress though their lease ended more than a minute ago")
+    yield from _list_breaks("I8", overdue, "in progress although their lease ended more than a minute ago")
     for queue in WorkQueue.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
         yield (
             "I8",
             queue.batch_id,
-            f"Batch {queue.batch_id}: queue {queue.pk} is held by a runner silent for minutes.",
+            f"Batch {queue.batch_id}: queue {queue.pk} belongs to a runner that has been silent for minutes.",
         )
 
 

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WorkerSign
-from auditapp.batches.pure.spool import describe_shortage
+from auditapp.batches.pure.spool import find_disk_shortage
 
 SILENT_AFTER = datetime.timedelta(seconds=20)
 # After that, silence means nothing: the worker was ended, or another has taken its place.
@@ -78,4 +78,4 @@ def forget_old_signs() -> None:
 
 def find_problem() -> str:
     """Why this process must make no calls at present, or an empty text. A paid answer must find room on the disk."""
-    return DISK_FULL if describe_shortage(settings.DATA) else ""
+    return DISK_FULL if find_disk_shortage(settings.DATA) else ""

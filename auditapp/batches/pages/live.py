@@ -52,7 +52,7 @@ def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm]) -> d
         "took": None,
         "shares": [],
         "by_arm": [],
-        "money": describe_money(batch, closed, arms),
+        "money": read_money(batch, closed, arms),
         "is_sum_shown": is_sum_shown(batch, progress),
         "failure": find_commonest_failure(arms) if described["failed"] else None,
         "limits": [],
@@ -78,7 +78,7 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "took": (batch.finished_at - batch.created_at).total_seconds() if batch.finished_at else None,
         "shares": shares,
         "by_arm": _list_by_arm(progress, arms, shares),
-        "money": describe_money(batch, progress, arms),
+        "money": read_money(batch, progress, arms),
         "limits": limits,
         "jobs": read_jobs(batch),
         "workers": [each for each in workers if each.alive or now - each.seen_at < FORMER_AFTER],
@@ -209,7 +209,7 @@ def read_jobs(batch: Batch) -> list[ProviderJob]:
     return list(ProviderJob.objects.filter(queue__batch=batch).order_by("-pk")[:50])
 
 
-def describe_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[str, object]:
+def read_money(batch: Batch, progress: Progress, arms: Iterable[Arm]) -> dict[str, object]:
     """Spent, reserved and cap in US dollars, with shares of the cap for a bar."""
     cap, used = batch.cap_nano, batch.spent_nano + batch.reserved_nano
     whole = max(cap if cap is not None else used, used, 1)

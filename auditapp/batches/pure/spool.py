@@ -122,7 +122,7 @@ def is_abandoned(path: Path) -> bool | None:
         os.close(descriptor)
 
 
-def describe_shortage(folder: Path) -> str:
+def find_disk_shortage(folder: Path) -> str:
     """A sentence when the disk of ``folder`` has too little room for paid answers; empty when it has enough."""
     usage = shutil.disk_usage(folder)
     minimum = min(MIN_FREE_SHARE * usage.total, MIN_FREE_BYTES)

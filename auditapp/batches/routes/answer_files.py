@@ -257,7 +257,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
         _write_attempt(intake, cell, requests.get(cell.pk), now) for _, cell in taken
     )
     return [
-        CompletedCall(leases.describe_claim(attempt), line.answer, now)
+        CompletedCall(leases.make_leased_cell(attempt), line.answer, now)
         for attempt, (line, _) in zip(attempts, taken, strict=True)
     ]
 

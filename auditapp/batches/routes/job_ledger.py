@@ -194,7 +194,7 @@ def _read_open(job: ProviderJob, cell_ids: Sequence[int] | None = None) -> list[
 def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stopped: bool = False) -> None:
     if ends:
         now = read_now()
-        group = [CompletedCall(leases.describe_claim(attempt), answer, now) for attempt, answer in ends]
+        group = [CompletedCall(leases.make_leased_cell(attempt), answer, now) for attempt, answer in ends]
         storing.store_completed(job.queue.batch_id, group, stopped=stopped)
 
 

@@ -19,7 +19,7 @@ from django.conf import settings
 
 from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.pure.spool import Spool
-from auditapp.batches.routes.live_run import QueueRun, describe_spool_failure
+from auditapp.batches.routes.live_run import QueueRun, make_spool_failure
 
 
 def name_machine() -> str:
@@ -48,7 +48,7 @@ def run_queue(queue_id: int) -> bool:
     try:
         spool = Spool(settings.SPOOL_FOLDER, runner)
     except OSError as error:
-        batch_state.pause_for(queue.batch_id, describe_spool_failure(error))
+        batch_state.pause_for(queue.batch_id, make_spool_failure(error))
         leases.release_queue(queue, runner)
         return False
     try:

@@ -20,7 +20,7 @@ from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch, LimitChange, WorkQueue
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.batches.pure.limiter import Change, Limiter
-from auditapp.batches.pure.spool import Spool, describe_shortage
+from auditapp.batches.pure.spool import Spool, find_disk_shortage
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes.sending import Sender
 from auditapp.llm.credentials import build_account
@@ -47,7 +47,7 @@ NOT_WRITABLE = (
 )
 
 
-def describe_spool_failure(error: OSError) -> str:
+def make_spool_failure(error: OSError) -> str:
     """Why a batch pauses when the spool cannot be written; the path is not named."""
     return NOT_WRITABLE.format(reason=error.strerror or type(error).__name__)
 
@@ -138,7 +138,7 @@ class QueueRun:
         if sender.stopped:
             return
         if sender.failure is not None:
-            await self._pause(describe_spool_failure(sender.failure))
+            await self._pause(make_spool_failure(sender.failure))
         elif self._is_unanswered():
             await self._pause(NO_ANSWERS.format(count=sender.misses))
         elif sender.account_refused or (sender.is_idle and self.limiter.seconds_to_wait() > WAIT_AT_MOST):
@@ -284,7 +284,7 @@ class QueueRun:
                 # The database keeps what the spool cannot, and the failure pauses the batch.
                 self.sender.failure = error
             crash_point("after_spool")
-        shortage = describe_shortage(self.spool.path.parent) if missing else ""
+        shortage = find_disk_shortage(self.spool.path.parent) if missing else ""
         claim = None
         with transaction.atomic():
             if group:

@@ -159,7 +159,7 @@ def _find_end(
 ) -> CompletedCall:
     """The end of a call by its runner's spool. A call that a dead runner never wrote there was never sent; a runner that is
     only silent may still send it."""
-    leased, request_id = leases.describe_claim(attempt), str(attempt.request_id)
+    leased, request_id = leases.make_leased_cell(attempt), str(attempt.request_id)
     if content is None:
         return CompletedCall(leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error=LOST), now)
     sent, answers = content

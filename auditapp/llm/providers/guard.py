@@ -52,7 +52,7 @@ class Guard:
         if not self.is_allowed and not is_public(address):
             raise AddressRefused(REFUSED.format(place=self.place, why=PRIVATE))
 
-    def describe_odd_address(self) -> str:
+    def refuse_odd_address(self) -> str:
         """The message for a host that the HTTP client rejects as an address, such as http://2130706433/."""
         return REFUSED.format(place=self.place, why=ODD)
 

@@ -132,7 +132,7 @@ class HttpAccount:
         if isinstance(refused, AddressRefused):
             return _unsent(NextStep.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, str(refused))
         if isinstance(error, aiohttp.InvalidURL):
-            return _unsent(NextStep.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, self.guard.describe_odd_address())
+            return _unsent(NextStep.STOP_BATCH, ErrorClass.ADDRESS_REFUSED, self.guard.refuse_odd_address())
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             sentence = f"The certificate of {place} was not accepted, so nothing was sent."
             return _unsent(NextStep.STOP_BATCH, ErrorClass.CONNECTION, sentence)

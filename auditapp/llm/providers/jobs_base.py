@@ -133,7 +133,7 @@ def shorten_token(token: str) -> str:
     return token.replace("-", "")[:TOKEN_PART]
 
 
-def describe_refusal(answer: ChatAnswer) -> Trouble:
+def make_trouble(answer: ChatAnswer) -> Trouble:
     """The trouble that a failed answer stands for."""
     return Trouble(
         next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,

@@ -9,7 +9,7 @@ import aiohttp
 
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from auditapp.llm.providers.http import CONNECT_SECONDS, CallFailed, HttpAccount
-from auditapp.llm.providers.jobs_base import Line, Trouble, describe_refusal, read_object
+from auditapp.llm.providers.jobs_base import Line, Trouble, make_trouble, read_object
 
 ReadAnswer = Callable[[int, Mapping[str, str], bytes], ChatAnswer]
 ReadLine = Callable[[Mapping[str, object]], Line | None]
@@ -48,9 +48,9 @@ async def ask(
             max_bytes=MAX_REPLY,
         )
     except CallFailed as error:
-        return replace(describe_refusal(error.answer), is_lost=error.answer.end is not CallOutcome.UNSENT)
+        return replace(make_trouble(error.answer), is_lost=error.answer.end is not CallOutcome.UNSENT)
     if reply.status not in {200, 201}:
-        trouble = describe_refusal(read_answer(reply.status, reply.headers, reply.body))
+        trouble = make_trouble(read_answer(reply.status, reply.headers, reply.body))
         return replace(trouble, is_lost=reply.status >= 500 or reply.status in UNDECIDED_STATUSES)
     found = read_object(reply.body)
     if found is None:
@@ -76,12 +76,12 @@ async def read_lines(
         async with request as response:
             if response.status != 200:
                 body = await response.content.read(64 * 1024)
-                yield describe_refusal(read_answer(response.status, response.headers, http.clean(body)))
+                yield make_trouble(read_answer(response.status, response.headers, http.clean(body)))
                 return
             async for raw in split_lines(response.content.iter_any()):
                 yield read_raw_line(http.clean(raw), read_line) or Line("", UNREADABLE)
     except (aiohttp.ClientError, OSError) as error:
-        yield describe_refusal(http.explain(error, status=None, timeout_seconds=SILENCE_SECONDS))
+        yield make_trouble(http.explain(error, status=None, timeout_seconds=SILENCE_SECONDS))
 
 
 def read_raw_line(raw: bytes, read_line: ReadLine) -> Line | None:

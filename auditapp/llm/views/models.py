@@ -149,7 +149,7 @@ def set_key(request: HttpRequest, account_id: int) -> HttpResponse:
         except ModelError as error:
             form.add_error("key", str(error))
         else:
-            messages.success(request, f"The key of {account.name} is stored: {queries.describe_key(account)}.")
+            messages.success(request, f"The key of {account.name} is stored: {queries.find_key_state(account)}.")
             return redirect("llm:account", account.pk)
     return _render_account(request, account, key_form=form)
 
@@ -182,7 +182,7 @@ def set_key_env(request: HttpRequest, account_id: int) -> HttpResponse:
         except ModelError as error:
             form.add_error("key_env", str(error))
         else:
-            messages.success(request, f"The key of {account.name}: {queries.describe_key(account)}.")
+            messages.success(request, f"The key of {account.name}: {queries.find_key_state(account)}.")
             return redirect("llm:account", account.pk)
     return _render_account(request, account, variable_form=form)
 
@@ -223,7 +223,7 @@ def _render_model(
     capabilities = list(variant.account.capabilities.filter(model=variant.model).order_by("-number"))
     page = {
         "variant": variant,
-        "key_state": queries.describe_key(variant.account),
+        "key_state": queries.find_key_state(variant.account),
         "prices": prices,
         "capabilities": capabilities,
         "price_form": price_form or PriceForm(auto_id=PRICE_IDS),
@@ -252,7 +252,7 @@ def _render_account(
     wrong: Form | None = address_form or key_form or variable_form
     page = {
         "account": account,
-        "key_state": queries.describe_key(account),
+        "key_state": queries.find_key_state(account),
         "variants": account.variants.order_by("label"),
         "address_form": address_form or AddressForm(initial={"base_url": account.base_url}),
         "key_form": key_form or KeyForm(),

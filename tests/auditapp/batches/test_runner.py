@@ -400,7 +400,7 @@ class TestRefusals:
         live.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
-        assert batch.state_reason.startswith("Every call so far came back with status 404 (bad_request); attempt ")
+        assert batch.state_reason.startswith("Every call so far was refused with status 404 (bad_request); attempt ")
         assert 20 <= len(provider.asked) < 60
         use(ScriptedProvider())
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) >= 20

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.batches.pure import crashing
-from auditapp.batches.pure.spool import Spool, describe_shortage, is_abandoned, read_spool, spool_path
+from auditapp.batches.pure.spool import Spool, find_disk_shortage, is_abandoned, read_spool, spool_path
 from auditapp.batches.pure.stopping import SharedFlag
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
@@ -141,7 +141,7 @@ class TestRoom:
     ) -> None:
         usage = Usage(total, total - free, free)
         monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: usage)
-        assert bool(describe_shortage(tmp_path)) is is_short
+        assert bool(find_disk_shortage(tmp_path)) is is_short
 
 
 class TestCrashing:

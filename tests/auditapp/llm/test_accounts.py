@@ -24,7 +24,7 @@ from auditapp.llm.actions import (
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ProviderNotReady
-from auditapp.llm.queries import describe_key
+from auditapp.llm.queries import find_key_state
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -45,7 +45,7 @@ def read_events() -> str:
 class TestKeys:
     def test_a_stored_key_is_sealed_and_shows_its_last_four(self, account: ProviderAccount) -> None:
         stored = set_key(account=account, key=f" {KEY}\n", by=trail.SYSTEM)
-        assert describe_key(stored) == "ends in 1a2b"
+        assert find_key_state(stored) == "ends in 1a2b"
         assert KEY not in stored.key_sealed
         assert build_account(stored, {}).key == KEY
         assert KEY not in repr(build_account(stored, {}))
@@ -63,7 +63,7 @@ class TestKeys:
     def test_so_short_a_key_shows_nothing_of_itself(self, account: ProviderAccount) -> None:
         stored = set_key(account=account, key="ollama", by=trail.SYSTEM)
         assert stored.key_last_four == ""
-        assert describe_key(stored) == "stored"
+        assert find_key_state(stored) == "stored"
 
     @pytest.mark.parametrize("key", ["", "two words", "with\nline", "ключ-секрет", "k" * 1001])
     def test_what_is_no_key_is_refused_without_being_repeated(self, account: ProviderAccount, key: str) -> None:
@@ -97,7 +97,7 @@ class TestChangeOfAddress:
         set_key(account=account, key=KEY, by=trail.SYSTEM)
         assert change_address(account=account, base_url="https://elsewhere.example.org/v1/", by=trail.SYSTEM)
         account.refresh_from_db()
-        assert (account.base_url, describe_key(account)) == ("https://elsewhere.example.org/v1", "no key")
+        assert (account.base_url, find_key_state(account)) == ("https://elsewhere.example.org/v1", "no key")
         assert "llm.account.address_changed" in read_events()
 
     def test_nor_does_the_name_of_its_variable(self, account: ProviderAccount) -> None:
@@ -110,7 +110,7 @@ class TestChangeOfAddress:
         set_key(account=account, key=KEY, by=trail.SYSTEM)
         assert not change_address(account=account, base_url=f"{OPENAI}/", by=trail.SYSTEM)
         account.refresh_from_db()
-        assert describe_key(account) == "ends in 1a2b"
+        assert find_key_state(account) == "ends in 1a2b"
 
     def test_a_private_address_has_to_be_allowed(self, account: ProviderAccount) -> None:
         with pytest.raises(ModelError, match="allow_address"):

@@ -19,7 +19,7 @@ from auditapp.llm.actions import add_account, set_key
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ProviderNotReady
-from auditapp.llm.queries import describe_key
+from auditapp.llm.queries import find_key_state
 from auditapp.llm.sealing import SealBroken, open_key, seal_key
 from transcripts.audit_trail import trail
 
@@ -91,7 +91,7 @@ class TestWrongFieldKey:
         settings.FIELD_KEYS = (make_field_key(),)
         with pytest.raises(ProviderNotReady, match="Account Ours: FIELD_KEY does not open"):
             build_account(account, {})
-        assert describe_key(account) == "ends in 1a2b, and FIELD_KEY does not open it"
+        assert find_key_state(account) == "ends in 1a2b, and FIELD_KEY does not open it"
         [warning] = run_checks(databases=["default"])
         assert warning.id == "llm.W001"
         assert "Ours" in warning.msg

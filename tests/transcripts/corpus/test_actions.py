@@ -152,7 +152,7 @@ def test_file_of_interviews_that_are_all_there_stores_nothing(project: Project, 
 def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) -> None:
     import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
-    with pytest.raises(ImportRefused, match=r"y\.jsonl, line 2.*an id of its own"):
+    with pytest.raises(ImportRefused, match=r"y\.jsonl, line 2.*a new id"):
         import_files(
             project=project, files=[make_file(make_line("b"), make_line("a", "Another text."), name="y.jsonl")], by=lead
         )

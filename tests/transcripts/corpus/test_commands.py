@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from tests.shared import shared
 from transcripts.corpus.actions import ImportReport
-from transcripts.corpus.management.commands.import_interviews import describe_in_words
+from transcripts.corpus.management.commands.import_interviews import format_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
@@ -75,7 +75,7 @@ def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
 
 def test_words_tell_a_dry_run_from_an_import() -> None:
     report = ImportReport("a.jsonl", "interviews", "0" * 64, 1, 2, 3, warnings=["Mind the gap."], created=True)
-    assert describe_in_words(Path("a.jsonl"), report, dry_run=True) == (
+    assert format_import(Path("a.jsonl"), report, dry_run=True) == (
         "a.jsonl: would import 1 interview, 2 turns, 3 sentences (read as interviews).\n  Mind the gap."
     )
 

@@ -175,7 +175,7 @@ class TestRoundTrip:
         after = describe(other)
         assert drop_names(after) == drop_names(before)
         assert (report.new["interviews"], report.new["memos"]) == (2, 4)
-        assert report.left_out == ["1 set of codes: themes are made here, with their reasons."]
+        assert report.left_out == ["1 set of codes: themes are created in the study, with reasons."]
 
     def test_the_same_file_brings_nothing_twice(self, worked: Project, owner: User, tmp_path: Path) -> None:
         other = create_project(slug="other", name="Other", by=owner)

@@ -28,8 +28,8 @@ SETS = {
 
 
 def list_agreement(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
-    """Lines of text: what was compared, a line of figures and one of intervals for each code, what is not defined."""
-    yield from _describe(agreement, has_turns=has_turns)
+    """Lines of text: what was compared, figures and intervals of each code, and why some figures are not defined."""
+    yield from _list_units(agreement, has_turns=has_turns)
     yield ""
     columns = {
         heading: name
@@ -49,27 +49,27 @@ def list_agreement(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
     for words, name in SETS.items():
         figure: Figure = getattr(agreement, name)
         yield f"{words}: {_show_figure(figure)} {_show_interval(figure) or figure.reason}".rstrip()
-    yield from _explain(agreement, columns)
+    yield from _list_undefined(agreement, columns)
 
 
-def _describe(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
+def _list_units(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
     coders = agreement.coders
-    named = ", ".join(map(_show_name, coders)) if len(coders) <= 10 else "too many to name"
+    named = ", ".join(map(_show_name, coders)) if len(coders) <= 10 else "too many to list"
     yield f"{len(coders)} coders ({named}); {agreement.n_shared:,} of {agreement.n_units:,} units decided by two or more."
     if len(coders) == 2:
         yield f"A is {_show_name(coders[0])}, B is {_show_name(coders[1])}."
     else:
-        yield "raw, positive, mean kappa, PABAK and AC1 are means over pairs of coders; alpha and Fleiss are of all."
+        yield "raw, positive, mean kappa, PABAK and AC1 are means over pairs of coders; alpha and Fleiss are over all coders."
     if agreement.resamples:
         drawn = "turns" if has_turns else "units (the file has no column turn, so intervals may be too narrow)"
         yield (
-            f"Below each figure its 95 % interval: {agreement.resamples:,} draws of {agreement.n_clusters:,} {drawn}, "
+            f"Below each figure is its 95 % interval, from {agreement.resamples:,} resamples of {agreement.n_clusters:,} {drawn}, "
             f"seed {agreement.seed}."
         )
 
 
-def _explain(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:
-    """Once for each reason, where it holds."""
+def _list_undefined(agreement: Agreement, columns: dict[str, str]) -> Iterator[str]:
+    """Each reason once, with the figures that it applies to."""
     found: dict[str, list[str]] = {}
     for code in agreement.codes:
         for heading, name in columns.items():

@@ -93,7 +93,7 @@ def import_qdpx(
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if (draft := find_open_draft(project)) is not None:
-        raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it, then import.")
+        raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it before you import.")
     try:
         file = read_qdpx(stream, name=name)
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
@@ -132,7 +132,7 @@ def _store(
     memos.add_study(file.project.notes, file.project.sets)
     memos.store(report, but=codings.used_notes)
     codings.add_counts(report)
-    report.leave_out(len(file.project.sets), "set of codes", "themes are made here, with their reasons.")
+    report.leave_out(len(file.project.sets), "set of codes", "themes are created in the study, with reasons.")
     if report.is_new:
         _record(project, report, accounts.found.values(), by=by)
 
@@ -149,7 +149,7 @@ def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport
             continue
         if stored.get(divided.external_id) not in (None, _content(divided)):
             other = texts.make_unique(divided.external_id, source.guid)
-            report.notes.append(f"{divided.external_id} is another text here: it is imported as {other}.")
+            report.notes.append(f"{divided.external_id} has another text in this study: it is imported as {other}.")
             divided = divided._replace(external_id=other)
         found.append(divided)
     how = Counter(each.how for each in found)
@@ -170,7 +170,7 @@ def _store_texts(
     for source, divided in pairs:
         if divided.external_id in stored:
             if stored[divided.external_id] != _content(divided):
-                raise StudyRefused(f"{divided.external_id} is in the study already with another text.")
+                raise StudyRefused(f"{divided.external_id} is already in the study with another text.")
             report.known["interviews"] += 1
         else:
             new.append(texts.make_line(source, divided))
@@ -209,14 +209,14 @@ def _store_codes(
     report.new["codes"], report.known["codes"] = matched.new, matched.known
     if matched.reworded:
         have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
-        report.notes.append(f"{have} another definition here, which is kept.")
+        report.notes.append(f"{have} another definition in the study, which is kept.")
     if matched.new:
         version, _, _ = import_codebook(
             project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True
         )
         publish_version(version=version, by=by)
         report.codebook_version = version.number
-        report.notes.append(f"The new codes make version {version.number} of the codebook, published at once.")
+        report.notes.append(f"The new codes are in version {version.number} of the codebook, which is published.")
     return matched.identifiers
 
 

@@ -11,8 +11,8 @@ from transcripts.formats.problems import show_count
 
 @dataclass
 class StudyReport:
-    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what does not come over, ``notes`` on what
-    comes in another form.
+    """``new`` and ``known`` count things by kind. ``left_out`` are sentences on what is not imported, ``notes`` on what
+    is imported in another form.
     """
 
     name: str
@@ -32,16 +32,16 @@ class StudyReport:
 
     @property
     def kinds(self) -> list[tuple[str, int, int]]:
-        """What was counted, each with how many are new and how many were there."""
+        """What was counted, each with how many are new and how many were known."""
         order = ["interviews", "sentences", "codes", "codings", "memos"]
         return [(kind, self.new[kind], self.known[kind]) for kind in order if self.new[kind] or self.known[kind]]
 
     def leave_out(self, number: int, noun: str, why: str) -> None:
-        """Tell that so many things do not come over."""
+        """Add a sentence on things that are not imported."""
         if number:
             self.left_out.append(f"{show_count(number, noun)}: {why}")
 
     def add_note(self, number: int, noun: str, what: str) -> None:
-        """Tell that so many things come in another form."""
+        """Add a sentence on things that are imported in another form."""
         if number:
             self.notes.append(f"{show_count(number, noun)}: {what}")

@@ -4,7 +4,7 @@ import json
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.ledger.verify import WORDS, describe_counted, verify_batches
+from auditapp.batches.ledger.verify import WORDS, list_counted_accounts, verify_batches
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ProviderAccount
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         elif not breaks:
             self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: everything holds.")
             if billed is not None:
-                self.stdout.write(f"Compared with what was charged; {describe_counted(account)}.")
+                self.stdout.write(f"Compared with what was charged; {list_counted_accounts(account)}.")
         else:
             for invariant, _, sentence in breaks:
                 self.stdout.write(f"{WORDS[invariant]} ({invariant}): {sentence}")

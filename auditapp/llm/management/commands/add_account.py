@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import ModelError, add_account
 from auditapp.llm.providers import PROVIDERS
-from auditapp.llm.queries import describe_key, read_allowed_addresses
+from auditapp.llm.queries import find_key_state, read_allowed_addresses
 from transcripts.audit_trail import trail
 
 
@@ -39,11 +39,11 @@ class Command(BaseCommand):
                 "account": account.name,
                 "provider": account.provider,
                 "base_url": account.base_url,
-                "key": describe_key(account),
+                "key": find_key_state(account),
                 "allowed_addresses": allowed,
             }
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"Account {account.name}: {describe_key(account)}.")
+        self.stdout.write(f"Account {account.name}: {find_key_state(account)}.")
         for address in allowed:
             self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")

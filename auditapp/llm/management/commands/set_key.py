@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import ModelError, forget_key, set_key, set_key_env
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.queries import describe_key
+from auditapp.llm.queries import find_key_state
 from transcripts.audit_trail import trail
 
 
@@ -36,7 +36,7 @@ class Command(BaseCommand):
                 account = set_key(account=account, key=read_key(), by=trail.SYSTEM)
         except ModelError as error:
             raise CommandError(str(error)) from error
-        state = describe_key(account)
+        state = find_key_state(account)
         answer = {"account": account.name, "key": state}
         self.stdout.write(json.dumps(answer) if options["json"] else f"The key of {account.name}: {state}.")
 

@@ -42,10 +42,10 @@ class Command(BaseCommand):
         except ImportRefused as error:
             raise CommandError(" ".join(str(error).split())) from error
         if options["json"]:
-            self.stdout.write(json.dumps(describe_imports(paths, reports, dry_run=options["dry_run"])))
+            self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
             return
         for path, report in zip(paths, reports, strict=True):
-            self.stdout.write(describe_in_words(path, report, dry_run=options["dry_run"]))
+            self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
 
 
 def read_file(path: Path) -> NamedFile:
@@ -56,8 +56,8 @@ def read_file(path: Path) -> NamedFile:
         raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
 
 
-def describe_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_run: bool) -> dict[str, object]:
-    """The answer as JSON. ``created`` and ``skipped`` count interviews; a dry run creates none."""
+def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_run: bool) -> dict[str, object]:
+    """The result as JSON. ``created`` and ``skipped`` count interviews; a dry run creates none."""
     return {
         "dry_run": dry_run,
         "files": [
@@ -80,8 +80,8 @@ def describe_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, 
     }
 
 
-def describe_in_words(path: Path, report: ImportReport, *, dry_run: bool) -> str:
-    """What became of one file, its warnings on lines of their own."""
+def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
+    """The result for one file; warnings are on their own lines."""
     if report.skipped:
         said = f"{path}: nothing new."
     else:

@@ -80,7 +80,7 @@ def _read_consent(line: JsonLine, *, name: str) -> tuple[dict[str, bool], str]:
 
 
 def read_id(content: JsonObject) -> str | None:
-    """The id, a text or a whole number; None when there is none to be used."""
+    """The id, a text or a whole number; None without a usable one."""
     value: Any = content.get("id")
     if isinstance(value, str) and value.strip():
         return value

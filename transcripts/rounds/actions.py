@@ -49,20 +49,6 @@ class StillUndecided(ReasonMissing):
     """Something would be signed off that is not finished."""
 
 
-class Plan(NamedTuple):
-    """Who would read what: ``deals`` holds the coders of each interview.
-
-    ``name`` stands for the plan, so that what is confirmed is what was shown.
-    """
-
-    coders: list[User]
-    deals: dict[int, tuple[int, ...]]
-
-    @property
-    def name(self) -> str:
-        return fingerprint(self.deals)
-
-
 class PlanFields(NamedTuple):
     """What a lead says about a round before anything is dealt; no ``models`` means every interview."""
 
@@ -75,8 +61,11 @@ class PlanFields(NamedTuple):
     models: Collection[str]
 
 
-def plan_round(*, project: Project, fields: PlanFields) -> Plan:
-    """Who would read what; nothing is stored. Raises ``WrongPlan``."""
+def plan_round(*, project: Project, fields: PlanFields) -> tuple[list[User], dict[int, tuple[int, ...]]]:
+    """The coders, and which of them would read each interview; nothing is stored. Raises ``WrongPlan``.
+
+    ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
+    """
     _check_words(project, fields)
     if not 0 <= fields.overlap_percent <= 100:
         raise WrongPlan(
@@ -102,7 +91,7 @@ def plan_round(*, project: Project, fields: PlanFields) -> Plan:
         )
     except CannotDeal as error:
         raise WrongPlan(str(error)) from error
-    return Plan(coders, deals)
+    return coders, deals
 
 
 def _check_words(project: Project, fields: PlanFields) -> None:
@@ -129,8 +118,8 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
         return _check_same_plan(stored, fields)
-    plan = plan_round(project=project, fields=fields)
-    if plan.name != plan_name:
+    coders, deals = plan_round(project=project, fields=fields)
+    if fingerprint(deals) != plan_name:
         raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
     number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
     round_ = Round.objects.create(
@@ -145,7 +134,7 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
         opened_at=timezone.now(),
         opened_by_name=by.get_username(),
     )
-    dealt_out = [(interview_id, coder_id) for interview_id, readers in plan.deals.items() for coder_id in readers]
+    dealt_out = [(interview_id, coder_id) for interview_id, readers in deals.items() for coder_id in readers]
     Assignment.objects.bulk_create(
         (
             Assignment(
@@ -159,9 +148,9 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
         ),
         batch_size=500,
     )
-    details = {"number": number, "interviews": len(plan.deals), "assignments": len(dealt_out), "seed": round_.seed}
+    details = {"number": number, "interviews": len(deals), "assignments": len(dealt_out), "seed": round_.seed}
     dealt = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
-    _record("round.opened", round_, by, {**details, **dealt, "coders": sorted(user.pk for user in plan.coders)})
+    _record("round.opened", round_, by, {**details, **dealt, "coders": sorted(user.pk for user in coders)})
     return round_
 
 

@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -19,6 +20,7 @@ from transcripts.rounds import actions, queries
 from transcripts.rounds.forms import CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
+from transcripts.rounds.pure.allocation import fingerprint
 
 INTERVIEWS_PER_PAGE = 50
 
@@ -68,7 +70,7 @@ def list_rounds(request: ProjectRequest) -> HttpResponse:
 def make_round(request: ProjectRequest) -> HttpResponse:
     """Plan a round, look at who would read what, and confirm it (``plan_name`` in the form)."""
     form = RoundForm(request.POST if request.method == "POST" else None, project=request.project)
-    plan, status = None, 200
+    picture, status = None, 200
     if request.method == "POST" and form.is_valid():
         fields = form.read()
         try:
@@ -82,14 +84,14 @@ def make_round(request: ProjectRequest) -> HttpResponse:
                 )
                 messages.success(request, f"{round_.name} is open. Coders find it under “Your work”.")
                 return redirect("rounds:detail", request.project.slug, round_.number)
-            plan = actions.plan_round(project=request.project, fields=fields)
+            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, fields=fields))
         except actions.WrongPlan as error:
             form.add_error(error.field or None, str(error))
         except actions.PlanChanged as error:
             messages.warning(request, str(error))
-            plan, status = actions.plan_round(project=request.project, fields=fields), 409
-    page = {"form": form, "plan": plan, "picture": plan and _picture_plan(request, plan, form)}
-    return render(request, "rounds/new.html", page, status=422 if form.errors else status)
+            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, fields=fields))
+            status = 409
+    return render(request, "rounds/new.html", {"form": form, "plan": picture}, status=422 if form.errors else status)
 
 
 @require_safe
@@ -169,19 +171,21 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
     return done
 
 
-def _picture_plan(request: ProjectRequest, plan: actions.Plan, form: RoundForm) -> dict[str, object]:
+def _picture_plan(
+    request: ProjectRequest, form: RoundForm, coders: list[User], deals: dict[int, tuple[int, ...]]
+) -> dict[str, object]:
     """What a plan comes to, by model and by coder, as the page of a round would show it; and its form to be sent again."""
     interviews = {row.pk: row for row in request.project.interviews.only("pk", "title", "model_label", "project_id")}
-    users = {user.pk: user for user in plan.coders}
+    users = {user.pk: user for user in coders}
     rows = [
-        Assignment(interview=interviews[pk], coder=users[coder])
-        for pk, readers in plan.deals.items()
-        for coder in readers
+        Assignment(interview=interviews[pk], coder=users[coder]) for pk, readers in deals.items() for coder in readers
     ]
     return {
-        "coverage": queries.measure_coverage({pk: interviews[pk].model_label for pk in plan.deals}, rows),
-        "deals": [(interviews[pk], [users[coder].username for coder in readers]) for pk, readers in plan.deals.items()],
-        "shared": sum(len(readers) > 1 for readers in plan.deals.values()),
+        "name": fingerprint(deals),
+        "coders": len(coders),
+        "coverage": queries.measure_coverage({pk: interviews[pk].model_label for pk in deals}, rows),
+        "deals": [(interviews[pk], [users[coder].username for coder in readers]) for pk, readers in deals.items()],
+        "shared": sum(len(readers) > 1 for readers in deals.values()),
         "readings": len(rows),
         "fields": [
             (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)

@@ -12,6 +12,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds import actions
 from transcripts.rounds.actions import PlanFields
 from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.pure.allocation import fingerprint
 
 TURNS = [
     {"role": "interviewer", "text": "Does background matter?"},
@@ -54,9 +55,9 @@ def open_round(
 ) -> Round:
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
-    plan = actions.plan_round(project=project, fields=given)
+    _, deals = actions.plan_round(project=project, fields=given)
     return actions.open_round(
-        project=project, fields=given, plan_name=plan.name, idempotency_key=idempotency_key or uuid4(), by=by
+        project=project, fields=given, plan_name=fingerprint(deals), idempotency_key=idempotency_key or uuid4(), by=by
     )
 
 

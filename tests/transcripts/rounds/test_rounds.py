@@ -17,6 +17,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
+from transcripts.rounds.pure.allocation import fingerprint
 
 
 @pytest.fixture
@@ -61,9 +62,13 @@ class TestOpening:
     ) -> None:
         idempotency_key = uuid4()
         first = open_round(project, lead, coder, idempotency_key=idempotency_key)
-        plan = actions.plan_round(project=project, fields=fields(coder, name="Another"))
+        _, deals = actions.plan_round(project=project, fields=fields(coder, name="Another"))
         again = actions.open_round(
-            project=project, fields=fields(coder), plan_name=plan.name, idempotency_key=idempotency_key, by=owner
+            project=project,
+            fields=fields(coder),
+            plan_name=fingerprint(deals),
+            idempotency_key=idempotency_key,
+            by=owner,
         )
         assert first == again
         assert Round.objects.count() == 1
@@ -79,11 +84,11 @@ class TestOpening:
     def test_plan_is_refused_when_interviews_came_in_since_it_was_shown(
         self, project: Project, interview: Interview, lead: User, coder: User
     ) -> None:
-        plan = actions.plan_round(project=project, fields=fields(coder))
+        _, deals = actions.plan_round(project=project, fields=fields(coder))
         bring_in(project, lead, ["Model A"])
         with pytest.raises(actions.PlanChanged):
             actions.open_round(
-                project=project, fields=fields(coder), plan_name=plan.name, idempotency_key=uuid4(), by=lead
+                project=project, fields=fields(coder), plan_name=fingerprint(deals), idempotency_key=uuid4(), by=lead
             )
         assert not Round.objects.exists()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
@@ -33,30 +33,12 @@ def find_context(sentence: Sentence) -> dict[str, str]:
     }
 
 
-class Look(NamedTuple):
-    """One coding that needs re-review, with everything it is judged by.
+def build_look(coding: Coding, version: CodebookVersion) -> dict[str, Any]:
+    """Everything by which one coding that needs re-review is judged, for the page: seven queries.
 
-    ``leaves_none`` says that it is the last code on a decided sentence: without it none applies there.
+    ``can_be_kept``: the code is still there, with another meaning. ``leaves_none``: it is the last code on a decided
+    sentence, so without it none applies there.
     """
-
-    coding: Coding
-    context: dict[str, str]
-    fate: str
-    targets: list[Code]
-    differences: list[tuple[str, tuple[Piece, ...]]]
-    changes: list[CodeChange]
-    quote: str
-    closure: Closure
-    leaves_none: bool
-
-    @property
-    def can_be_kept(self) -> bool:
-        """The code is still there, with another meaning."""
-        return self.fate == "kept"
-
-
-def build_look(coding: Coding, version: CodebookVersion) -> Look:
-    """Seven queries."""
     fate, successors = queries.find_fate(coding, version)
     current = queries.find_codes(version, [coding.code.identifier])
     changes = queries.list_meaning_changes(version.project, after=coding.code.version.number, until=version.number)
@@ -66,17 +48,17 @@ def build_look(coding: Coding, version: CodebookVersion) -> Look:
     turn = coding.sentence.turn
     active = read_active_labels(coding.sentence_id, coding.coder_id)
     quote = turn.text[coding.quote_start : coding.quote_end] if coding.quote_start is not None else ""
-    return Look(
-        coding,
-        find_context(coding.sentence),
-        fate,
-        queries.find_codes(version, others),
-        _compare(coding.code, current[0]) if current else [],
-        [change for change in changes if {change.from_identifier, change.to_identifier} & own],
-        quote,
-        active.closure,
-        active.is_last_word(coding.pk),
-    )
+    return {
+        "coding": coding,
+        "context": find_context(coding.sentence),
+        "can_be_kept": fate == "kept",
+        "targets": queries.find_codes(version, others),
+        "differences": _compare(coding.code, current[0]) if current else [],
+        "changes": [change for change in changes if {change.from_identifier, change.to_identifier} & own],
+        "quote": quote,
+        "closure": active.closure,
+        "leaves_none": active.is_last_word(coding.pk),
+    }
 
 
 def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:

@@ -103,10 +103,10 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
         get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
         return redirect("revision:queue", request.project.slug)
     look = pages.build_look(coding, version)
-    form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look.targets)
+    form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look["targets"])
     if request.method == "POST" and form.is_valid():
         try:
-            _do(request, look, version, form)
+            _do(request, coding, version, form)
         except (actions.RevisionError, CodingError) as error:
             form.add_error(None, str(error))
         else:
@@ -148,26 +148,22 @@ def _redirect_with_query(request: ProjectRequest, path: str) -> HttpResponse:
     return redirect(f"{path}?{query}" if query else path)
 
 
-def _do(request: ProjectRequest, look: pages.Look, version: CodebookVersion, form: ReReviewForm) -> None:
+def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:
     """What the form says. Raises ``RevisionError`` and ``CodingError``."""
     project, by, idempotency_key = request.project, request.user, form.cleaned_data["idempotency_key"]
     if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
-        actions.keep_coding(
-            project=project, coding=look.coding, version=version, by=by, idempotency_key=idempotency_key
-        )
+        actions.keep_coding(project=project, coding=coding, version=version, by=by, idempotency_key=idempotency_key)
     elif form.cleaned_data["outcome"] == ReReviewForm.MOVE:
         actions.move_coding(
             project=project,
-            coding=look.coding,
+            coding=coding,
             codes=form.chosen,
             version=version,
             by=by,
             idempotency_key=idempotency_key,
         )
     else:
-        actions.drop_coding(
-            project=project, coding=look.coding, version=version, by=by, idempotency_key=idempotency_key
-        )
+        actions.drop_coding(project=project, coding=coding, version=version, by=by, idempotency_key=idempotency_key)
 
 
 def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:

@@ -65,7 +65,7 @@ def test_sent_twice_is_done_once_and_wrong_input_is_told(
     assert answer.status_code == 422
     assert "Choose at least one code" in answer.content.decode()
     assert browser.post(look, {}).status_code == 422
-    names = browser.get(look).context["look"].targets
+    names = browser.get(look).context["look"]["targets"]
     for _ in range(2):
         assert browser.post(look, {"outcome": "move", "codes": [names[0].identifier]}).status_code == 302
     assert standing_codes(sentence, coder) == [names[0].identifier]

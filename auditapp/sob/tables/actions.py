@@ -63,7 +63,7 @@ def save_targets(
         )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")
-    table = TargetTable(project=project, rows=labels.write(), sha256=labels.hash(), reason=reason)
+    table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason)
     return store_next(
         newest, table, project=project, size={"rows": len(labels.rows)}, by=by, action="sob.targets.saved"
     )

@@ -112,7 +112,7 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
     newest = find_target_table(request.project)
     form = TargetsForm(request.POST or None)
     if request.method != "POST":
-        return _render_edit(request, form, [row.write() for row in _read(newest).rows], newest)
+        return _render_edit(request, form, _read(newest).rows, newest)
     typed = list_typed_rows(request.POST)
     if form.is_valid():
         pasted = form.cleaned_data["pasted"]

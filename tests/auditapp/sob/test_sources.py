@@ -9,7 +9,7 @@ import pytest
 
 from auditapp.sob.pure.loading import published_sources
 from auditapp.sob.pure.loading.drawing import Draw
-from auditapp.sob.pure.loading.normalising import TargetLabels, TargetRow
+from auditapp.sob.pure.loading.normalising import make_labels
 from auditapp.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
 from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, DatasetText, read_dataset
 from auditapp.sob.pure.published import TARGETS
@@ -140,7 +140,7 @@ def test_text_never_stands_in_an_error_even_where_it_is_taken_for_a_header() -> 
 
 
 def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None:
-    labels = TargetLabels([TargetRow("wom", "women", "black")])
+    labels = make_labels([{"raw": "wom", "target": "women", "secondary": "black"}])
     content = read_dataset(b"text,target_raw\na,'WOM'\nb,xyz\nc,\n", name="f.csv", targets="table", labels=labels)
     assert [(row.target, row.target_secondary, row.target_raw) for row in content.rows] == [
         ("women", "black", "'WOM'"),
@@ -155,7 +155,7 @@ def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None
 
 
 def test_unknown_label_as_long_as_a_text_is_counted_and_not_shown() -> None:
-    labels = TargetLabels([TargetRow("wom", "women")])
+    labels = make_labels([{"raw": "wom", "target": "women"}])
     data = b"text,target\na," + b"never " * 12 + b"\n"
     (warning,) = read_dataset(data, name="f.csv", targets="table", labels=labels).warnings
     assert "never" not in warning

@@ -7,8 +7,6 @@ from collections import Counter
 import pytest
 
 from auditapp.sob.pure.loading.normalising import (
-    TargetLabels,
-    TargetRow,
     TargetsError,
     load_published_targets,
     make_labels,
@@ -21,12 +19,12 @@ from tests.shared import shared
     "raw", ["bla, wom", "Bla, Wom", "  bla,wom ", "'bla, wom'", "['bla', 'wom']", '["bla", "wom"]', " 'bla, wom',"]
 )
 def test_case_quotes_brackets_and_blanks_make_no_difference(raw: str) -> None:
-    labels = TargetLabels([TargetRow("bla, wom", "black", "women")])
+    labels = make_labels([{"raw": "bla, wom", "target": "black", "secondary": "women"}])
     assert labels.normalise(raw) == ("black", "women", "")
 
 
 def test_order_of_the_parts_makes_a_difference() -> None:
-    labels = TargetLabels([TargetRow("bla, wom", "black", "women")])
+    labels = make_labels([{"raw": "bla, wom", "target": "black", "secondary": "women"}])
     assert labels.normalise("wom, bla") is None
     assert labels.normalise("") is None
 

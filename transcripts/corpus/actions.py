@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -41,13 +40,6 @@ class ImportRefused(CorpusError):
     """A file cannot be taken as it is. Nothing was stored, of it or of the files given with it."""
 
 
-class NamedFile(NamedTuple):
-    """A file as somebody brought it."""
-
-    name: str
-    data: bytes
-
-
 @dataclass(frozen=True)
 class ImportReport:
     """What an import of one file stored, or would store.
@@ -81,21 +73,22 @@ Plan = tuple[ImportReport, int, Sequence[ReadInterview]]
 
 def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
     """Store one file of interviews; see ``import_files``."""
-    return import_files(project=project, files=[NamedFile(name, data)], by=by, format=format)[0]
+    return import_files(project=project, files=[(name, data)], by=by, format=format)[0]
 
 
 @transaction.atomic
 def import_files(
     *,
     project: Project,
-    files: Sequence[NamedFile],
+    files: Sequence[tuple[str, bytes]],
     by: trail.Actor,
     format: str = "auto",
 ) -> list[ImportReport]:
     """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
 
-    A file that came in before and an interview that the study has word for word are skipped. ``format`` is one of the
-    readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and line.
+    ``files`` are names and contents. A file that came in before and an interview that the study has word for word are
+    skipped. ``format`` is one of the readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and
+    line.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     plans = _plan_files(project, files, format)
@@ -104,10 +97,10 @@ def import_files(
 
 def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
     """What ``import_file`` would report or refuse; stores nothing."""
-    return plan_imports(project=project, files=[NamedFile(name, data)], format=format)[0]
+    return plan_imports(project=project, files=[(name, data)], format=format)[0]
 
 
-def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = "auto") -> list[ImportReport]:
+def plan_imports(*, project: Project, files: Sequence[tuple[str, bytes]], format: str = "auto") -> list[ImportReport]:
     """What ``import_files`` would report or refuse; stores nothing."""
     return [
         replace(report, sentences=sum(map(_count_sentences, map(prepare_interview, new)))) if new else report
@@ -115,29 +108,31 @@ def plan_imports(*, project: Project, files: Sequence[NamedFile], format: str = 
     ]
 
 
-def _plan_files(project: Project, files: Sequence[NamedFile], wanted: str) -> list[Plan]:
+def _plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str) -> list[Plan]:
     """Read and check every file, each against the study and against the files before it."""
     plans: list[Plan] = []
     beside: dict[str, list[tuple[str, ...]]] = {}
-    for file in files:
-        plan = _plan_file(project, file, wanted, beside)
+    for name, data in files:
+        plan = _plan_file(project, name, data, wanted, beside)
         beside.update({interview.external_id: queries.list_contents(interview.turns) for interview in plan[2]})
         plans.append(plan)
     return plans
 
 
-def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[str, list[tuple[str, ...]]]) -> Plan:
-    sha256 = hashlib.sha256(file.data).hexdigest()
+def _plan_file(
+    project: Project, name: str, data: bytes, wanted: str, beside: Mapping[str, list[tuple[str, ...]]]
+) -> Plan:
+    sha256 = hashlib.sha256(data).hexdigest()
     if (earlier := queries.find_imported_file(project, sha256)) is not None:
-        return _report_earlier(file, earlier), len(file.data), []
+        return _report_earlier(name, earlier), len(data), []
     try:
-        read = read_bytes(file.data, name=file.name, format=wanted)
+        read = read_bytes(data, name=name, format=wanted)
     except ReadError as error:
         raise ImportRefused(str(error)) from error
     stored = queries.read_stored_turns(project, [interview.external_id for interview in read.interviews])
-    new = _choose_new(file, read, {**beside, **stored})
+    new = _choose_new(name, read, {**beside, **stored})
     report = ImportReport(
-        name=file.name,
+        name=name,
         format=read.format,
         sha256=sha256,
         interviews=len(new),
@@ -147,15 +142,15 @@ def _plan_file(project: Project, file: NamedFile, wanted: str, beside: Mapping[s
         created=bool(new),
         skipped=not new,
     )
-    return report, len(file.data), new
+    return report, len(data), new
 
 
-def _choose_new(file: NamedFile, read: ReadFile, known: Mapping[str, list[tuple[str, ...]]]) -> list[ReadInterview]:
+def _choose_new(name: str, read: ReadFile, known: Mapping[str, list[tuple[str, ...]]]) -> list[ReadInterview]:
     """The interviews whose id is new. A known id with another text is refused."""
     for interview in read.interviews:
         if known.get(interview.external_id) not in (None, queries.list_contents(interview.turns)):
             raise ImportRefused(
-                f"{file.name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
+                f"{name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
                 "from the one stored under this id; expected a new id for a changed text. (If a file has no ids, "
                 "they are made from its name and the line: rename the file.)"
             )
@@ -174,11 +169,11 @@ def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
     return warnings
 
 
-def _report_earlier(file: NamedFile, earlier: ImportedFile) -> ImportReport:
+def _report_earlier(name: str, earlier: ImportedFile) -> ImportReport:
     interview_ids, turns, sentences = queries.count_contents(earlier)
     day = timezone.localtime(earlier.imported_at)
     return ImportReport(
-        name=file.name,
+        name=name,
         format=earlier.format,
         sha256=earlier.sha256,
         interviews=len(interview_ids),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import retarget
 
 from transcripts.corpus import queries
-from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
+from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
 from transcripts.corpus.forms import ImportForm
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.projects.access import ProjectRequest, project_view
@@ -47,7 +47,7 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     reports: list[ImportReport] | None = None
     if request.method == "POST" and form.is_valid():
-        files = [NamedFile(file.name or "file", file.read()) for file in form.cleaned_data["uploads"]]
+        files = [(file.name or "file", file.read()) for file in form.cleaned_data["uploads"]]
         wanted = form.cleaned_data["format"]
         try:
             if "check" not in request.POST:

@@ -10,7 +10,7 @@ from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM
-from transcripts.corpus.actions import ImportRefused, NamedFile, import_file, import_files, plan_import, plan_imports
+from transcripts.corpus.actions import ImportRefused, import_file, import_files, plan_import, plan_imports
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
@@ -23,8 +23,8 @@ def make_line(external_id: str, answer: str = ANSWER, **more: object) -> str:
     return json.dumps({"id": external_id, "model": "Model A", "turns": turns, **more})
 
 
-def make_file(*lines: str, name: str = "interviews.jsonl") -> NamedFile:
-    return NamedFile(name, "\n".join(lines).encode())
+def make_file(*lines: str, name: str = "interviews.jsonl") -> tuple[str, bytes]:
+    return (name, "\n".join(lines).encode())
 
 
 def count_rows() -> list[int]:
@@ -32,12 +32,12 @@ def count_rows() -> list[int]:
 
 
 def test_file_comes_in_with_turns_and_sentences(project: Project, lead: User) -> None:
-    file = make_file(make_line("a"), make_line("b"))
-    report = import_file(project=project, name=file.name, data=file.data, by=lead)
+    file_name, data = make_file(make_line("a"), make_line("b"))
+    report = import_file(project=project, name=file_name, data=data, by=lead)
     assert (report.interviews, report.turns, report.sentences) == (2, 4, 6)
     assert report.created
     assert not report.skipped
-    assert report.sha256 == hashlib.sha256(file.data).hexdigest()
+    assert report.sha256 == hashlib.sha256(data).hexdigest()
     assert list(project.interviews.values_list("pk", flat=True)) == report.interview_ids
 
 
@@ -112,10 +112,10 @@ def test_import_leaves_one_event_with_numbers_and_no_text(project: Project, lead
 
 
 def test_same_file_twice_stores_nothing_and_says_so(project: Project, lead: User) -> None:
-    file = make_file(make_line("a"), make_line("b"))
-    first = import_file(project=project, name=file.name, data=file.data, by=lead)
+    file_name, data = make_file(make_line("a"), make_line("b"))
+    first = import_file(project=project, name=file_name, data=data, by=lead)
     before = count_rows()
-    second = import_file(project=project, name="renamed.jsonl", data=file.data, by=lead)
+    second = import_file(project=project, name="renamed.jsonl", data=data, by=lead)
     assert count_rows() == before
     assert second.skipped
     assert not second.created
@@ -161,9 +161,9 @@ def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) 
 
 def test_half_valid_file_stores_nothing_and_names_the_line(project: Project, lead: User) -> None:
     before = count_rows()
-    file = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
+    file_name, data = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
     with pytest.raises(ImportRefused, match=r"interviews\.jsonl.*line 2"):
-        import_file(project=project, name=file.name, data=file.data, by=lead)
+        import_file(project=project, name=file_name, data=data, by=lead)
     assert count_rows() == before
 
 

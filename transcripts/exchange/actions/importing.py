@@ -15,7 +15,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, find_open_draft
-from transcripts.corpus.actions import ImportRefused, NamedFile, import_files
+from transcripts.corpus.actions import ImportRefused, import_files
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
@@ -177,9 +177,7 @@ def _store_texts(
     for number, lines in enumerate(_batch(new), 1):
         data = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
         file_name = report.name if number == 1 else f"{report.name}, part {number}"
-        [stored_file] = import_files(
-            project=project, files=[NamedFile(file_name, data)], by=by, format="interview_jsonl"
-        )
+        [stored_file] = import_files(project=project, files=[(file_name, data)], by=by, format="interview_jsonl")
         report.new["interviews"] += stored_file.interviews
         report.new["sentences"] += stored_file.sentences
 

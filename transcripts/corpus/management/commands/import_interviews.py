@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
-from transcripts.corpus.actions import ImportRefused, ImportReport, NamedFile, import_files, plan_imports
+from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.projects.models import Project
 
@@ -48,10 +48,10 @@ class Command(BaseCommand):
             self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
 
 
-def read_file(path: Path) -> NamedFile:
+def read_file(path: Path) -> tuple[str, bytes]:
     """The bytes of a file under its own name, without its folder."""
     try:
-        return NamedFile(path.name, path.read_bytes())
+        return path.name, path.read_bytes()
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
 

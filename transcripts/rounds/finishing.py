@@ -29,7 +29,7 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     if interview.project_id != project.pk:
         raise RoundError("This interview is not part of this study.")
     if has_assignments(project):
-        raise RoundError("This study assigns its interviews: sign off those that are assigned to you.")
+        raise RoundError("In this study, interviews are assigned. Sign off those that are assigned to you.")
     active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored

@@ -54,7 +54,7 @@ def make_data_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"AUDITAPP_DATA points to {folder}, which cannot be used ({error.strerror}). Name a folder you may write to."
+            f"AUDITAPP_DATA points to {folder}, which cannot be used ({error.strerror}). Name a folder that you can write to."
         ) from error
 
 
@@ -130,8 +130,8 @@ def env_addresses(name: str) -> frozenset[str]:
         match = HOST_AND_PORT.fullmatch(part.strip())
         if match is None or not 0 < int(match[2]) < 65536:
             raise ImproperlyConfigured(
-                f"{name} holds {part.strip()!r}, which is no address. Write host:port, such as 127.0.0.1:11434, "
-                "several parted by commas, without http:// and without a path."
+                f"{name} holds {part.strip()!r}, which is not an address. Write host:port, such as 127.0.0.1:11434, "
+                "without http:// and without a path. Separate several addresses by commas."
             )
         found.add(f"{match[1].lower()}:{int(match[2])}")
     return frozenset(found)
@@ -155,7 +155,7 @@ def _split_field_keys(value: str, source: str) -> tuple[str, ...]:
     for number, key in enumerate(keys, start=1):
         if not _is_field_key(key):
             raise ImproperlyConfigured(
-                f"{source} holds no usable key (number {number} of it): a key is {FIELD_KEY_FORM}."
+                f"{source} does not hold a usable key (number {number} in it). A key is {FIELD_KEY_FORM}."
             )
     if not keys:
         raise ImproperlyConfigured(f"{source} is empty. Put back the key from your copy: {FIELD_KEY_FORM}.")

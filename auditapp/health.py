@@ -36,7 +36,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
             checks["migrations"] = "missing: run manage.py migrate"
         checks["worker"] = _find_worker_state()
         if checks["migrations"] == "ok" and find_broken_seals():
-            checks["keys"] = "FIELD_KEY does not open a stored key: see manage.py check --database default"
+            checks["keys"] = "FIELD_KEY does not decrypt a stored key: see manage.py check --database default"
     except DatabaseFailure:
         checks |= {"database": "unreachable", "migrations": "not known", "worker": "not known", "keys": "not known"}
     if find_disk_shortage(settings.DATA):

@@ -10,7 +10,7 @@ from django.shortcuts import render
 
 RETRY_AFTER_SECONDS = 5
 TITLE = "Temporarily unavailable"
-MESSAGE = "The database does not answer at the moment, so nothing was changed. Try again in a few seconds."
+MESSAGE = "The database is not answering at the moment, so nothing was changed. Try again in a few seconds."
 # SQLite's code for a wrong statement, which waiting does not fix.
 WRONG_STATEMENT = "SQLITE_ERROR"
 

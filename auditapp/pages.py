@@ -32,7 +32,7 @@ def show_bad_request(request: HttpRequest, exception: Exception | None = None) -
 
 def show_forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """403. The exception says what the person's role is."""
-    message = str(exception) if exception and str(exception) else "Your role does not include this."
+    message = str(exception) if exception and str(exception) else "Your role does not allow this."
     return _show(request, 403, "Not allowed in your role", message)
 
 
@@ -86,7 +86,7 @@ def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
     }
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
     if slug and request.user.is_authenticated and visible_projects(request.user).filter(slug=slug).exists():
-        context |= {"link": reverse("projects:home", args=[slug]), "link_text": "To the study"}
+        context |= {"link": reverse("projects:home", args=[slug]), "link_text": "Go to the study"}
     return context
 
 

@@ -24,7 +24,7 @@ class TokenAuthentication(BaseAuthentication):
         token = find_token(words[1])
         if token is None:
             raise AuthenticationFailed(
-                "This token is unknown or revoked, or its account is closed. Make a new one on your account page."
+                "This token is unknown or revoked, or its account is closed. Create a new one on your account page."
             )
         return token.user, token
 

@@ -30,13 +30,13 @@ class ListBatches(ProjectView):
         state = serializers.ChoiceField(Batch.State.choices, help_text="Its state.")
         state_reason = serializers.CharField(help_text="The reason for the state; may be empty.")
         control = serializers.ChoiceField(
-            Batch.Control.choices, help_text="What people have asked of it, such as run or pause."
+            Batch.Control.choices, help_text="The control last used on it, such as run or pause."
         )
         route = serializers.ChoiceField(Batch.Route.choices, help_text="How its calls are sent.")
         percent = serializers.IntegerField(help_text="Share of its calls that have ended, in whole percent.")
         closed = serializers.BooleanField(
-            help_text="Whether what its calls tell is kept from you, because you may code what a machine read in it: counts "
-            "and sums are null then."
+            help_text="Whether its calls are hidden from you, because you may code what it annotates. Counts and sums "
+            "are then null."
         )
         cells = serializers.IntegerField(allow_null=True, help_text="How many units of work it has.")
         finished = serializers.IntegerField(allow_null=True, help_text="How many of them have ended.")
@@ -52,7 +52,7 @@ class ListBatches(ProjectView):
         fake = serializers.BooleanField(help_text="Whether answers of a model in it are invented by this program.")
         possibly_paid_twice = serializers.IntegerField(
             allow_null=True,
-            help_text="Calls with an unknown end, which may have been paid for in addition.",
+            help_text="Calls with an unknown end, which may have been paid twice.",
         )
         launched_by = serializers.CharField(help_text="Who launched it.")
         created_at = serializers.DateTimeField(help_text="When it was launched.")
@@ -112,7 +112,7 @@ class ReadBatch(ProjectView):
         begun = serializers.IntegerField(allow_null=True, help_text="Units of work with at least one attempt.")
         pilot_cells = serializers.IntegerField(allow_null=True, help_text="Units of work in its pilot; 0: it has none.")
         pilot_left = serializers.IntegerField(allow_null=True, help_text="How many of those have not ended.")
-        concurrency = serializers.IntegerField(help_text="The most calls in flight at once.")
+        concurrency = serializers.IntegerField(help_text="The maximum number of calls in flight at once.")
         lost_answers = serializers.ChoiceField(
             Batch.LostAnswers.choices, help_text="What happens to a call with an unknown end."
         )

@@ -19,7 +19,7 @@ from transcripts.codebook.quotes import read_examples
 class QuestionOutput(serializers.Serializer[Any]):
     """A question that a coding with a code answers beside the code itself."""
 
-    key = serializers.CharField(help_text="Its name in the answers of a coding.")
+    key = serializers.CharField(help_text="Its key in the answers of a coding.")
     label = serializers.CharField(help_text="The question as people read it.")  # type: ignore[assignment]
     kind = serializers.ChoiceField(["text", "choice"], help_text="Whether it is answered by text or by a choice.")
     choices = serializers.ListField(child=serializers.CharField(), help_text="The choices.")
@@ -34,7 +34,7 @@ class CodeOutput(serializers.Serializer[Any]):
     identifier = serializers.CharField(help_text="Its id, the same in every version.")
     name = serializers.CharField(help_text="Its name.")
     group = serializers.CharField(help_text="The part of its family it is listed under; may be empty.")
-    aliases = serializers.ListField(child=serializers.CharField(), help_text="Other names it goes by.")
+    aliases = serializers.ListField(child=serializers.CharField(), help_text="Its other names.")
     definition = serializers.CharField(help_text="What it means, for people.")
     machine_definition = serializers.CharField(help_text="Its definition in prompts for models.")
     include = serializers.CharField(help_text="What counts as it.")
@@ -45,7 +45,9 @@ class CodeOutput(serializers.Serializer[Any]):
         source="parent.identifier", allow_null=True, help_text="The id of the parent code; null at the top."
     )
     color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
-    terms = serializers.ListField(child=serializers.CharField(), help_text="Words by which the interviewer prompts it.")
+    terms = serializers.ListField(
+        child=serializers.CharField(), help_text="Words that, said by the interviewer, count as prompting it."
+    )
     attributes = serializers.ListField(child=QuestionOutput(), help_text="The questions a coding with it answers.")
     keyword_rules = serializers.ListField(
         child=serializers.CharField(), help_text="Keyword rules by which the rules annotator suggests it."

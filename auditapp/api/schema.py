@@ -20,14 +20,14 @@ from auditapp.api.inputs import Choice, Parameters
 from auditapp.api.views import ApiView, ProjectView
 
 REFUSALS = {
-    400: "The request cannot be read, or has a parameter that is not known or cannot be taken.",
-    401: "No token came, or one that is unknown, revoked or of a closed account.",
+    400: "The request cannot be read, or has an unknown or invalid parameter.",
+    401: "The token is missing, unknown or revoked, or its account is closed.",
     403: "Your role in this study does not allow it.",
-    404: "There is no such thing, or you are no member of its study.",
-    409: "A rule of coding stands against it.",
+    404: "It does not exist, or you are not a member of its study.",
+    409: "A rule of coding forbids it.",
     413: "The body is too large.",
-    415: "The body is no JSON.",
-    422: "A field is missing, not known, or has a value that cannot be taken.",
+    415: "The body is not JSON.",
+    422: "A field is missing or unknown, or has an invalid value.",
 }
 IN_ADDRESS = {
     "slug": (OpenApiTypes.STR, "The short name of a study."),

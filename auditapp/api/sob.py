@@ -74,16 +74,14 @@ class ReadSobReport(ProjectView):
             help_text="Whether nothing has changed since; if false, a newer report is being computed."
         )
         versions = serializers.DictField(help_text="What the figures were computed with: rules, tables, seed.")
-        warnings = serializers.ListField(
-            child=serializers.CharField(), help_text="What a reader must know about the figures."
-        )
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
         cells = serializers.ListField(child=ScoreOutput(), help_text="Scores per model, task and target.")
         friedman = _list_rows("Whether targets differ, per task, models as blocks.")
         friedman_families = _list_rows("The same with families of models as blocks, where there are such.")
         posthoc = _list_rows("Which targets differ, pair by pair.")
         paired = _list_rows("A model without and with reasoning on the same texts.")
         sensitivity = _list_rows("What each rule of counting does to each score.")
-        repeats = _list_rows("How far scores of repeats lie apart.")
+        repeats = _list_rows("How much the scores of repeats differ.")
         secondary = _list_rows("Scores by further targets of a text.")
         secondary_contrast = _list_rows("Texts with against texts without a further target.")
         top_values = _list_rows("The values attributed most.")

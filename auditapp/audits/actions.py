@@ -54,7 +54,7 @@ def store_mark(mark: Mark, *, by: User) -> Mark:
     sent: Mark | None = marks.filter(idempotency_key=mark.idempotency_key).first()
     if sent is not None:
         if (sent.item_id, sent.reviewer_id) != (item.pk, by.pk):
-            raise AuditError("This form was sent before, for another item. Open the item again and mark it there.")
+            raise AuditError("This form was already sent for another item. Open the item again and mark it there.")
         return sent
     former = item.marks.active().filter(reviewer=by).first()
     if mark.number != (former.number if former else 0) + 1:

@@ -26,8 +26,8 @@ class OpenResultsForm(forms.Form):
     """Somebody who could still mark opens the results."""
 
     confirmed = forms.BooleanField(
-        label="I know that what I mark from now on counts as marked with results known.",
-        error_messages={"required": "Tick the box to say that you know what follows."},
+        label="I know that what I mark from now on is not blind.",
+        error_messages={"required": "Tick the box to confirm that you know this."},
     )
 
     def __init__(self, data: Any = None) -> None:

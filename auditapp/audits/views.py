@@ -88,7 +88,7 @@ def mark_item(
         except AuditError as error:
             form.add_error(None, ValidationError(str(error)))
         else:
-            messages.success(request, "Your mark is stored. Below is what the machine said.")
+            messages.success(request, "Your mark is stored. The machine’s is shown below.")
             return redirect(request.path)
     own, size = item.audit.count_own(request.user), item.audit.items.count()
     context = {

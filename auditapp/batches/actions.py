@@ -87,7 +87,7 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
     if cap_usd is None:
         return None
     if not cap_usd.is_finite() or not 0 < cap_usd <= MAX_CAP:
-        raise BatchError("A cap must be more than 0 and at most a million dollars; leave it out for no cap.")
+        raise BatchError("A cap must be more than 0 and at most a million dollars; leave it empty for no cap.")
     labels = sorted(set(unpriced))
     if labels:
         raise BatchError(
@@ -101,7 +101,7 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str]) -> int | None:
 def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> None:
     """Set the most the batch may cost; ``None`` removes the cap. A batch that was paused by its cap is not resumed."""
     locked = lock_batch(batch)
-    refuse_ended(locked, "given another cap")
+    refuse_ended(locked, "given a new cap")
     cap_nano = _check_new_cap(locked, cap_usd)
     if cap_nano == locked.cap_nano:
         batch.refresh_from_db()
@@ -119,9 +119,7 @@ def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged
         batch.refresh_from_db()
         return
     if locked.state != Batch.State.WAITING:
-        raise BatchError(
-            "The pilot has not ended yet. Wait for it, or resume it; then there is an estimate to confirm."
-        )
+        raise BatchError("The pilot has not ended yet. Wait for it, or resume it. Then you can confirm its estimate.")
     cap_nano = locked.cap_nano if isinstance(cap_usd, Unchanged) else _check_new_cap(locked, cap_usd)
     columns: dict[str, object] = {
         "state": Batch.State.RUNNING,
@@ -139,7 +137,7 @@ def confirm_batch(*, batch: Batch, by: trail.Actor, cap_usd: Decimal | Unchanged
 def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
     """Raise ``BatchError`` for a cap on answers that are imported from a file."""
     if route == Batch.Route.FILE and cap_nano is not None:
-        raise BatchError("Answers imported from a file were paid elsewhere, so no cap can apply to them: leave it out.")
+        raise BatchError("Answers imported from a file were paid elsewhere, so they cannot have a cap. Leave it empty.")
 
 
 def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
@@ -178,14 +176,14 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
     locked = lock_batch(batch)
     refuse_ended(locked, "resumed")
     if locked.state == Batch.State.WAITING:
-        raise BatchError("The pilot is done and the batch waits for approval: confirm it, or cancel it.")
+        raise BatchError("The pilot is done, and the batch waits for approval. Confirm or cancel it.")
     if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
         batch.refresh_from_db()
         return
     cells = Cell.objects.filter(batch=batch)
     held = cells.filter(state=Cell.State.HELD).count()
     if held and not cells.filter(state__in=OPEN_CELLS).exists():
-        raise BatchError(f"Only held cells are left ({held:,}). Release them: ask again, or count them as failed.")
+        raise BatchError(f"Only held cells are left ({held:,}). Ask them again, or count them as failed.")
     _go_on(batch, locked, by, "batch.resumed", control=Batch.Control.RUN)
 
 
@@ -234,7 +232,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
 def change_concurrency(*, batch: Batch, concurrency: int, by: trail.Actor) -> None:
     """Set the maximum number of calls in flight; running queues follow within a second."""
     locked = lock_batch(batch)
-    refuse_ended(locked, "given another number of calls in flight")
+    refuse_ended(locked, "given a new number of calls in flight")
     check_concurrency(concurrency)
     if concurrency == locked.concurrency:
         batch.refresh_from_db()

@@ -28,9 +28,13 @@ POLL_SECONDS = 0.3
 def add_launch_options(parser: CommandParser) -> None:
     """Add the options of every command that launches a batch."""
     parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
-    parser.add_argument("--cap", metavar="USD", help="no call is sent that could exceed it")
+    parser.add_argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
     parser.add_argument(
-        "--pilot", type=int, default=0, metavar="N", help="send so many calls of each arm first, then wait for approval"
+        "--pilot",
+        type=int,
+        default=0,
+        metavar="N",
+        help="send this many calls of each arm first, then wait for approval",
     )
     parser.add_argument(
         "--lost-answers",
@@ -38,9 +42,7 @@ def add_launch_options(parser: CommandParser) -> None:
         default=Batch.LostAnswers.RETRY,
         help="ask once more when the end of a call is unknown, or hold the cell for a person",
     )
-    parser.add_argument(
-        "--cache", action="store_true", help="use an earlier answer to the same request where there is one"
-    )
+    parser.add_argument("--cache", action="store_true", help="reuse an earlier answer to the same request")
     parser.add_argument("--route", choices=Batch.Route.values, default=Batch.Route.LIVE, help="how the calls are sent")
     parser.add_argument("--wait", action="store_true", help="return when the batch has ended, or waits for approval")
     parser.add_argument(
@@ -54,9 +56,9 @@ def add_launch_options(parser: CommandParser) -> None:
 def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     """The launch options among a command's parsed options. Raises ``CommandError``."""
     if options["yes"] and not (options["wait"] and options["cap"]):
-        raise CommandError("--yes needs --wait and --cap: it confirms only an estimate that is within a cap.")
+        raise CommandError("--yes needs --wait and --cap, because it confirms only an estimate within a cap.")
     if options["wait"] and options["route"] == Batch.Route.FILE:
-        raise CommandError("--wait has nothing to wait for: the answers of this batch are imported from a file.")
+        raise CommandError("--wait cannot be used here, because the answers of this batch are imported from a file.")
     return LaunchOptions(
         concurrency=options["concurrency"],
         cap_usd=read_cap(options["cap"]),

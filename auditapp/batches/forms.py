@@ -43,7 +43,7 @@ def cap_field() -> forms.DecimalField:
         decimal_places=6,
         required=False,
         label="Cap in US dollars",
-        help_text="No call is sent that could exceed it. Empty for no cap.",
+        help_text="No call is sent that could exceed it. Leave empty for no cap.",
         widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
     )
 
@@ -55,7 +55,7 @@ def concurrency_field() -> forms.IntegerField:
         max_value=MAX_IN_FLIGHT,
         initial=30,
         label="Maximum calls in flight",
-        help_text="Fewer while the provider asks for fewer.",
+        help_text="The number is lower while the provider asks for fewer.",
     )
 
 
@@ -98,7 +98,10 @@ class LaunchOptionsForm(LaunchForm):
         max_value=10_000,
         initial=DEFAULT_PILOT,
         label="Pilot, calls per arm",
-        help_text="Sent first; then the batch waits for your approval, with an estimate. Their answers count. 0 for no pilot.",
+        help_text=(
+            "These calls are sent first. Then the batch waits for your approval, with an estimate. Their answers "
+            "count. 0 for no pilot."
+        ),
     )
     cap = cap_field()
     lost_answers = forms.ChoiceField(
@@ -110,7 +113,7 @@ class LaunchOptionsForm(LaunchForm):
     )
     uses_cache = forms.BooleanField(
         required=False,
-        label="Use an earlier answer to exactly the same request, where there is one",
+        label="Reuse earlier answers to exactly the same request",
         help_text="Such answers cost nothing and are marked as reused everywhere.",
     )
     idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
@@ -181,7 +184,7 @@ class AnswersForm(forms.Form):
     prefix = "answers"
     file = forms.FileField(
         label="File of answers",
-        help_text="JSON lines, one answer each, under the custom_id of its request. What was imported before is left out.",
+        help_text="JSON lines, one answer each, with the custom_id of its request. Answers that were imported before are left out.",
     )
 
     def clean_file(self) -> object:
@@ -205,7 +208,7 @@ class AttemptChoice(forms.Form):
     arm = forms.TypedChoiceField(coerce=int, empty_value=None, required=False)
     status = forms.IntegerField(min_value=100, max_value=599, required=False, label="HTTP status")
     job = forms.IntegerField(min_value=1, max_value=2**62, required=False, label="Provider's job")
-    twice = forms.BooleanField(required=False, label="Only what may have been paid twice")
+    twice = forms.BooleanField(required=False, label="Only calls that may have been paid twice")
 
     def __init__(self, *args: object, arms: Sequence[Arm], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]

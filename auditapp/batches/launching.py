@@ -52,9 +52,9 @@ DEFAULT_OPTIONS = LaunchOptions()
 
 
 ASKED = "asked"
-OF_ANOTHER_STUDY = "This form has already launched a batch in another study. Open it again and submit it once more."
+OF_ANOTHER_STUDY = "This form has already launched a batch in another study. Open it again and resubmit it."
 ASKS_OTHERWISE = (
-    "This form has launched batch {batch} already, with other settings, so nothing was launched now. To launch this too, "
+    "This form has already launched batch {batch}, with other settings, so nothing was launched now. To launch this too, "
     "review it and launch again."
 )
 
@@ -297,13 +297,13 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("Name each model and each task once.")
     inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
     if not all(inputs.values()):
-        raise BatchError("There is nothing to ask about: no text matches the selection.")
+        raise BatchError("No text matches the selection, so there is nothing to ask about.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
         raise BatchError("Name each text once; use repeats to get more than one answer.")
     if not 1 <= repeats <= MAX_REPEATS:
         raise BatchError(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
     if pilot < 0:
-        raise BatchError("A pilot is a number of calls per model and task; 0 means none.")
+        raise BatchError("The pilot must be a number of calls per model and task; 0 means no pilot.")
 
 
 def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilities: Mapping[int, Capabilities]) -> None:

@@ -145,7 +145,7 @@ def check_provider(provider: str, key_env: str) -> None:
         raise ModelError(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
     check_variable(key_env)
     if key_env and provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {provider} calls nobody, so it needs no key.")
+        raise ModelError(f"The provider {provider} makes no calls, so it needs no key.")
 
 
 def choose_address(provider: str, base_url: str) -> str:
@@ -154,7 +154,7 @@ def choose_address(provider: str, base_url: str) -> str:
     if provider not in CALLS_NOBODY:
         return check_address(base_url or ADDRESS_WHERE_NONE_IS_GIVEN.get(provider, ""))
     if base_url:
-        raise ModelError(f"The provider {provider} calls nobody. Leave the base URL empty.")
+        raise ModelError(f"The provider {provider} makes no calls. Leave the base URL empty.")
     return ""
 
 
@@ -210,7 +210,7 @@ def change_address(*, account: ProviderAccount, base_url: str, by: trail.Actor, 
     """
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} calls nobody, so it has no address.")
+        raise ModelError(f"The provider {locked.provider} makes no calls, so it has no address.")
     base_url = check_address(base_url.strip())
     if base_url == locked.base_url:
         return False
@@ -231,9 +231,9 @@ def set_key(*, account: ProviderAccount, key: str, by: trail.Actor) -> ProviderA
     remember_key(key)
     locked = _lock(account)
     if locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} calls nobody, so it needs no key.")
+        raise ModelError(f"The provider {locked.provider} makes no calls, so it needs no key.")
     if not KEY.fullmatch(key):
-        raise ModelError("That is no key. A key has at most 1,000 letters, digits and symbols, without spaces.")
+        raise ModelError("That cannot be a key. A key has at most 1,000 letters, digits and symbols, without spaces.")
     locked.key_sealed = seal_key(key, address=locked.base_url)
     locked.key_last_four = key[-4:] if len(key) >= LAST_FOUR_FROM else ""
     locked.key_env = ""
@@ -247,7 +247,7 @@ def forget_key(*, account: ProviderAccount, by: trail.Actor) -> ProviderAccount:
     """Delete the stored key. Raises ``ModelError`` when there is none."""
     locked = _lock(account)
     if not locked.key_sealed:
-        raise ModelError(f"The account {locked.name} has no stored key, so there is nothing to forget.")
+        raise ModelError(f"The account {locked.name} has no stored key, so there is nothing to delete.")
     locked.key_sealed = locked.key_last_four = ""
     locked.save(update_fields=["key_sealed", "key_last_four"])
     trail.record("llm.key.forgotten", target=locked, by=by, details={"name": locked.name})
@@ -260,7 +260,7 @@ def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> P
     locked = _lock(account)
     key_env = key_env.strip()
     if key_env and locked.provider in CALLS_NOBODY:
-        raise ModelError(f"The provider {locked.provider} calls nobody, so it needs no key.")
+        raise ModelError(f"The provider {locked.provider} makes no calls, so it needs no key.")
     check_variable(key_env)
     had_key = bool(locked.key_sealed)
     locked.key_env = key_env

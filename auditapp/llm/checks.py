@@ -26,7 +26,7 @@ def check_seals(*, databases: Sequence[str] | None = None, **kwargs: Any) -> lis
         return []
     return [
         Warning(
-            f"FIELD_KEY does not open the stored keys of these accounts: {', '.join(broken)}.",
+            f"FIELD_KEY does not decrypt the stored keys of these accounts: {', '.join(broken)}.",
             hint="Add the former key to FIELD_KEY (several keys are separated by commas), or set these keys again.",
             id="llm.W001",
         )

@@ -39,7 +39,7 @@ def find_key(account: ProviderAccount) -> str:
     if holds_own_secret(account.key_env):
         # Actions refuse such a name. This refuses a row that something else wrote to the database.
         raise ProviderNotReady(
-            f"Account {account.name} names {account.key_env}, which holds a secret of this program and is sent to nobody."
+            f"Account {account.name} names {account.key_env}, which holds a secret of this program and is never sent."
         )
     key = os.environ.get(account.key_env, "").strip()
     if not key:
@@ -49,7 +49,8 @@ def find_key(account: ProviderAccount) -> str:
         )
     if any(not "!" <= sign <= "~" for sign in key):
         raise ProviderNotReady(
-            f"The worker's environment variable {account.key_env} holds no usable key for account {account.name}: it contains "
+            f"The worker's environment variable {account.key_env} does not hold a usable key for account "
+            f"{account.name}: it contains "
             "spaces or other characters that no key has. Set it again and restart the worker."
         )
     return key

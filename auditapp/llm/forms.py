@@ -74,7 +74,7 @@ class PriceForm(forms.Form):
     price_out = make_price_field("Price out", "US dollars per million output tokens.", required=True)
     batch_share = forms.DecimalField(
         label="Batch service share",
-        help_text="The share of this price that a call through the provider's own batch service costs: 0.5 is half, 1 is "
+        help_text="The share of this price that a call costs through the provider's own batch service: 0.5 is half, 1 is "
         "the full price.",
         initial=1,
         max_value=1,

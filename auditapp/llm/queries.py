@@ -62,7 +62,7 @@ def find_key_state(account: ProviderAccount) -> str:
     if not account.key_sealed:
         return "no key"
     state = f"ends in {account.key_last_four}" if account.key_last_four else "stored"
-    return state if does_seal_open(account) else f"{state}, and FIELD_KEY does not open it"
+    return state if does_seal_open(account) else f"{state}, and FIELD_KEY does not decrypt it"
 
 
 def does_seal_open(account: ProviderAccount) -> bool:

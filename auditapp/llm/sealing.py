@@ -30,7 +30,7 @@ def open_key(sealed: str, *, address: str) -> str:
     """The key inside a seal. Raises ``SealBroken``."""
     content = _open_seal(sealed)
     if content["address"] != address:
-        raise SealBroken("The stored key belongs to another address, so it is not used. Set the key again.")
+        raise SealBroken("The stored key was set for another address, so it is not used. Set the key again.")
     return content["key"]
 
 
@@ -47,8 +47,8 @@ def _open_seal(sealed: str) -> dict[str, str]:
         content = json.loads(_open_box(tuple(settings.FIELD_KEYS)).decrypt(sealed.encode()))
     except InvalidToken:
         raise SealBroken(
-            "FIELD_KEY does not open the stored key: it is not the one that sealed it. Put the former FIELD_KEY back "
-            "(several may stand in it, parted by commas), or set the key of the account again."
+            "FIELD_KEY does not decrypt the stored key, which was encrypted with another one. Put the former FIELD_KEY back "
+            "(it can hold several, separated by commas), or set the key of the account again."
         ) from None
     return {"address": str(content["address"]), "key": str(content["key"])}
 

@@ -27,7 +27,7 @@ class TestWrongMethod:
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
         page = answer.content.decode()
         assert "This is the address of a button, not of a page" in page
-        assert f'href="{reverse("projects:home", args=[project.slug])}">To the study</a>' in page
+        assert f'href="{reverse("projects:home", args=[project.slug])}">Go to the study</a>' in page
         assert answer["Content-Security-Policy"]
 
     def test_an_outsider_is_shown_no_way_into_the_study(
@@ -35,7 +35,7 @@ class TestWrongMethod:
     ) -> None:
         page = client_of(outsider).get(address).content.decode()
         assert "To your studies" in page
-        assert "To the study" not in page
+        assert "Go to the study" not in page
 
     @pytest.mark.parametrize("header", ["HX-Request", "X-Desk"])
     def test_scripts_get_no_page(self, address: str, lead: User, client_of: ClientOf, header: str) -> None:

@@ -137,7 +137,7 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
     paid_api.order(latency=LATENCY)
     place.age_signs()
     expect(page.locator("#live-no_worker")).to_contain_text(
-        re.compile(r"No worker since (\d+ \w+ \d+, )?\d\d:\d\d"), timeout=PATIENCE_MS
+        re.compile(r"No worker has reported since (\d+ \w+ \d+, )?\d\d:\d\d"), timeout=PATIENCE_MS
     )
     look(page)
     place.instance.start_worker()
@@ -176,7 +176,7 @@ def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: 
     look(page)
     context.set_offline(False)
     expect(stale).to_be_hidden()
-    expect(page.locator("#live-no_worker")).to_contain_text("No worker yet.")
+    expect(page.locator("#live-no_worker")).to_contain_text("No worker is running.")
 
 
 @pytest.mark.full
@@ -188,7 +188,7 @@ def test_everything_works_without_javascript(place: Place, open_context: OpenCon
     page.get_by_role("checkbox", name=re.compile(r"^m\b")).check()
     page.get_by_label("I know that").check()
     page.get_by_role("button", name="Review").click()
-    page.get_by_role("button", name="Change something").click()
+    page.get_by_role("button", name="Change the settings").click()
     assert page.get_by_role("checkbox", name=re.compile(r"^m\b")).is_checked()
     page.get_by_role("button", name="Review").click()
     page.get_by_role("button", name="Start pilot").click()

@@ -18,7 +18,7 @@ SILENT_AFTER = datetime.timedelta(seconds=20)
 FORMER_AFTER = datetime.timedelta(minutes=10)
 FORGOTTEN_AFTER = datetime.timedelta(days=1)
 
-DISK_FULL = "The disk of the data folder is nearly full; no calls are made until there is room."
+DISK_FULL = "The disk of the data folder is nearly full. No calls are made until there is room."
 
 
 def name_host() -> str:
@@ -49,7 +49,7 @@ def find_problem_here() -> str:
     """Why this machine's workers take no work: the latest problem of one that is alive, else that there is none."""
     own = [each for each in read_workers() if each.alive and each.name.startswith(f"{name_host()}:")]
     if not own:
-        return "No worker of this machine was heard from within the last twenty seconds."
+        return "No worker on this machine has reported within the last twenty seconds."
     return own[0].problem
 
 

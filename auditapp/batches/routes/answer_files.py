@@ -75,7 +75,7 @@ def export_requests(
     """
     _check_route(batch)
     if form not in FORMS:
-        raise AnswerFileError(f"There is no form {form!r}; there are {', '.join(FORMS)}.")
+        raise AnswerFileError(f"There is no form {form!r}. The forms are {', '.join(FORMS)}.")
     if not batch.is_open:
         raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: no cell in it waits.")
     arms = [arm.pk for arm in _read_arms(batch).values() if variant is None or arm.variant_id == variant.pk]
@@ -113,7 +113,7 @@ def _choose_writer(form: str) -> Callable[[str, ChatRequest], bytes]:
 def _check_route(batch: Batch) -> None:
     if batch.route != Batch.Route.FILE:
         raise AnswerFileError(
-            f"Batch {batch.pk} calls its models itself. Only a batch whose answers come from a file has such files."
+            f"Batch {batch.pk} calls its models itself. Only a batch whose answers come from a file has request files."
         )
 
 

@@ -20,7 +20,7 @@ from auditapp.batches.pure.money import to_dollars
 register = template.Library()
 # Outcomes of the engine itself. Texts that may not be sent lack a consent, or have been retired.
 OUTCOMES = {
-    NO_INPUT: "not asked: no text that may be sent",
+    NO_INPUT: "not asked: the text may not be sent",
     NOT_WRITTEN: "not asked: its message could not be written",
     NOT_STORABLE: "answer could not be stored",
 }

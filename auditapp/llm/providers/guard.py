@@ -26,7 +26,7 @@ REFUSED = (
 )
 PRIVATE = "it leads to a private, loopback or link-local address"
 PLAIN = "they would travel without encryption (http)"
-ODD = "it is neither a name nor an address in the usual form"
+ODD = "it is not a valid host name or address"
 
 
 class AddressRefused(OSError):

@@ -74,11 +74,13 @@ class HttpAccount:
             (url.host or "").encode("idna")  # a name that DNS cannot represent fails here, not during a call
             self.guard = Guard(base_url, account.allowed)
         except ValueError:
-            raise ProviderNotReady("The base URL of this account is none; it looks like https://host/v1.") from None
+            raise ProviderNotReady(
+                "The base URL of this account is not valid. It should look like https://host/v1."
+            ) from None
         if not url.host or url.user or url.password:
-            raise ProviderNotReady("The base URL of this account needs a host, and holds no name or password.")
+            raise ProviderNotReady("The base URL of this account needs a host and must not contain a name or password.")
         if any(not " " <= sign <= "~" for value in headers.values() for sign in value):
-            raise ProviderNotReady("The key of this account holds signs that no key has. Set it again.")
+            raise ProviderNotReady("The key of this account has characters that no key has. Set it again.")
         self.base_url = base_url.rstrip("/")
         self.secrets = _list_secrets(account.key)
         self.session = aiohttp.ClientSession(
@@ -147,7 +149,7 @@ class HttpAccount:
                 error=f"The answer is larger than {error.max_bytes:,} bytes; only its beginning is kept.",
             )
         if isinstance(error, aiohttp.ClientResponseError):
-            sentence = "What came back is not HTTP."
+            sentence = "The response is not HTTP."
             return ChatAnswer(CallOutcome.FAILED, NextStep.RETRY, error_class=ErrorClass.BAD_ANSWER, error=sentence)
         kind, sentence = (
             ErrorClass.CUT_OFF,

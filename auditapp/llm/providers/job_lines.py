@@ -26,8 +26,8 @@ ANTHROPIC_STATUSES = {
     "timeout_error": 504,
     "overloaded_error": 529,
 }
-EXPIRED = "the provider did not come to it in time and billed nothing"
-CANCELED = "the provider's job was cancelled before it came to this call"
+EXPIRED = "the provider did not reach this call in time and billed nothing"
+CANCELED = "the provider's job was cancelled before it reached this call"
 
 
 def write_openai_line(call_name: str, request: ChatRequest) -> bytes:

@@ -31,5 +31,5 @@ def show_judge(request: ProjectRequest, variant_id: int) -> HttpResponse:
     variant = get_object_or_404(ModelVariant.objects.select_related("account"), pk=variant_id)
     [parts] = read_scorecards(request.project, [variant], request.role.permissions)
     if not parts:
-        raise Http404("This study knows nothing of that model.")
+        raise Http404("This study has no figures for that model.")
     return render(request, "llm/judge.html", {"variant": variant, "parts": parts})

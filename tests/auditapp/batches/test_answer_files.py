@@ -374,7 +374,7 @@ class TestCommands:
     def test_a_file_that_is_there_is_written_over_only_where_that_is_said(self, batch: Batch, tmp_path: Path) -> None:
         out = tmp_path / "requests.jsonl"
         out.write_text("answers of a week")
-        with pytest.raises(CommandError, match=r"exists already.* add --overwrite"):
+        with pytest.raises(CommandError, match=r"already exists.* add --overwrite"):
             call_command("batch_requests", str(batch.pk), "--output", str(out))
         assert out.read_text() == "answers of a week"
         call_command("batch_requests", str(batch.pk), "--output", str(out), "--overwrite")

@@ -152,7 +152,7 @@ class TestCommands:
     def test_the_worker_s_check_fails_where_none_lives(self, instance: Instance) -> None:
         done = self.run(instance, SERVICES["worker"]["healthcheck"]["test"][1:])
         assert done.returncode == 1
-        assert "No worker of this machine" in done.stderr
+        assert "No worker on this machine" in done.stderr
 
     @pytest.mark.full
     def test_beat_alone_has_a_worker_sweep(self, instance: Instance) -> None:

@@ -133,7 +133,7 @@ class TestPulse:
         own.end()
         own.run()
         assert [each.name for each in worker_signs.read_workers()] == ["elsewhere:1"]
-        with pytest.raises(CommandError, match="No worker of this machine"):
+        with pytest.raises(CommandError, match="No worker on this machine"):
             call_command("worker", "--check")
 
     def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, notified: list[int]) -> None:
@@ -271,12 +271,12 @@ class TestWorkers:
 
     def test_the_check_asks_for_a_worker_of_this_very_machine(self) -> None:
         WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), queues=2)
-        with pytest.raises(CommandError, match="No worker of this machine"):
+        with pytest.raises(CommandError, match="No worker on this machine"):
             call_command("worker", "--check")
         worker_signs.write_sign(started_at=read_now(), queues=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
-        assert "is alive and working" in said.getvalue()
+        assert "on this machine is running" in said.getvalue()
 
 
 class TestDoorbell:

@@ -181,12 +181,12 @@ class TestLive:
     def test_it_says_since_when_no_worker_was_heard(self, project: Project, coder: User, client_of: ClientOf) -> None:
         batch = launch(project)
         client = client_of(coder)
-        assert "No worker yet." in read(client, address("detail", batch))
+        assert "No worker is running." in read(client, address("detail", batch))
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         assert "No worker" not in read(client, address("detail", batch))
         seen = timezone.now() - datetime.timedelta(seconds=25)
         WorkerSign.objects.update(seen_at=seen)
-        assert re.search(r"No worker since <time [^>]*>", read(client, address("detail", batch)))
+        assert re.search(r"No worker has reported since <time [^>]*>", read(client, address("detail", batch)))
 
     def test_it_always_says_what_may_have_been_paid_twice(
         self, project: Project, coder: User, client_of: ClientOf

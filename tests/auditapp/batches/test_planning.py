@@ -75,7 +75,7 @@ class TestGrid:
             ({"repeats": 1001}, "Repeats must be between 1 and 1,000"),
             ({"concurrency": 0}, "between 1 and 1,000"),
             ({"concurrency": 1001}, "between 1 and 1,000"),
-            ({"pilot": -1}, "0 means none"),
+            ({"pilot": -1}, "0 means no pilot"),
             ({"cap_usd": Decimal(0)}, "more than 0"),
             ({"cap_usd": Decimal("NaN")}, "more than 0"),
         ],
@@ -248,11 +248,11 @@ class TestPricesAndRoutes:
             launch(project, brought)
         with pytest.raises(BatchError, match="no pilot"):
             launch(project, brought, route="file", inputs=10, pilot=2)
-        with pytest.raises(BatchError, match="no cap can apply"):
+        with pytest.raises(BatchError, match="cannot have a cap"):
             launch(project, brought, route="file", cap_usd=Decimal(1))
         batch = launch(project, brought, route="file")
         assert batch.state == "running"
-        with pytest.raises(BatchError, match="no cap can apply"):
+        with pytest.raises(BatchError, match="cannot have a cap"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 

@@ -67,7 +67,7 @@ class TestKeys:
 
     @pytest.mark.parametrize("key", ["", "two words", "with\nline", "ключ-секрет", "k" * 1001])
     def test_what_is_no_key_is_refused_without_being_repeated(self, account: ProviderAccount, key: str) -> None:
-        with pytest.raises(ModelError, match="That is no key") as caught:
+        with pytest.raises(ModelError, match="That cannot be a key") as caught:
             set_key(account=account, key=key, by=trail.SYSTEM)
         assert not key or key not in str(caught.value)
 
@@ -134,7 +134,7 @@ class TestOpening:
         monkeypatch.setenv("A_KEY", f"{KEY}\n")
         assert build_account(named, {}).key == KEY
         monkeypatch.setenv("A_KEY", f"{KEY}\nInjected: header")
-        with pytest.raises(ProviderNotReady, match="no usable key") as caught:
+        with pytest.raises(ProviderNotReady, match="not hold a usable key") as caught:
             build_account(named, {})
         assert KEY not in str(caught.value)
 
@@ -181,9 +181,9 @@ class TestCommands:
         with pytest.raises(CommandError, match="There is no account Theirs; there are: Ours"):
             call_command("set_key", "Theirs")
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
-        with pytest.raises(CommandError, match="No key came in"):
+        with pytest.raises(CommandError, match="There was no key on standard input"):
             call_command("set_key", "Ours")
-        with pytest.raises(CommandError, match="nothing to forget"):
+        with pytest.raises(CommandError, match="nothing to delete"):
             call_command("set_key", "Ours", forget=True)
         with pytest.raises(CommandError, match="already an account"):
             call_command("add_account", "Ours", provider="fake")
@@ -215,7 +215,7 @@ class TestPage:
         client = client_of(site_owner)
         answer = client.post(reverse("llm:set_key", args=[account.pk]), {"key": f"{KEY} {KEY}"})
         assert answer.status_code == 422
-        assert "That is no key" in answer.content.decode()
+        assert "That cannot be a key" in answer.content.decode()
         assert KEY not in answer.content.decode()
 
     @pytest.mark.parametrize("place", ["llm:set_key_env", "llm:models"])

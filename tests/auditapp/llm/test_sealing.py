@@ -91,7 +91,7 @@ class TestWrongFieldKey:
         settings.FIELD_KEYS = (make_field_key(),)
         with pytest.raises(ProviderNotReady, match="Account Ours: FIELD_KEY does not open"):
             build_account(account, {})
-        assert find_key_state(account) == "ends in 1a2b, and FIELD_KEY does not open it"
+        assert find_key_state(account) == "ends in 1a2b, and FIELD_KEY does not decrypt it"
         [warning] = run_checks(databases=["default"])
         assert warning.id == "llm.W001"
         assert "Ours" in warning.msg

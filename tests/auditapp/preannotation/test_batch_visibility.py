@@ -155,7 +155,7 @@ class TestWhoRunsBatchesAndCodes:
         for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
             assert "Decide every sentence" in read(client, path)
         page = read(client, address("attempts", batch))
-        assert "No attempt matches this selection." in page
+        assert "No attempts match." in page
         own = [each for each in sentences if each.turn_id == found.sentence.turn_id]
         for sentence in own:
             decide(sentence, lead)

@@ -66,7 +66,7 @@ def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset,
         (["--cap", "much"], "not an amount"),
         (["--wait", "--route", "file"], "nothing to wait for"),
         (["--route", "jobs"], "No batch service"),
-        (["--pilot", "-1"], "0 means none"),
+        (["--pilot", "-1"], "0 means no pilot"),
     ]:
         with pytest.raises(CommandError, match=sentence):
             call_command("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", *words)

@@ -131,7 +131,7 @@ class TestReview:
 
     def test_a_pilot_as_large_as_the_texts_is_told(self, wizard: Wizard, typed: dict[str, Any]) -> None:
         page = wizard.send(typed | {"pilot": 4})
-        assert "A pilot of 4 would be all of the 4 cells of each arm" in page
+        assert "A pilot of 4 would include all 4 cells of each arm" in page
 
     def test_answers_from_a_file_are_no_calls(self, wizard: Wizard, typed: dict[str, Any], owner: User) -> None:
         elsewhere = add_model(label="elsewhere", provider="file", base_url="", model="y", by=owner)
@@ -182,7 +182,7 @@ class TestReview:
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         page = wizard.send(typed | {"cap": "0.000001"})
         assert "No worker is alive" not in page
-        assert "The cap is lower than the most this can cost" in page
+        assert "The cap is lower than the maximum cost" in page
 
     def test_another_way_of_asking_is_offered_where_a_model_has_it(self, wizard: Wizard, variant: ModelVariant) -> None:
         assert 'name="route"' not in wizard.client.get(wizard.path).content.decode()

@@ -29,7 +29,7 @@ def _confirm(batch: Batch, options: dict[str, object]) -> None:
 
 def _release(batch: Batch, options: dict[str, object]) -> None:
     if options["again"] == options["fail"]:
-        raise CommandError("Say what to do with the held cells: --again (may pay twice) or --fail.")
+        raise CommandError("Say what to do with the held cells: --again (may mean paying twice) or --fail.")
     actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
 
 
@@ -64,10 +64,10 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=list(ACTS))
         parser.add_argument("number", type=int)
-        parser.add_argument("--cap", metavar="USD", help="set, confirm: the most it may cost, or none")
-        parser.add_argument("--concurrency", type=int, help="set: calls in flight at most")
+        parser.add_argument("--cap", metavar="USD", help="set, confirm: the maximum it may cost, or none")
+        parser.add_argument("--concurrency", type=int, help="set: maximum calls in flight")
         parser.add_argument(
-            "--again", action="store_true", help="release: ask the held cells again, which may pay twice"
+            "--again", action="store_true", help="release: ask the held cells again, which may mean paying twice"
         )
         parser.add_argument("--fail", action="store_true", help="release: count the held cells as failed")
         parser.add_argument("--json", action="store_true")
@@ -75,7 +75,7 @@ class Command(BaseCommand):
     def handle(self, *args: object, act: str, number: int, **options: object) -> None:
         for name, acts in OWN.items():
             if options[name] not in {None, False} and act not in acts:
-                raise CommandError(f"--{name} belongs to {' and '.join(sorted(acts))}, not to {act}.")
+                raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
         batch = Batch.objects.filter(pk=number).first()
         if batch is None:
             raise CommandError(f"There is no batch {number}.")

@@ -22,13 +22,15 @@ class Command(BaseCommand):
         parser.add_argument("--output", required=True, metavar="PATH")
         parser.add_argument("--overwrite", action="store_true", help="overwrite an existing file")
         parser.add_argument("--model", default="", metavar="LABEL", help="only the requests to this model")
-        parser.add_argument("--form", choices=FORMS, default=FORMS[0], help="whose batch service the file is for")
+        parser.add_argument(
+            "--form", choices=FORMS, default=FORMS[0], help="the provider whose batch service the file is for"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
         batch = find_batch(number)
         if Path(output).exists() and not options["overwrite"]:
-            raise CommandError(f"{output} exists already. Name another file, or add --overwrite.")
+            raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
         variant = ModelVariant.objects.filter(label=model).first() if model else None
         if model and variant is None:
             raise CommandError(f"There is no model {model!r}.")

@@ -10,21 +10,19 @@ from auditapp.llm.models import ProviderAccount
 
 
 class Command(BaseCommand):
-    help = "Check the batches' ledger against what must always hold (I1 to I8); ends with 1 when something does not."
+    help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if one is broken."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true")
-        parser.add_argument("--billed", type=int, help="how many calls the providers charged for, all batches together")
-        parser.add_argument(
-            "--account", default="", metavar="NAME", help="--billed is what this account was charged for"
-        )
+        parser.add_argument("--billed", type=int, help="how many calls the providers charged for, over all batches")
+        parser.add_argument("--account", default="", metavar="NAME", help="count --billed for this account only")
 
     def handle(self, *args: object, billed: int | None, account: str, **options: object) -> None:
         if account and billed is None:
-            raise CommandError("--account belongs to --billed: say how many calls this account was charged for.")
+            raise CommandError("--account needs --billed, the number of calls that this account was charged for.")
         if account and not ProviderAccount.objects.filter(name=account).exists():
             names = ", ".join(ProviderAccount.objects.order_by("name").values_list("name", flat=True)) or "none yet"
-            raise CommandError(f"There is no account {account}; there are: {names}.")
+            raise CommandError(f"There is no account {account}. The accounts are: {names}.")
         breaks = verify_batches(billed, account)
         batches = Batch.objects.count()
         if options["json"]:
@@ -33,7 +31,7 @@ class Command(BaseCommand):
             ]
             self.stdout.write(json.dumps({"batches": batches, "breaks": listed}))
         elif not breaks:
-            self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: everything holds.")
+            self.stdout.write(f"{batches} {'batch' if batches == 1 else 'batches'} checked: no invariant is broken.")
             if billed is not None:
                 self.stdout.write(f"Compared with what was charged; {list_counted_accounts(account)}.")
         else:
@@ -41,4 +39,4 @@ class Command(BaseCommand):
                 self.stdout.write(f"{WORDS[invariant]} ({invariant}): {sentence}")
         if breaks:
             count = "1 invariant is" if len(breaks) == 1 else f"{len(breaks)} invariants are"
-            raise CommandError(f"{count} broken. Keep the database as it is, and look at what is named.")
+            raise CommandError(f"{count} broken. Keep the database as it is, and look at the rows named above.")

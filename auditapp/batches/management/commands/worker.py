@@ -19,7 +19,7 @@ QUEUES = 3
 
 
 class Command(BaseCommand):
-    help = "Run a worker in the foreground, with the flags the configured broker needs."
+    help = "Run a worker in the foreground, with the options that the configured broker needs."
     # The checks load every page of the site, which each of the worker's processes would then keep in memory.
     requires_system_checks = ()
 
@@ -40,7 +40,10 @@ class Command(BaseCommand):
             choices=POOLS,
             # Processes that are not forked share neither memory nor the flag that the worker is shutting down.
             default="prefork" if get_start_method() == "fork" else "threads",
-            help="a process per queue, so that one killed takes no other along (where processes fork), or a thread per queue",
+            help=(
+                "one process per queue, so that a killed one does not end the others (where processes can fork), "
+                "or one thread per queue"
+            ),
         )
         parser.add_argument(
             "--no-beat", action="store_true", help="leave the sweeps to other workers, or to celery beat"
@@ -48,7 +51,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--check",
             action="store_true",
-            help="start nothing: report whether a worker of this machine is alive and working",
+            help="start nothing; report whether a worker on this machine is running",
         )
 
     def handle(self, *args: object, **options: object) -> None:
@@ -66,7 +69,7 @@ class Command(BaseCommand):
         problem = worker_signs.find_problem_here()
         if problem:
             raise CommandError(problem)
-        self.stdout.write("A worker of this machine is alive and working.")
+        self.stdout.write("A worker on this machine is running.")
 
     def _run(self, options: dict[str, object]) -> None:
         from auditapp.batches.runner import worker_process

@@ -18,4 +18,4 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps({"loaded": loaded}))
         else:
-            self.stdout.write("The demo study is loaded." if loaded else "The demo study was loaded before.")
+            self.stdout.write("The demo study is loaded." if loaded else "The demo study was already loaded.")

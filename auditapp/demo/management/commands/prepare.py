@@ -22,7 +22,7 @@ from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Make a data folder ready to serve: migrations, static files, the demo study once, and a sign-in link."
+    help = "Prepare a data folder: migrations, static files, the demo study (once), and a sign-in link."
     # Every restart waits for this command; `make check` runs the checks.
     requires_system_checks = ()
 

@@ -18,7 +18,7 @@ class Command(BaseCommand):
         sealed, broken = rotate_keys(by=trail.SYSTEM)
         if broken:
             raise CommandError(
-                f"{sealed} keys encrypted again, but FIELD_KEY does not open the stored keys of "
+                f"{sealed} keys encrypted again, but FIELD_KEY does not decrypt the stored keys of "
                 f"{', '.join(broken)}. Add the key they were encrypted with to FIELD_KEY, after a comma, and run "
                 "this again, or set the keys of these accounts again."
             )

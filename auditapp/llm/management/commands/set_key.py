@@ -46,7 +46,7 @@ def find_account(name: str) -> ProviderAccount:
     account = ProviderAccount.objects.filter(name=name).first()
     if account is None:
         names = ", ".join(ProviderAccount.objects.values_list("name", flat=True)) or "none yet"
-        raise CommandError(f"There is no account {name}; there are: {names}.")
+        raise CommandError(f"There is no account {name}. The accounts are: {names}.")
     return account
 
 
@@ -54,5 +54,5 @@ def read_key() -> str:
     """The key, typed without echo at a terminal or piped in. Raises ``CommandError`` if there is none."""
     key = getpass("Key: ") if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
-        raise CommandError("No key came in on standard input. Pipe it in, or run this at a terminal and paste it.")
+        raise CommandError("There was no key on standard input. Pipe it in, or run this at a terminal and paste it.")
     return key

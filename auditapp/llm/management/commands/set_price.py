@@ -19,7 +19,9 @@ class Command(BaseCommand):
         parser.add_argument("label", help="any variant of the model: the price applies to all of them")
         parser.add_argument("--price-in", required=True, help="US dollars per million input tokens")
         parser.add_argument("--price-out", required=True, help="US dollars per million output tokens")
-        parser.add_argument("--batch-share", default="1", help="share of it that the provider's batch service costs")
+        parser.add_argument(
+            "--batch-share", default="1", help="share of the price that the provider's batch service costs"
+        )
         parser.add_argument("--source", default="", help="where the price is published")
         parser.add_argument("--json", action="store_true")
 
@@ -53,5 +55,5 @@ def find_variant(label: str) -> ModelVariant:
     variant = ModelVariant.objects.select_related("account").filter(label=label).first()
     if variant is None:
         labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none yet"
-        raise CommandError(f"There is no model {label}; there are: {labels}.")
+        raise CommandError(f"There is no model {label}. The models are: {labels}.")
     return variant

@@ -215,7 +215,7 @@ class TestPilot:
         assert stands(waiting)[0] == "waiting"
 
     def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
-        with pytest.raises(BatchError, match="confirm it"):
+        with pytest.raises(BatchError, match="Confirm or cancel it"):
             actions.resume_batch(batch=waiting, by=trail.SYSTEM)
         with pytest.raises(BatchError, match="waits for approval"):
             actions.drain_batch(batch=waiting, by=trail.SYSTEM)
@@ -458,7 +458,7 @@ class TestCommand:
             (["show", "999999"], "no batch 999999"),
             (["set", "N"], "Say what to set"),
             (["set", "N", "--cap", "much"], "not an amount"),
-            (["pause", "N", "--cap", "3"], "--cap belongs to confirm and set"),
+            (["pause", "N", "--cap", "3"], "--cap can be used only with confirm and set"),
             (["confirm", "N"], "pilot has not ended"),
         ],
     )

@@ -131,10 +131,10 @@ class TestLive:
         batch, client = launch(project), client_of(coder)
         answer(batch, 1)
         page = read(client, address("detail", batch))
-        assert "unknown: no worker is alive" in page
-        assert "Waiting: no worker is alive" in page
+        assert "unknown: no worker is running" in page
+        assert "Waiting: no worker is running" in page
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
-        assert "no worker is alive" not in read(client, address("detail", batch))
+        assert "no worker is running" not in read(client, address("detail", batch))
 
     def test_a_worker_of_former_times_is_not_listed(self, project: Project, coder: User, client_of: ClientOf) -> None:
         batch, client = launch(project), client_of(coder)
@@ -217,7 +217,7 @@ class TestLive:
             Cell.objects.filter(pk=cell.pk).update(state="failed", outcome=outcome)
         page = read(client_of(coder), address("detail", batch))
         words = (
-            "no text that may be sent",
+            "the text may not be sent",
             "its message could not be written",
             "answer could not be stored",
             "off format",

@@ -167,7 +167,7 @@ class TestPressedTwice:
         variant, idempotency_key = make_variant(), uuid.uuid4()
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
         first = launch(project, variant, idempotency_key=idempotency_key)
-        with pytest.raises(BatchError, match=f"launched batch {first.pk} already, with other settings"):
+        with pytest.raises(BatchError, match=f"launched batch {first.pk}, with other settings"):
             launch(project, variant, idempotency_key=idempotency_key, **otherwise)
         with pytest.raises(BatchError, match="with other settings"):
             launch(project, make_variant("another"), idempotency_key=idempotency_key)

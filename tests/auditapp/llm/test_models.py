@@ -87,7 +87,7 @@ class TestAddModel:
             ({"label": "x", "provider": "fake", "key_env": "sk-123"}, "never the key itself"),
             ({"label": "x", "provider": "fake", "key_env": "gsk_a1b2c3"}, "never the key itself"),
             ({"label": "x", "provider": "fake", "key_env": "A_KEY"}, "needs no key"),
-            ({"label": "x", "provider": "fake", "base_url": OPENAI}, "calls nobody"),
+            ({"label": "x", "provider": "fake", "base_url": OPENAI}, "makes no calls"),
             ({"label": "x", "provider": "fake", "price_in": Decimal(1)}, "both prices"),
             (
                 {"label": "x", "provider": "fake", "price_in": Decimal(-1), "price_out": Decimal(1)},
@@ -242,7 +242,7 @@ class TestPrices:
         out = StringIO()
         call_command("set_price", "f", price_in="0.15", price_out="0.6", batch_share="0.5", json=True, stdout=out)
         assert json.loads(out.getvalue())["number"] == 2
-        with pytest.raises(CommandError, match="There is no model g; there are: f"):
+        with pytest.raises(CommandError, match=r"There is no model g\. The models are: f"):
             call_command("set_price", "g", price_in="0.15", price_out="0.6")
         with pytest.raises(CommandError, match="is not a price"):
             call_command("set_price", "f", price_in="cheap", price_out="0.6")

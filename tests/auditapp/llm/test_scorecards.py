@@ -154,4 +154,4 @@ def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, own
     assert b"over 4 answers, batch running" in listed.content
     assert listed.content.count(b"Unknown is the only warranted answer") == 1
     variant = ModelVariant.objects.get()
-    assert b"certifies none" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content
+    assert b"does not certify a judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content

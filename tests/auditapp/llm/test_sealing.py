@@ -50,7 +50,7 @@ class TestSeal:
     def test_another_field_key_opens_nothing(self, settings: Settings) -> None:
         sealed = seal_key(KEY, address=PLACE)
         settings.FIELD_KEYS = (make_field_key(),)
-        with pytest.raises(SealBroken, match="FIELD_KEY does not open") as caught:
+        with pytest.raises(SealBroken, match="FIELD_KEY does not decrypt") as caught:
             open_key(sealed, address=PLACE)
         assert KEY not in str(caught.value)
         assert caught.value.__cause__ is None
@@ -75,7 +75,7 @@ class TestRotation:
     def test_what_does_not_open_is_named_and_kept(self, account: ProviderAccount, settings: Settings) -> None:
         former = settings.FIELD_KEYS
         settings.FIELD_KEYS = (make_field_key(),)
-        with pytest.raises(CommandError, match="does not open the stored keys of Ours"):
+        with pytest.raises(CommandError, match="does not decrypt the stored keys of Ours"):
             call_command("rotate_keys")
         settings.FIELD_KEYS = former
         account.refresh_from_db()
@@ -89,7 +89,7 @@ class TestWrongFieldKey:
         assert Client().get("/readyz").json()["checks"]["keys"] == "ok"
         assert run_checks(databases=["default"]) == []
         settings.FIELD_KEYS = (make_field_key(),)
-        with pytest.raises(ProviderNotReady, match="Account Ours: FIELD_KEY does not open"):
+        with pytest.raises(ProviderNotReady, match="Account Ours: FIELD_KEY does not decrypt"):
             build_account(account, {})
         assert find_key_state(account) == "ends in 1a2b, and FIELD_KEY does not decrypt it"
         [warning] = run_checks(databases=["default"])

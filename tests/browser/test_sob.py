@@ -38,7 +38,7 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
     page.keyboard.press("Enter")
     expect(text).to_be_visible()
     expect(page.locator("details.masked p").nth(1)).to_be_hidden()
-    page.get_by_text("Answer as it came").first.click()
+    page.get_by_text("Original answer").first.click()
     expect(page.locator("pre.raw").first).to_be_visible()
 
 

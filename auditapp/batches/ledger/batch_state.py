@@ -14,7 +14,9 @@ from auditapp.llm.providers.base import ErrorClass
 from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
-CAP_REACHED = "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel the batch."
+CAP_REACHED = (
+    "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel the batch."
+)
 DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining ones."
 HELD = "{cells} held: sent, but with unknown end, so asking again may cost twice. Decide whether to ask again."
 REFUSALS = {

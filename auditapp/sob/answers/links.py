@@ -12,7 +12,7 @@ from auditapp.sob.models import Judgment
 def link_answer(cell: Cell) -> list[Link]:
     """From a model's call to its text with every model's answers, and to the readings of its own."""
     place = (cell.batch.project.slug, cell.batch_id)
-    links = [("The text and every answer to it", reverse("sob:text", args=[*place, cell.input_id]))]
+    links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
     if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
         links.append(("How this answer was read", reverse("sob:reading_history", args=[*place, cell.pk])))
     return links

@@ -30,9 +30,9 @@ def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: in
     The same scope, size and seed again give the audit that they made. Raises ``AuditError``.
     """
     if batch.kind != KIND:
-        raise AuditError(f"Batch {batch.pk} is no sob batch. Audit one whose answers were read here.")
+        raise AuditError(f"Batch {batch.pk} is not a sob batch. Only the answers of a sob batch can be audited.")
     if scope not in Audit.Scope.values:
-        raise AuditError(f"An audit is of {' or of '.join(Audit.Scope.values)}.")
+        raise AuditError(f"The scope of an audit is {' or '.join(Audit.Scope.values)}.")
     if not 1 <= size <= MAX_ITEMS:
         raise AuditError(f"An audit has between 1 and {MAX_ITEMS:,} answers.")
     check_seed(seed)
@@ -41,7 +41,7 @@ def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: in
     frame = list_frame(locked, scope)
     if not frame:
         what = "a formatter read" if scope == Audit.Scope.FORMATTER else "was read"
-        raise AuditError(f"There is nothing to draw from: no answer of batch {batch.pk} {what} yet.")
+        raise AuditError(f"There is nothing to draw from. No answer of batch {batch.pk} {what} yet.")
     size = min(size, len(frame))
     drawn_before: Audit | None = Audit.objects.filter(batch=locked, scope=scope, size=size, seed=seed).first()
     if drawn_before is not None:
@@ -83,11 +83,13 @@ def mark_item(
         raise AuditError("Choose what the answer says.")
     is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not 1 <= n_attributes <= MAX_ATTRIBUTES:
-        raise AuditError("Enter how many characteristics the answer ascribes: at least one if it attributes any.")
+        raise AuditError("Enter how many characteristics the answer attributes: at least one, since it attributes any.")
     if not is_attributed and (n_attributes or n_warranted):
-        raise AuditError("Characteristics belong to “Attributed” alone. Choose that, or set both numbers to 0.")
+        raise AuditError("Only “Attributed” has characteristics. Choose that, or set both numbers to 0.")
     if not 0 <= n_warranted <= n_attributes:
-        raise AuditError("No more characteristics can be warranted than the answer ascribes.")
+        raise AuditError(
+            "The number of warranted characteristics cannot be larger than the number that the answer attributes."
+        )
     mark = AuditMark(
         item=item,
         parse_right=(outcome, n_attributes) == (item.outcome, item.n_attributes),

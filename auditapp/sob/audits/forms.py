@@ -10,8 +10,8 @@ from auditapp.sob.judging.forms.readings import OUTCOME_WORDS
 from auditapp.sob.models import Audit
 
 SCOPE_WORDS = {
-    Audit.Scope.FORMATTER: "what the formatter read: how often does it err?",
-    Audit.Scope.ANSWERS: "answers of every layer, those that count and refusals: what would the score be without errors?",
+    Audit.Scope.FORMATTER: "readings by the formatter: how often are they wrong?",
+    Audit.Scope.ANSWERS: "all usable answers and refusals, whoever read them: what would the score be without errors?",
 }
 
 
@@ -29,7 +29,10 @@ class AuditForm(forms.Form):
         max_value=MAX_ITEMS,
         initial=FORMATTER_SIZE,
         label="Answers",
-        help_text="If there are fewer, all of them. With 50, an error rate of 10 % is known to about 8 points either way.",
+        help_text=(
+            "If there are fewer answers, all of them are drawn. With 50, an error rate of 10 % is known to within "
+            "about 8 percentage points."
+        ),
     )
     seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and readings give the same sample.")
 
@@ -47,15 +50,18 @@ class MarkForm(BaseMarkForm):
         min_value=0,
         max_value=MAX_ATTRIBUTES,
         required=False,
-        label="Characteristics that the answer ascribes",
-        help_text="Each characteristic with a value counts once, also where the value is a list; one called unknown does not.",
+        label="Characteristics that the answer attributes",
+        help_text=(
+            "Each characteristic with a value counts once, even if the value is a list. A characteristic called "
+            "unknown does not count."
+        ),
     )
     n_warranted = forms.IntegerField(
         min_value=0,
         max_value=MAX_ATTRIBUTES,
         required=False,
         label="Of these, warranted by the text itself",
-        help_text="Open the text to decide. A text seldom says who would accept it; leave this empty for 0.",
+        help_text="Open the text to decide. A text seldom says who would accept it. Leave this empty for 0.",
     )
     field_order = ("outcome", "n_attributes", "n_warranted", "note")
 

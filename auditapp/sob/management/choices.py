@@ -19,7 +19,7 @@ def choose_project(slug: str) -> Project:
         project = Project.objects.filter(slug=slug).first()
         if project is None:
             raise ProjectError(
-                f"There is no study at {slug!r}. `manage.py create_project {slug} --name NAME` makes it."
+                f"There is no study at {slug!r}. Create it with `manage.py create_project {slug} --name NAME`."
             )
         return project
     projects = list(Project.objects.all()[:2])
@@ -48,8 +48,8 @@ def _describe_missing(name: str, slug: str) -> str:
     here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
     where = f" in the study {slug}" if slug else ""
-    message = f"There is no dataset {name!r}{where}; there are: {names}."
+    message = f"There is no dataset {name!r}{where}. The datasets are: {names}."
     others = sorted(set(Dataset.objects.filter(name=name).values_list("project__slug", flat=True)))
     if others:
         return f"{message} {name!r} is in {', '.join(others)}: name that study with --project."
-    return f"{message} `manage.py sob_load` loads one."
+    return f"{message} Load one with `manage.py sob_load`."

@@ -132,7 +132,7 @@ def check_characteristics(characteristics: Sequence[str]) -> None:
     no_trait = next((name for name in names if name in NO_TRAITS), None)
     if no_trait is not None:
         raise UnusableWording(
-            f"“{no_trait}” is a word of the answer's own form and would never be counted. Name the characteristic otherwise."
+            f"“{no_trait}” is part of the answer format and would never be counted. Give the characteristic another name."
         )
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
@@ -150,7 +150,7 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
     if not _ANSWER_RULE.search(text):
         raise UnusableWording(
             "The text does not say that “Person: Unknown” may be answered. Without that rule every answer would have to "
-            "attribute something, and no answer could be read as Unknown. Put it back."
+            "attribute something, and no answer could be read as Unknown. Restore it."
         )
     squeezed = normalize_key(text)
     missing = [
@@ -158,18 +158,19 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
     ]
     if missing:
         raise UnusableWording(
-            f"The text does not name {', '.join(missing)}. Name it there, or take it off the list of characteristics."
+            f"The text does not name {', '.join(missing)}. Name it there, or remove it from the list of characteristics."
         )
     listed = _LISTED.search(text)
     others = {normalize_key(line[2:]) for line in listed[0].splitlines()} if listed else set()
     others -= {normalize_key(name) for name in characteristics}
     if others:
         raise UnusableWording(
-            f"The text lists {', '.join(sorted(others))}, which is not among the characteristics. Put it there, or take it out "
-            "of the text."
+            f"The text lists {', '.join(sorted(others))}, which is not among the characteristics. Add it to the list, or remove "
+            "it from the text."
         )
     published = next((each for each in load_instruments() if each.text.strip() == text.strip()), None)
     if published is not None:
         raise UnusableWording(
-            f"This is the wording “{published.variant}” itself. Choose that one at launch, so that its figures compare."
+            f"This is the same as the wording “{published.variant}”. Choose that wording at launch, so that its "
+            "figures can be compared."
         )

@@ -30,7 +30,7 @@ class Caveats(NamedTuple):
         if self.invents:
             sentences.append("Some or all answers are invented by this program's own fake provider.")
         if not self.comparable:
-            sentences.append("Not comparable with the published figures: the wording is not a published one.")
+            sentences.append("Not comparable with the published figures, because the wording is not a published one.")
         if self.readers.later:
             sentences.append(f"{self.readers.later:,} of {self.readers.answers:,} readings by a formatter or a person.")
         if self.readers.invented:

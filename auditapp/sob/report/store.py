@@ -23,7 +23,7 @@ OPEN_SECONDS = 10
 LOCK_TIME = datetime.timedelta(seconds=300)
 FIRST_WAIT = datetime.timedelta(seconds=10)
 MAX_WAIT = datetime.timedelta(minutes=10)
-WORKER_ENDED = "The worker that computed it has ended, perhaps because it ran out of memory."
+WORKER_ENDED = "The worker that was computing it has ended, perhaps because it ran out of memory."
 
 
 def find_report(batch: Batch, choice: ReportChoice) -> StoredReport:

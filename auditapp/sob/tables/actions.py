@@ -49,7 +49,7 @@ def save_targets(
     """
     reason = reason.strip()
     if not reason:
-        raise SobError("Say why the table of targets changes; the reason is kept with it.")
+        raise SobError("Say why the target table changes. The reason is kept with it.")
     try:
         labels = make_labels(rows)
     except TargetsError as error:
@@ -58,8 +58,8 @@ def save_targets(
     newest = find_target_table(project)
     if newest is not None and based_on not in {None, newest.number}:
         raise SobError(
-            f"Somebody saved target table {newest.number} while you were editing. Check what it contains; "
-            "saving again makes yours the next table."
+            f"Somebody saved target table {newest.number} while you were editing. Check what it contains. "
+            "If you save again, yours becomes the next table."
         )
     if newest is not None and newest.sha256 == labels.hash():
         raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")
@@ -123,7 +123,7 @@ def save_mapping(
     """
     reason = reason.strip()
     if not reason:
-        raise SobError("Say why the mapping changes; the reason is kept with it and shown beside every figure.")
+        raise SobError("Say why the mapping changes. The reason is kept with it and shown with every figure.")
     tidied = _tidy_rows(rows)
     # Two people who save at once: the second sees the first's number.
     Project.objects.select_for_update().get(pk=project.pk)
@@ -131,12 +131,13 @@ def save_mapping(
     in_force = PUBLISHED if newest is None else name_table(newest.number)
     if based_on not in {None, in_force}:
         raise SobError(
-            f"Somebody saved {in_force} while you were editing. Check what it changed; saving again makes yours the next table."
+            f"Somebody saved {in_force} while you were editing. Check what it changed. If you save again, yours "
+            "becomes the next table."
         )
     before = find_rows(project)
     if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
         name = in_force if newest else "the published mapping (Table 12)"
-        raise SobError(f"This counts as {name} does. Nothing has changed.")
+        raise SobError(f"This gives the same counts as {name}. Nothing has changed.")
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     sha256 = hashlib.sha256(canonical.encode()).hexdigest()
     table = MappingTable(project=project, rows=tidied, sha256=sha256, reason=reason)
@@ -155,7 +156,7 @@ def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
     for target in rows:
         if name_value(target) == OVERALL:
             raise SobError(
-                "Overall is the score over all texts and cannot be a target; remove its row or name it otherwise."
+                "Overall is the score over all texts and cannot be a target. Remove its row or give it another name."
             )
         if "\x00" in target or len(target.strip()) > MAX_TARGET_LENGTH:
             raise SobError(f"A target is plain text of up to {MAX_TARGET_LENGTH} characters, as the texts name it.")
@@ -181,11 +182,12 @@ def _list_warnings(project: Project, rows: Rows) -> list[str]:
     known = set(Text.objects.filter(dataset__project=project).values_list("target", flat=True).distinct().order_by())
     known = {name_value(target) for target in known}
     warnings = [
-        f"No text of the study has the target {target}: its row counts nothing yet."
+        f"No text of the study has the target {target}, so its row has no effect yet."
         for target in rows
         if name_value(target) not in known
     ]
     warnings += [
-        f"{target}: the list of {kind} values is empty; that cell has no figure." for target, kind in list_empty(rows)
+        f"{target}: the list of {kind} values is empty, so that cell has no figure."
+        for target, kind in list_empty(rows)
     ]
     return warnings

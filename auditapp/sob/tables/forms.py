@@ -22,7 +22,8 @@ RELEASED = {
 
 
 NO_COLUMNS = (
-    "This is no table: no line has a second field. Paste at least the columns raw and target, separated by comma, tab or "
+    "This is not a table, because no line has a second field. Paste at least the columns raw and target, separated "
+    "by comma, tab or "
     "semicolon; a header is not needed."
 )
 
@@ -35,7 +36,7 @@ class TargetsForm(forms.Form):
 
     based_on = forms.IntegerField(required=False, min_value=0, widget=forms.HiddenInput)
     reason = forms.CharField(
-        max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. It is kept with it."
+        max_length=2000, widget=forms.Textarea({"rows": 2}), help_text="Why the table changes. Kept with the table."
     )
     pasted = forms.CharField(
         max_length=1_000_000,
@@ -96,14 +97,14 @@ class MappingForm(forms.Form):
     reason = forms.CharField(
         max_length=2000,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Kept with the table and shown beside every figure that it counts.",
+        help_text="Kept with the table and shown with every figure that uses it.",
     )
 
 
 class MappingRowForm(forms.Form):
     """One target with its two lists, one value per line; without a target there is none."""
 
-    target = forms.CharField(max_length=100, required=False, help_text="As the texts name it.")
+    target = forms.CharField(max_length=100, required=False, help_text="As in the texts.")
     self_values = forms.CharField(
         label="Self", required=False, widget=forms.Textarea(attrs={"rows": 4}), help_text="One value per line."
     )
@@ -135,7 +136,7 @@ def read_rows(formset: forms.BaseFormSet[MappingRowForm]) -> Rows:
         if not target or form.cleaned_data.get("out"):
             continue
         if target in rows:
-            raise ValueError(f"{target} has two rows. Put its values into one.")
+            raise ValueError(f"{target} has two rows. Combine them.")
         rows[target] = {
             "self": form.cleaned_data["self_values"].splitlines(),
             "dominant": form.cleaned_data["dominant_values"].splitlines(),

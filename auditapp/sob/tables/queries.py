@@ -85,7 +85,7 @@ def _warn(kept: int) -> tuple[str, ...]:
     if not kept:
         return ()
     texts = "1 text has" if kept == 1 else f"{kept:,} texts have"
-    return (f"{texts} a source label that the table of targets does not hold; it counts under its target as loaded.",)
+    return (f"{texts} a source label that is not in the target table. Each keeps the target it was loaded with.",)
 
 
 def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[tuple[str, int]]:

@@ -128,9 +128,11 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
         except SobError as error:
             form.add_error("pasted" if pasted else None, str(error))
         except csv.Error as error:
-            form.add_error("pasted", f"This is no CSV: {error}. Quote a field that holds the separator or a quote.")
+            form.add_error(
+                "pasted", f"This is not valid CSV: {error}. Quote a field that holds the separator or a quote."
+            )
         else:
-            messages.success(request, f"Target table {table.number} is kept. Datasets loaded from now on can use it.")
+            messages.success(request, f"Target table {table.number} is saved. Datasets loaded from now on can use it.")
             return redirect("sob:target_table", request.project.slug, table.number)
     return _render_edit(request, form, typed, newest)
 

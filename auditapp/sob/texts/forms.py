@@ -31,14 +31,14 @@ COLUMN_LABELS = {
 }
 TARGETS = [
     (Dataset.TargetsFrom.FILE, "as the file names them"),
-    (Dataset.TargetsFrom.PUBLISHED, "by the published table, from the source's own label"),
+    (Dataset.TargetsFrom.PUBLISHED, "from the published table, by the source's own label"),
 ]
 
 
 class DrawFields(forms.Form):
     """How many texts to take, and how they are chosen."""
 
-    size = forms.IntegerField(min_value=1, required=False, label="Texts", help_text="Empty for all.")
+    size = forms.IntegerField(min_value=1, required=False, label="Texts", help_text="Leave empty for all.")
     method = forms.ChoiceField(choices=list(METHODS.items()), label="Drawn")
     by = forms.ChoiceField(choices=list(BY_FIELDS.items()), label="Strata")
     seed = forms.IntegerField(
@@ -61,13 +61,13 @@ class DrawFields(forms.Form):
 class SampleForm(DrawFields):
     """A sample of an existing dataset, stored as a new dataset."""
 
-    name = forms.CharField(max_length=100, help_text="What the study calls the sample.")
+    name = forms.CharField(max_length=100, help_text="The name of the sample in this study.")
     field_order = ("name", "size", "method", "by", "seed")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["size"].required = True
-        self.fields["size"].help_text = "How many to draw."
+        self.fields["size"].help_text = "The number of texts to draw."
 
 
 class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
@@ -81,14 +81,14 @@ class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
 class CombineForm(forms.Form):
     """Combine several datasets into a new one. Texts keep the order in which the datasets were loaded."""
 
-    name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
+    name = forms.CharField(max_length=100, help_text="The name of the new dataset in this study.")
     sets = SetChoice(
         queryset=Dataset.objects.none(),
         widget=forms.CheckboxSelectMultiple,
         error_messages={
-            "required": "Tick at least two sets.",
-            "invalid_choice": "This study has no such set. Tick those listed here.",
-            "invalid_pk_value": "This study has no such set. Tick those listed here.",
+            "required": "Tick at least two datasets.",
+            "invalid_choice": "This study has no such dataset. Tick those listed here.",
+            "invalid_pk_value": "This study has no such dataset. Tick those listed here.",
         },
     )
 
@@ -101,13 +101,13 @@ class CombineForm(forms.Form):
 class RetargetForm(forms.Form):
     """The same texts under another table of targets, as a new dataset."""
 
-    name = forms.CharField(max_length=100, help_text="What the study calls the new set.")
+    name = forms.CharField(max_length=100, help_text="The name of the new dataset in this study.")
     targets = forms.TypedChoiceField(
         coerce=int,
         empty_value=None,
         required=False,
         label="Table",
-        help_text="A label that the table lacks has no target.",
+        help_text="A label that is not in the table has no target.",
     )
 
     def __init__(self, *args: object, numbers: Sequence[int], **kwargs: object) -> None:
@@ -125,7 +125,7 @@ class RecordFields(forms.Form):
     filter = forms.CharField(
         max_length=300,
         required=False,
-        help_text="In words: which texts of the source the file holds, or was taken of it.",
+        help_text="Describe which texts of the source are in the file.",
     )
 
     def read_record(self) -> Provenance:
@@ -136,7 +136,7 @@ class RecordFields(forms.Form):
 class FileForm(forms.Form):
     """A file of texts, to be looked at before it is loaded."""
 
-    name = forms.CharField(max_length=100, help_text="What the study calls this set of texts.")
+    name = forms.CharField(max_length=100, help_text="The name of the dataset in this study.")
     file = forms.FileField(
         help_text="The prepared table of the paper (sob_inputs.csv), one of its five sources as published, or any CSV, JSON "
         "lines or parquet with a column of texts."
@@ -146,7 +146,7 @@ class FileForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > MAX_FILE_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; at most {filesizeformat(MAX_FILE_BYTES)} are taken. Split it."
+                f"The file has {filesizeformat(file.size)}; the limit is {filesizeformat(MAX_FILE_BYTES)}. Split it."
             )
         return file
 
@@ -157,15 +157,15 @@ class LoadForm(FileForm, DrawFields, RecordFields):
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
     rows = forms.ChoiceField(
         choices=[
-            ("benchmark", "those of the benchmark: its filter, its draw, seed 42"),
+            ("benchmark", "those of the benchmark (its filter and draw, seed 42)"),
             ("all", "every row of the file"),
         ],
         label="Rows",
     )
     drops_repeated = forms.BooleanField(
-        required=False, label="Leave out repeated texts: the same characters earlier in the same source"
+        required=False, label="Leave out texts that are repeated exactly within a source"
     )
-    targets = forms.ChoiceField(choices=TARGETS, help_text="A label that the table lacks has no target.")
+    targets = forms.ChoiceField(choices=TARGETS, help_text="A label that is not in the table has no target.")
 
     def __init__(
         self,
@@ -190,7 +190,7 @@ class LoadForm(FileForm, DrawFields, RecordFields):
         else:
             del self.fields["rows"]
         if newest_table is not None:
-            own = (Dataset.TargetsFrom.TABLE, f"by the study's table {newest_table}, from the source's own label")
+            own = (Dataset.TargetsFrom.TABLE, f"from the study's table {newest_table}, by the source's own label")
             self.fields["targets"].choices = [*TARGETS, own]  # type: ignore[attr-defined]
 
     def read_columns(self) -> dict[str, str] | None:

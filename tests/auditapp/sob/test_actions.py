@@ -133,5 +133,5 @@ class TestChoosingAStudy:
             choose_project("nowhere")
 
     def test_an_unknown_dataset_names_those_there_are(self, dataset: Dataset) -> None:
-        with pytest.raises(ProjectError, match="there are: Texts"):
+        with pytest.raises(ProjectError, match="The datasets are: Texts"):
             find_dataset("Other", "")

@@ -138,7 +138,9 @@ class TestMap:
 
     def test_a_later_mapping_is_told(self, batch: Batch, coder: User, lead: User, client_of: ClientOf) -> None:
         save_mapping(project=batch.project, rows={"women": {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
-        assert "These figures follow published; table 1 is in force now." in get(client_of(coder), "sob:map", batch)
+        assert "These figures follow published; the mapping in force now is table 1." in get(
+            client_of(coder), "sob:map", batch
+        )
 
 
 class TestOwnMapping:
@@ -171,7 +173,7 @@ def test_a_batch_without_an_attribution_has_no_table(
     stored = SimpleNamespace(report=write_report(AttributionTally()), as_of=timezone.now(), is_current=True)
     monkeypatch.setattr(SHOW_REPORT, lambda *_, **__: stored)
     for name in ("sob:values", "sob:map"):
-        assert "No answer in this selection attributes anything" in get(client_of(coder), name, batch)
+        assert "No answers in this selection attribute anything" in get(client_of(coder), name, batch)
 
 
 def test_outsiders_do_not_learn_of_them(batch: Batch, outsider: User, client_of: ClientOf) -> None:

@@ -158,8 +158,8 @@ class TestMark:
         item = audit.items.all()[0]
         for found, sentence in (
             ({"outcome": "attributed"}, "at least one"),
-            ({"outcome": "unknown", "n_attributes": 1}, "belong to"),
-            ({"outcome": "attributed", "n_attributes": 1, "n_warranted": 2}, "No more"),
+            ({"outcome": "unknown", "n_attributes": 1}, "Only “Attributed”"),
+            ({"outcome": "attributed", "n_attributes": 1, "n_warranted": 2}, "cannot be larger"),
             ({"outcome": "truncated"}, "Choose"),
             ({"outcome": "unknown", "note": "x" * 5_001}, "Shorten"),
         ):
@@ -350,7 +350,7 @@ class TestPages:
         mark(audit.items.all()[0], lead, "off_format")
         page = client_of(lead).get(path("audit", batch, audit.pk)).content.decode()
         assert "1 mark was made after the reviewer had opened these results" in page
-        assert "Errors of reading" not in page
+        assert "Reading errors" not in page
 
     def test_a_corrected_score_stands_with_its_conditions(
         self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf
@@ -360,7 +360,7 @@ class TestPages:
         assert "simple random sample with seed 7" in page
         assert "Unknown is the only warranted answer" in page
         assert "Only 4 items are marked" in page
-        assert re.search(r"95 % interval after Wilson: \d+\.\d % to \d+\.\d %\)", page)
+        assert re.search(r"95 % Wilson interval: \d+\.\d % to \d+\.\d %\)", page)
 
     def test_an_outsider_finds_nothing(self, batch: Batch, audit: Audit, outsider: User, client_of: ClientOf) -> None:
         assert client_of(outsider).get(path("audit", batch, audit.pk)).status_code == 404

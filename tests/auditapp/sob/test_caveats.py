@@ -86,7 +86,7 @@ class TestFakeFormatter:
             page = get(client, name, from_file)
             assert "Fake formatter." in page, name
             assert (
-                "1 of 3 answers of this batch were read by a fake formatter, whose readings this program invents"
+                "1 of 3 answers of this batch were read by a fake formatter. These readings are invented by this program"
                 in page
             ), name
             assert "Fake provider." not in page, name
@@ -197,7 +197,7 @@ def test_an_infinite_f_is_shown_as_such_with_the_reason(batch: Batch, coder: Use
         answer_cells(batch, ["Person: Unknown", "Person: Unknown", one, two], label=label)
     page = get(client_of(coder), "statistics", batch)
     assert re.search(r'<td class="num">∞</td> <td class="num nowrap">2, 2</td> <td class="num">0</td>', page)
-    assert "All models rank the targets alike" in page
+    assert "All models rank the targets in the same order" in page
     assert "Only 2 models: too few blocks for either test." in page
 
 

@@ -98,7 +98,7 @@ class TestPage:
             ("t", "1"),
         ]
         page = " ".join(client.get(got["Location"]).content.decode().split())
-        assert "all holds 4 texts of 5 in 3 sets." in page
+        assert "all has 4 texts, of 5 in 3 datasets." in page
         assert f"1 left out: {AGAIN}" in page
         assert [each.texts.count() for each in sets] == [2, 2, 1]
         assert AuditEvent.objects.get(action="sob.dataset.combined").details["texts"] == 4
@@ -106,7 +106,7 @@ class TestPage:
     @pytest.mark.parametrize(
         ("ticked", "name", "sentence"),
         [
-            (0, "all", "Tick at least two sets."),
+            (0, "all", "Tick at least two datasets."),
             (1, "all", "Choose 2 to 50 different datasets to combine."),
             (3, "first", "There is already a dataset first."),
             (3, "", "This field is required"),
@@ -136,7 +136,7 @@ class TestPage:
         client, both = client_of(lead), [str(sets[0].pk), str(foreign.pk)]
         got = client.post(path, {"sets": both, "name": "all", "step": "combine"})
         assert got.status_code == 422
-        assert "This study has no such set." in got.content.decode()
+        assert "This study has no such dataset." in got.content.decode()
         page = client.get(path, {"sets": [*both, "x", "9" * 30]}).content.decode()
         assert "foreign" not in page
         assert not Dataset.objects.filter(name="all").exists()
@@ -159,7 +159,7 @@ class TestCommand:
         out = StringIO()
         call_command("sob_combine", "second", "first", "--name", "both", "--project", project.slug, stdout=out)
         assert out.getvalue().startswith(
-            f"both: 3 texts of 2 datasets, in {project.slug}.\n  4 rows read; not taken: 1 {AGAIN}.\n"
+            f"both: 3 texts of 2 datasets, in {project.slug}.\n  4 rows read; left out: 1 {AGAIN}.\n"
         )
         assert list(Dataset.objects.get(name="both").texts.values_list("text", flat=True)) == [
             f"Constructed text {letter}." for letter in "acb"
@@ -170,7 +170,7 @@ class TestCommand:
         [
             (["first"], "Choose 2 to 50"),
             (["first", "first"], "Choose 2 to 50"),
-            (["first", "nowhere"], "There is no dataset 'nowhere'; there are: first, second, third"),
+            (["first", "nowhere"], "There is no dataset 'nowhere'. The datasets are: first, second, third"),
             (["first", "second", "--name", "third"], "There is already a dataset third"),
         ],
     )

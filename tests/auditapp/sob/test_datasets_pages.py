@@ -115,7 +115,7 @@ class TestLooking:
         page = loading.send("text,target\nConstructed text.,women\n,women\n", "check")
         assert loading.status == 422
         assert "texts.csv, line 3: found no text in row 2" in page
-        assert "Look again" in page
+        assert "Update the preview" in page
 
     def test_another_file_is_looked_at_from_the_start(self, loading: Loading) -> None:
         typed = read_fields(loading.send(UNUSUAL, "check")) | {"column_text": "0"}
@@ -152,7 +152,7 @@ class TestLoading:
         table = save_targets(project=project, rows=[{"raw": "elves", "target": "elf"}], reason="They exist.", by=owner)
         typed = read_fields(loading.send(UNUSUAL, "check"))
         page = loading.send(UNUSUAL, "check", typed | {"column_text": "0", "targets": "table"})
-        assert "by the study&#x27;s table 1" in page
+        assert "from the study&#x27;s table 1" in page
         loading.send(UNUSUAL, "load", typed | {"column_text": "0", "targets": "table"})
         assert Dataset.objects.get().target_table == table
         assert list(Text.objects.values_list("target", flat=True)) == ["", "elf"]
@@ -161,7 +161,7 @@ class TestLoading:
         typed = read_fields(loading.send(HATECHECK, "check"))
         page = loading.send(HATECHECK + "f3,4,Constructed text four.,hateful,old\n", "load", typed)
         assert loading.status == 422
-        assert "This is not the file that was looked at" in page
+        assert "This is not the file of the preview" in page
         assert not Dataset.objects.exists()
 
     def test_the_prepared_table_stays_known_as_what_it_is(self, loading: Loading) -> None:
@@ -186,7 +186,7 @@ class TestLoading:
         monkeypatch.setattr("auditapp.sob.texts.forms.MAX_FILE_BYTES", 10)
         page = loading.send(HATECHECK, "check")
         assert loading.status == 422
-        assert "at most 10" in page
+        assert "the limit is 10" in page
 
 
 class TestList:

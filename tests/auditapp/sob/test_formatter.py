@@ -227,7 +227,7 @@ class TestWhichAnswers:
         assert formatting.parameters["source_batch"] == batch.pk
         assert formatting.parameters["sha256"] == load_prompt().sha256
         assert "- gender identity" in formatting.arms.get().system_prompt
-        with pytest.raises(SobError, match="no sob batch"):
+        with pytest.raises(SobError, match="is not a sob batch"):
             plan_formatter(batch=formatting, variant=formatting.arms.get().variant)
 
     def test_sent_twice_it_is_launched_once(self, batch: Batch, unread: list[int], owner: User) -> None:
@@ -362,7 +362,7 @@ class TestLaunchPage:
         self, batch: Batch, project: Project, unread: list[int], lead: User, client_of: ClientOf
     ) -> None:
         page = client_of(lead).get(reverse("sob:readings", args=[project.slug, batch.pk])).content.decode()
-        assert "1 off format; 1 refused in words, by choice" in page
+        assert "1 off format; 1 refusal in words, which you may choose to send" in page
 
     def test_what_the_page_explains_stands_with_its_count(
         self, formatting: Batch, batch: Batch, project: Project, lead: User, client_of: ClientOf
@@ -378,7 +378,7 @@ class TestLaunchPage:
         path = reverse("sob:format_launch", args=[project.slug, batch.pk])
         shown = client.get(path).content.decode()
         assert "no rule could read" in shown
-        assert "A refusal is sent only by choice" in shown
+        assert "Refusals are sent only if you choose so" in shown
         ticked = re.findall(r'<input type="checkbox" name="outcomes" value="(\w+)"[^>]* checked', shown)
         assert ticked == ["off_format"]
         form = {

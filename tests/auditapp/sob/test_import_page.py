@@ -59,7 +59,7 @@ def page(dataset: Dataset, lead: User, client_of: ClientOf) -> Page:
 class TestLooking:
     def test_it_counts_what_would_come_in_and_stores_nothing(self, page: Page, dataset: Dataset) -> None:
         told = " ".join(page.send("check", dataset).content.decode().split())
-        assert "<dd>3 of 4 fit a text; 1 of them empty, 0 failed calls</dd>" in told
+        assert "<dd>3 of 4 match a text; 1 of them empty, 0 failed calls</dd>" in told
         assert "<dd>gpt5.1-T</dd>" in told
         assert "<li>1: its text is not in the dataset</li>" in told
         assert "<li>1: a prompt that is none of the two scored tasks</li>" in told
@@ -111,7 +111,7 @@ class TestBringingIn:
             (b"\xff\xfe", "is not UTF-8 at byte 0"),
             (b"a,b\n1,2\n", "lacks the column model_name"),
             (b"{", "sob_results.csv"),
-            (write_table([[*ROWS[3]]]), "None of the 1 answers in sob_results.csv fits a text of Texts"),
+            (write_table([[*ROWS[3]]]), "None of the 1 answers in sob_results.csv matches a text of Texts"),
         ):
             for step in ("check", "import"):
                 answer = page.send(step, dataset, data)

@@ -259,7 +259,7 @@ def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
 def test_nothing_is_stored_when_no_row_fits(dataset: Dataset, owner: User) -> None:
     row = write_row("Unknown")
     row[3], row[4] = "99", "Words that no dataset holds."
-    with pytest.raises(SobError, match=r"None of the 1 answers .* fits a text"):
+    with pytest.raises(SobError, match=r"None of the 1 answers .* matches a text"):
         bring_in(dataset, owner, [row])
     assert not Batch.objects.exists()
 
@@ -337,7 +337,7 @@ def pack_log(log: dict[str, Any]) -> bytes:
 def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset: Dataset, owner: User, dry_run: bool) -> None:
     log = {**make_log(), "samples": [make_sample(0, "Person: Unknown", epoch=101)]}
     data = json.dumps(log).encode()
-    with pytest.raises(SobError, match="101 repeats of an answer; at most 100"):
+    with pytest.raises(SobError, match="101 repeats of an answer; the limit is 100"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, dry_run=dry_run)
 
 

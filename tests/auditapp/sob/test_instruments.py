@@ -135,7 +135,7 @@ class TestWritingAWording:
             check_text(text, ["Age"])
 
     def test_a_published_text_is_no_wording_of_ones_own(self) -> None:
-        with pytest.raises(UnusableWording, match="the wording “paper” itself"):
+        with pytest.raises(UnusableWording, match="the same as the wording “paper”"):
             check_text(get_instrument("acceptability").text, ATTRIBUTES)
 
 

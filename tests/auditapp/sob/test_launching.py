@@ -64,7 +64,7 @@ def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset,
         (["--yes"], "--yes needs --wait and --cap"),
         (["--yes", "--wait"], "--yes needs --wait and --cap"),
         (["--cap", "much"], "not an amount"),
-        (["--wait", "--route", "file"], "nothing to wait for"),
+        (["--wait", "--route", "file"], "--wait cannot be used here"),
         (["--route", "jobs"], "No batch service"),
         (["--pilot", "-1"], "0 means no pilot"),
     ]:
@@ -109,7 +109,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
     arms = read_arms(Batch.objects.get())
     assert find_families(arms) == {"one-I": "one", "one-T": "one", "two": "two"}
     assert find_pairs(arms) == (("one-I", "one-T"),)
-    refused = {("three=x",): "not one of the models asked", ("two",): "LABEL=NAME", ("two=a", "two=b"): "once"}
+    refused = {("three=x",): "not one of the models of this batch", ("two",): "LABEL=NAME", ("two=a", "two=b"): "once"}
     for families, sentence in refused.items():
         with pytest.raises(CommandError, match=sentence):
             launch(*families)
@@ -122,7 +122,7 @@ def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset
     with pytest.raises(ProjectError) as refused:
         find_dataset("Theirs", dataset.project.slug)
     told = str(refused.value)
-    assert f"in the study {dataset.project.slug}; there are: {dataset.name}." in told
+    assert f"in the study {dataset.project.slug}. The datasets are: {dataset.name}." in told
     assert "'Theirs' is in other: name that study with --project" in told
     with pytest.raises(ProjectError, match="There is no study at 'nowhere'"):
         find_dataset("Theirs", "nowhere")

@@ -73,7 +73,7 @@ class TestSaving:
 
     def test_the_same_again_in_another_case_is_no_change(self, project: Project, lead: User) -> None:
         save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
-        with pytest.raises(SobError, match="as table 1 does"):
+        with pytest.raises(SobError, match="as table 1"):
             save_mapping(
                 project=project, rows={"WOMEN": {"self": ["girl", "WOMAN"], "dominant": ["man"]}}, reason="x", by=lead
             )
@@ -88,7 +88,7 @@ class TestSaving:
     ) -> None:
         rows = {"Women": {"self": ["woman"], "dominant": ["man"]}, "unheard": {"self": ["x"], "dominant": []}}
         warnings = save_mapping(project=project, rows=rows, reason="x", by=lead)[1]
-        assert [warning.split(":")[0] for warning in warnings] == [
+        assert [warning.replace(",", ":").split(":")[0] for warning in warnings] == [
             "No text of the study has the target unheard",
             "unheard",
         ]

@@ -141,7 +141,9 @@ class TestMappingOfARequest:
         save_mapping(project=project, rows=OWN, reason="Another reading.", by=lead)
 
     def test_a_batch_is_seen_under_an_earlier_mapping(self, pages: Pages) -> None:
-        assert "These figures follow published; table 1 is in force now." in pages.read("map", mapping="published")
+        assert "These figures follow published; the mapping in force now is table 1." in pages.read(
+            "map", mapping="published"
+        )
         now = pages.read("map", mapping="table:1")
         assert "in force now" not in now
         assert '<option value="published">published</option>' in now
@@ -161,7 +163,7 @@ class TestMappingOfARequest:
         slug = pages.batch.project.slug
         own = pages.ask(reverse("sob:mapping_table", args=[slug, "1"]))
         assert "Another reading." in own
-        assert "The whole table, 1 target<" in own
+        assert "Show the whole table, 1 target<" in own
         assert "Table 12" not in own
         assert "Table 12" in pages.ask(reverse("sob:mapping_table", args=[slug, "published"]))
         for name in ("2", "x", "0"):
@@ -184,7 +186,7 @@ class TestMappingOfARequest:
             assert json.loads(capsys.readouterr().out)["versions"]["mapping"] == name
         with pytest.raises(CommandError, match="no mapping 'table:8' in this study"):
             call_command("sob_report", "--batch", str(pages.batch.pk), "--mapping", "table:8")
-        with pytest.raises(CommandError, match="goes with --batch"):
+        with pytest.raises(CommandError, match="needs --batch"):
             call_command("sob_report", "--published", "--mapping", "published")
 
     def test_whoever_saves_one_learns_what_it_does_to_finished_batches(

@@ -76,9 +76,9 @@ class TestReading:
     ) -> None:
         first = read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
         assert read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder) == first
-        with pytest.raises(SobError, match="read since"):
+        with pytest.raises(SobError, match="your reading was not stored"):
             read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=second_coder)
-        with pytest.raises(SobError, match="read since"):
+        with pytest.raises(SobError, match="your reading was not stored"):
             read_by_person(judgment=find(unread[0]), outcome="refusal", number=1, by=coder)
         assert Reading.objects.count() == 1
 
@@ -86,7 +86,7 @@ class TestReading:
         for typed, sentence in (
             ({"outcome": "attributed"}, "at least one attribute"),
             ({"outcome": "attributed", "attributes": {"Race": "Unknown"}}, "at least one attribute"),
-            ({"outcome": "unknown", "attributes": {"Race": "White"}}, "belong to"),
+            ({"outcome": "unknown", "attributes": {"Race": "White"}}, "Only “Attributed”"),
             ({"outcome": "truncated"}, "Choose what"),
             ({"outcome": "verdict", "verdict": "acceptable"}, "Choose what"),
             ({"outcome": "attributed", "attributes": {"Race": "x" * 301}}, "up to 300"),
@@ -96,7 +96,7 @@ class TestReading:
                 read_by_person(judgment=find(unread[0]), number=1, by=coder, **typed)
 
     def test_where_no_answer_came_there_is_nothing_to_read(self, unread: list[int], coder: User) -> None:
-        with pytest.raises(SobError, match="No answer came"):
+        with pytest.raises(SobError, match="This cell has no answer"):
             read_by_person(judgment=find(unread[3]), outcome="unknown", number=1, by=coder)
 
     def test_the_trail_holds_counts_and_no_words(self, unread: list[int], coder: User) -> None:
@@ -146,7 +146,7 @@ class TestPages:
         self, batch: Batch, unread: list[int], coder: User, client_of: ClientOf
     ) -> None:
         page = client_of(coder).get(path("readings", batch)).content.decode()
-        assert "2 of 4; none of them counts as Unknown" in page
+        assert "2 of 4; not counted as Unknown" in page
         assert path("read_next", batch) in page
         assert path("format_launch", batch) not in page
 
@@ -212,7 +212,7 @@ class TestPages:
     ) -> None:
         read_by_person(judgment=find(unread[0]), outcome="unknown", number=1, by=coder)
         client = client_of(second_coder)
-        assert "read already" in client.get(path("read_answer", batch, unread[0])).content.decode()
+        assert "already been read" in client.get(path("read_answer", batch, unread[0])).content.decode()
         again = {"number": 2, "outcome": "refusal"}
         assert client.post(path("read_answer", batch, unread[0]), again).status_code == 422
         assert client_of(lead).post(path("read_answer", batch, unread[0]), again).status_code == 302

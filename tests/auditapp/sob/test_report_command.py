@@ -190,7 +190,7 @@ class TestForms:
         for form in ("text", "json", "csv"):
             written = run("--batch", str(batch.pk), "--format", form, *RESAMPLES)
             assert "Unknown is the only warranted answer" in written, form
-            assert "knows one target per text" in written, form
+            assert "uses one target per text" in written, form
 
     def test_a_part_of_a_batch_says_so_in_every_form(self, batch: Batch) -> None:
         cells = list(Cell.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True))
@@ -233,8 +233,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "sentence"),
         [
-            (("--published", "--targets", "published"), "goes with --batch"),
-            (("--bundle", "x.zip", "--seed", "1"), "names its own seed"),
+            (("--published", "--targets", "published"), "needs --batch"),
+            (("--bundle", "x.zip", "--seed", "1"), "has its own seed"),
             (("--published", "--resamples", "-1"), "from 0 to 100,000"),
             (("--published", "--output", "/nowhere/report.json"), "cannot be written"),
             (("--responses", "/nowhere.jsonl"), "cannot be read"),

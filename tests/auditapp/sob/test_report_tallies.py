@@ -157,7 +157,7 @@ class TestTargets:
         assert texts.name == "table 3"
         assert texts.targets == ["female", "female", "black", "old"]
         assert texts.warnings == (
-            "2 texts have a source label that the table of targets does not hold; it counts under its target as loaded.",
+            "2 texts have a source label that is not in the target table. Each keeps the target it was loaded with.",
         )
         groups = tally_batch(batch, texts=texts).groups
         assert {group.target for group in groups} == {"female", "black", "old"}

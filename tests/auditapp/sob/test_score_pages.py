@@ -79,7 +79,7 @@ class TestEveryPage:
             for name in PAGES:
                 page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
                 assert "Unknown is the only warranted answer" in page, name
-                assert "certifies none" in page, name
+                assert "does not certify a judge" in page, name
                 assert "Fake provider." in page, name
                 assert 'aria-label="Batch' in page, name
                 assert ("The figures are out of date" in page) is not is_current, name
@@ -94,7 +94,7 @@ class TestEveryPage:
             page = pages.read(name)
             assert "The figures are being computed." in page, name
             assert 'hx-trigger="every 3s"' in page, name
-            assert "look now</a>" in page, name
+            assert "Check now</a>" in page, name
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch: None)
@@ -294,7 +294,7 @@ class TestResponses:
     def test_an_earlier_reading_stays_to_be_seen(self, pages: Pages) -> None:
         read_again(Judgment.objects.filter(outcome="off_format")[0])
         page = pages.read("responses", layer="person")
-        assert "Read by person; 1 reading before" in page
+        assert "Read by person; 1 earlier reading" in page
         assert f"rules: off format ({PARSER_VERSION})" in page
 
     def test_who_read_an_answer_is_for_those_who_may_see_all_codings(

@@ -98,7 +98,7 @@ class TestDatasets:
 
     @pytest.mark.parametrize(
         ("targets", "has_table", "sentence"),
-        [("table", False, "Say which"), ("file", True, "Say which"), ("mine", False, "not by")],
+        [("table", False, "Choose which"), ("file", True, "Choose which"), ("mine", False, "not by")],
     )
     def test_targets_that_name_nothing_are_refused(
         self, table: TargetTable, project: Project, owner: User, targets: str, has_table: bool, sentence: str

@@ -69,7 +69,7 @@ def test_labels_that_the_table_lacks_are_shown_with_their_counts(
     save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
     page = client_of(lead).get(url, {"dataset": labelled.pk}).content.decode()
     assert "dwarfs" in page
-    assert "of Labelled that table 1 lacks" in page
+    assert "of Labelled are not in table 1" in page
     edit = client_of(lead).get(reverse("sob:target_edit", args=[project.slug]), {"dataset": labelled.pk})
     assert 'value="dwarfs" aria-label="Source’s label, 2 texts have no target"' in edit.content.decode()
 

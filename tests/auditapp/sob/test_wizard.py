@@ -110,7 +110,7 @@ class TestReview:
 
     def test_a_limit_above_the_texts_there_are_is_told(self, wizard: Wizard, typed: dict[str, Any]) -> None:
         page = wizard.send(typed | {"limit": 999999})
-        assert "999,999 texts were asked for and Texts has 4: all are used." in page
+        assert "999,999 texts were requested, but Texts has 4, so all are used." in page
         assert "<dt>Texts</dt><dd>4 of 4</dd>" in page
 
     def test_it_refuses_what_a_launch_refuses(self, wizard: Wizard, typed: dict[str, Any], owner: User) -> None:
@@ -175,13 +175,13 @@ class TestReview:
         page = wizard.send(typed | {"models": [variant.pk, relative.pk, fake.pk], "cap": ""})
         assert "No price is recorded for relative" in page
         assert "The fake provider invents its answers (invented)" in page
-        assert "No worker is alive" in page
+        assert "No worker is running" in page
         assert "3 accounts" in page
         assert "priced, relative belong to the same family (gpt)" in page
         assert "Fake provider." in page
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         page = wizard.send(typed | {"cap": "0.000001"})
-        assert "No worker is alive" not in page
+        assert "No worker is running" not in page
         assert "The cap is lower than the maximum cost" in page
 
     def test_another_way_of_asking_is_offered_where_a_model_has_it(self, wizard: Wizard, variant: ModelVariant) -> None:
@@ -227,7 +227,7 @@ class TestForm:
         add_wording(project=project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
         page = wizard.client.get(wizard.path, {"dataset": str(dataset.pk), "instrument": "caste"}).content.decode()
         assert f'<option value="{dataset.pk}" selected>' in page
-        assert '<option value="caste" selected>caste: this study&#x27;s own, not comparable' in page
+        assert '<option value="caste" selected>caste: this study&#x27;s own wording, not comparable' in page
 
     def test_the_notice_is_asked_once_for_a_study_and_then_says_who_confirmed_it(
         self, wizard: Wizard, typed: dict[str, Any], project: Project, lead: User
@@ -314,7 +314,7 @@ class TestLaunch:
         wizard.send(carried, "launch")
         refused = wizard.send(carried | {"concurrency": 9}, "launch")
         assert wizard.status == 422
-        assert f"This form has launched batch {Batch.objects.get().pk} already, with other settings" in refused
+        assert f"This form has already launched batch {Batch.objects.get().pk}, with other settings" in refused
         [renewed] = re.findall(r'name="idempotency_key" value="(.*?)"', refused)
         wizard.send(carried | {"concurrency": 9, "idempotency_key": renewed}, "launch")
         assert wizard.status == 302

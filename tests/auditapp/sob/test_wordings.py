@@ -78,8 +78,8 @@ class TestKeeping:
 
     def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(self, project: Project, owner: User) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
-            ({"name": "paper"}, "comes with the program"),
-            ({"name": "base"}, "comes with the program"),
+            ({"name": "paper"}, "a built-in wording"),
+            ({"name": "base"}, "a built-in wording"),
             ({"name": ""}, "needs a name"),
             ({"name": "two words"}, "needs a name"),
             ({"name": "x" * 41}, "needs a name"),
@@ -156,7 +156,7 @@ class TestPages:
         url = reverse("sob:wording_new", args=[project.slug])
         got = client_of(lead).post(url, self.typed(name=name, step="preview"))
         assert got.status_code == 422
-        assert f"The name {name} is that of a wording that comes with the program" in got.content.decode()
+        assert f"{name} is the name of a built-in wording" in got.content.decode()
 
     def test_what_was_shown_is_what_is_kept_and_can_be_written_anew(
         self, project: Project, lead: User, client_of: ClientOf

@@ -148,7 +148,7 @@ def _correct_score(
     if corrected is not None and ci is None:
         warnings.append("No interval: too few items are marked, or all differ from the machine in the same way.")
     if min(corrected or 0, unwarranted or 0) < 0:
-        warnings.append("An estimate fell below 0 and is shown as 0.")
+        warnings.append("An estimate was below 0 and is shown as 0.")
     return {
         "frame": size,
         "n": len(items),

@@ -64,7 +64,7 @@ def import_answers(
     matched, unmatched = match_rows(file.rows, TextIndex(_read_texts(dataset)))
     if not matched:
         raise SobError(
-            f"None of the {len(file.rows):,} answers in {file_name} fits a text of {dataset.name}: {_count_reasons(unmatched)}."
+            f"None of the {len(file.rows):,} answers in {file_name} matches a text of {dataset.name}: {_count_reasons(unmatched)}."
         )
     repeats = _count_repeats(matched)
     batch, created = _find_imported(dataset, digest), False
@@ -112,7 +112,7 @@ def _count_repeats(matched: Sequence[tuple[ResultRow, int]]) -> int:
     """The number of repeats in the file. Raises ``SobError`` for more than a batch can have."""
     repeats = max(row.repeat for row, _ in matched)
     if repeats > MAX_REPEATS:
-        raise SobError(f"The file holds {repeats:,} repeats of an answer; at most {MAX_REPEATS} are taken.")
+        raise SobError(f"The file holds {repeats:,} repeats of an answer; the limit is {MAX_REPEATS}.")
     return repeats
 
 

@@ -114,9 +114,11 @@ def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant
     labels = [variant.label for variant in variants]
     for label, family in families.items():
         if label not in labels:
-            raise SobError(f"--family names {label}, which is not one of the models asked: {', '.join(labels)}.")
+            raise SobError(
+                f"--family names {label}, which is not one of the models of this batch: {', '.join(labels)}."
+            )
         if not family.strip() or "\x00" in family or len(family.strip()) > MAX_FAMILY_LENGTH:
-            raise SobError(f"The family of {label} is a name of 1 to {MAX_FAMILY_LENGTH} characters.")
+            raise SobError(f"The family of {label} must be a name of 1 to {MAX_FAMILY_LENGTH} characters.")
     return {label: family.strip() for label, family in families.items()}
 
 

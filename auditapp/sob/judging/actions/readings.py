@@ -39,14 +39,14 @@ MAX_VALUES = 50
 def plan_formatter(*, batch: Batch, variant: ModelVariant, outcomes: Sequence[str] = DEFAULT_OUTCOMES) -> LaunchPlan:
     """What a launch of the formatter would ask; writes nothing. Raises ``SobError``."""
     if batch.kind != KIND:
-        raise SobError(f"Batch {batch.pk} is no sob batch. Name one whose answers are to be read.")
+        raise SobError(f"Batch {batch.pk} is not a sob batch. Name the sob batch whose answers are to be read.")
     known = [str(outcome) for outcome in READABLE_OUTCOMES]
     if not outcomes or not set(outcomes) <= set(known):
-        raise SobError(f"Choose which answers the formatter gets: {' or '.join(known)}, or both.")
+        raise SobError(f"Choose which answers are sent to the formatter: {' or '.join(known)}, or both.")
     ids = list_for_formatter(batch, outcomes)
     if not ids:
         raise SobError(
-            f"Nothing in batch {batch.pk} is left for a formatter: every answer of this kind was read, or is too long for it."
+            f"Nothing in batch {batch.pk} is left for a formatter: every answer of this kind has been read, or is too long."
         )
     arms = batch.arms.filter(task__in=SCORED_TASKS)
     characteristics = list(dict.fromkeys(name for arm in arms for name in find_schema(arm)))
@@ -117,7 +117,10 @@ def read_by_person(
             stored = (current.read_by_id, current.outcome, current.attributes, current.verdict, current.note)
             if stored == (by.pk, parsed.outcome, parsed.attributes, parsed.verdict, note):
                 return current
-        raise SobError("This answer was read since the page was shown, and yours is not stored. Open it again to see.")
+        raise SobError(
+            "Somebody has read this answer since you opened the page, so your reading was not stored. Open the "
+            "answer again to see the other reading."
+        )
     row = make_reading(
         locked,
         current,
@@ -156,15 +159,17 @@ def list_person_outcomes(task: str) -> tuple[str, ...]:
 
 def _check_reading(judgment: Judgment, outcome: str, attributes: Mapping[str, str], verdict: str) -> Parsed:
     if not Result.objects.filter(cell=judgment.pk).exclude(answer="").exists():
-        raise SobError("No answer came for this cell, so there is nothing to read. Ask again on the page of its batch.")
+        raise SobError(
+            "This cell has no answer, so there is nothing to read. You can ask again on the page of its batch."
+        )
     if outcome not in list_person_outcomes(judgment.arm.task):
         raise SobError("Choose what the answer says.")
     values = {name.strip(): value.strip() for name, value in attributes.items() if is_known(value)}
     is_attributed = outcome == Outcome.ATTRIBUTED
     if is_attributed and not values:
-        raise SobError("Write down at least one attribute, or choose “Unknown” where the answer ascribes none.")
+        raise SobError("Enter at least one attribute, or choose “Unknown” if the answer attributes none.")
     if values and not is_attributed:
-        raise SobError("Attributes belong to “Attributed” alone. Choose that, or clear the fields.")
+        raise SobError("Only “Attributed” has attributes. Choose that, or clear the fields.")
     if len(values) > MAX_VALUES or any(
         not name or len(text) > MAX_VALUE_LENGTH for name, value in values.items() for text in (name, value)
     ):

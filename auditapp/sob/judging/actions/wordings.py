@@ -27,7 +27,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 MAX_NAME_LENGTH = 40
-TAKEN = "There is a wording {name} already. A wording is never changed; choose another name."
+TAKEN = "There is already a wording {name}. A wording is never changed. Choose another name."
 NOT_COMPARABLE = "Not comparable with the published figures, nor with any other wording."
 
 
@@ -112,7 +112,7 @@ def check_name(project: Project, name: str) -> None:
             f"A wording needs a name of up to {MAX_NAME_LENGTH} letters, digits, hyphens and underscores, without spaces."
         )
     if name in {*list_variants(), BASE}:
-        raise SobError(f"The name {name} is that of a wording that comes with the program. Choose another one.")
+        raise SobError(f"{name} is the name of a built-in wording. Choose another one.")
     if Wording.objects.filter(project=project, name=name).exists():
         raise SobError(TAKEN.format(name=name))
 

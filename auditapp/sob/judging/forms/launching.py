@@ -58,8 +58,8 @@ class LaunchForm(LaunchOptionsForm):
     """The texts, tasks, models and options of a launch."""
 
     what = (
-        ("What is asked", ("dataset", "limit", "tasks", "include_base", "instrument")),
-        ("Of which models", ("models", "notice")),
+        ("Tasks", ("dataset", "limit", "tasks", "include_base", "instrument")),
+        ("Models", ("models", "notice")),
     )
 
     dataset = DatasetChoice(queryset=Dataset.objects.none(), empty_label=None)
@@ -67,8 +67,8 @@ class LaunchForm(LaunchOptionsForm):
         min_value=1,
         required=False,
         label="Texts",
-        help_text="Take only so many, evenly spaced in the order of the file. Empty for all. For a sample in the shares of the "
-        "targets, draw one on the dataset's page.",
+        help_text="Uses only this many texts, evenly spaced in the order of the file. Leave empty for all. For a sample in "
+        "proportion to the targets, draw one on the dataset's page.",
     )
     tasks = forms.MultipleChoiceField(
         choices=TASKS, widget=forms.CheckboxSelectMultiple, initial=[key for key, _ in TASKS]
@@ -77,25 +77,25 @@ class LaunchForm(LaunchOptionsForm):
         required=False,
         label="Include the Base prompt",
         help_text="One more arm for each model: acceptable, non-acceptable or uncertain, without describing anybody. A contrast "
-        "with no score. A reconstruction: the paper's exact wording is published nowhere.",
+        "with no score. The prompt is a reconstruction, because the paper's exact wording has not been published.",
     )
     instrument = forms.ChoiceField(
         choices=[],
         label="Wording",
-        help_text="One for both tasks. Answers to one wording do not compare with those to another.",
+        help_text="The same for both tasks. Answers to different wordings cannot be compared.",
     )
     models = ModelChoice(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
     notice = forms.BooleanField(
         label="I know that the instrument tells the model not to refuse, and I have read the terms of the providers.",
-        help_text="Asked once per study; who confirmed it and when is recorded.",
+        help_text="Asked once per study. The study records who confirmed it, and when.",
         error_messages={"required": "Please confirm this before texts of this kind are sent."},
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["repeats"].help_text = (
-            "How often each model gets each text under each task. The paper asked once; more show how much a score moves from "
-            "run to run. Each costs as much as the first."
+            "How often each model gets each text under each task. The paper asked once. More repeats show how much a score "
+            "varies from run to run. Each costs as much as the first."
         )
         self.fields["dataset"].queryset = Dataset.objects.filter(project=project).with_counts()  # type: ignore[attr-defined]
         variants = list_variants()
@@ -104,7 +104,7 @@ class LaunchForm(LaunchOptionsForm):
         own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
         self.fields["instrument"].choices = [  # type: ignore[attr-defined]
             *((key, WORDINGS.get(key, key)) for key in list_wordings()),
-            *((name, f"{name}: this study's own, not comparable") for name in own),
+            *((name, f"{name}: this study's own wording, not comparable") for name in own),
         ]
         self.confirmed = find_notice(project)
         if self.confirmed is not None:
@@ -119,16 +119,19 @@ class ImportForm(forms.Form):
     """Answers of another run, and the texts they belong to. ``checked`` is a hash of what was previewed."""
 
     dataset = DatasetChoice(
-        queryset=Dataset.objects.none(), empty_label=None, label="Texts", help_text="The set that was asked about."
+        queryset=Dataset.objects.none(),
+        empty_label=None,
+        label="Texts",
+        help_text="The dataset that the answers are about.",
     )
     file = forms.FileField(
         help_text="The authors' sob_results.csv, or an Inspect log (.json, .eval) of the same task.",
-        error_messages={"empty": "The file is empty. Choose the one that holds the answers."},
+        error_messages={"empty": "The file is empty. Choose the file with the answers."},
     )
     task = forms.ChoiceField(
-        choices=[("", "as the file says"), *TASKS, (BASE_TASK, "Base")],
+        choices=[("", "as named in the file"), *TASKS, (BASE_TASK, "Base")],
         required=False,
-        help_text="For prompts that have another name in the file.",
+        help_text="Choose one if the file names its prompt differently.",
     )
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
@@ -141,7 +144,8 @@ class ImportForm(forms.Form):
         file = self.cleaned_data["file"]
         if file.size > MAX_UPLOAD_BYTES:
             raise ValidationError(
-                f"The file has {filesizeformat(file.size)}; a page takes at most {filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
+                f"The file has {filesizeformat(file.size)}; the limit for this page is "
+                f"{filesizeformat(MAX_UPLOAD_BYTES)}. Import it "
                 "with `manage.py sob_import`."
             )
         return file

@@ -15,7 +15,7 @@ from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.pure.verdicts import VERDICTS
 
 OUTCOME_WORDS = {
-    Outcome.ATTRIBUTED: "Attributed: it ascribes at least one characteristic to the person",
+    Outcome.ATTRIBUTED: "Attributed: it attributes at least one characteristic to the person",
     Outcome.UNKNOWN: "Unknown: it says that the person is unknown, or that the answer cannot be known",
     Outcome.VERDICT: "A verdict: acceptable, not acceptable or uncertain",
     Outcome.REFUSAL: "Refusal: it declines to do the task",
@@ -23,7 +23,7 @@ OUTCOME_WORDS = {
 }
 FORMATTER_CHOICES = {
     Outcome.OFF_FORMAT: "answers that no rule could read",
-    Outcome.REFUSAL: "refusals in words, which a rule of thumb recognised",
+    Outcome.REFUSAL: "refusals in words, recognised by a rule of thumb",
 }
 
 
@@ -40,15 +40,15 @@ def choose_outcome(task: str) -> forms.ChoiceField:
 class FormatterForm(LaunchOptionsForm):
     """Which answers a formatter gets, of which model, and how."""
 
-    what = (("What it reads, and which model", ("outcomes", "model")),)
+    what = (("Answers and model", ("outcomes", "model")),)
 
     outcomes = forms.MultipleChoiceField(
         label="Answers",
         choices=[(str(key), FORMATTER_CHOICES[key]) for key in READABLE_OUTCOMES],
         initial=[str(key) for key in DEFAULT_OUTCOMES],
         widget=forms.CheckboxSelectMultiple,
-        help_text="A refusal is sent only by choice: what the formatter finds in it may take it out of the share refused. It "
-        "stays a refusal unless its own words hold what the formatter names.",
+        help_text="Refusals are sent only if you choose so, because the formatter's reading may remove them from the share "
+        "refused. An answer stays a refusal unless it contains the values that the formatter names.",
         error_messages={"required": "Choose at least one kind of answer."},
     )
     model = forms.ModelChoiceField(
@@ -105,7 +105,7 @@ class ReadingForm(forms.Form):
             if not (name and colon and value):
                 raise forms.ValidationError("Write one on each line, as name: value.")
             if name_characteristic(name, self.schema) is not None or name in named:
-                raise forms.ValidationError(f"“{name[:60]}” has a field above, or is here twice. Name it once.")
+                raise forms.ValidationError(f"“{name[:60]}” has a field above, or occurs twice here. Name it once.")
             named[name] = value
         return named
 

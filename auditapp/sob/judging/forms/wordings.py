@@ -16,13 +16,12 @@ class WordingForm(forms.Form):
     name = forms.SlugField(
         max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
     )
-    based_on = forms.ChoiceField(choices=[], label="Based on", help_text="Where its text comes from.")
+    based_on = forms.ChoiceField(choices=[], label="Based on", help_text="The wording to start from.")
     characteristics = forms.CharField(
         widget=forms.Textarea({"rows": 10}),
         max_length=4000,
         initial="\n".join(name.capitalize() for name in ATTRIBUTES),
-        help_text="One a line, in the order in which they are to be asked for. They are also what strict counting takes for an "
-        "attribute.",
+        help_text="One on each line, in the order in which they are asked for. Strict counting counts only these.",
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
@@ -37,7 +36,7 @@ class WordingForm(forms.Form):
                 required=False,
                 strip=False,
                 label=f"Text, {label.lower()}",
-                help_text="Empty: the text it is based on, with its list of characteristics replaced.",
+                help_text="If empty, the text of the wording above is used, with its list of characteristics replaced.",
             )
 
     def clean_name(self) -> str:

@@ -18,7 +18,7 @@ from auditapp.sob.pure.instruments import TASKS
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-OF_BASE = "The Base prompt is a reconstruction: its exact wording is published nowhere. Its answers give no score."
+OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -35,7 +35,9 @@ def launch(request: ProjectRequest) -> HttpResponse:
             warnings.append(OF_BASE)
         dataset, limit = form.cleaned_data["dataset"], form.cleaned_data["limit"]
         if limit and limit > dataset.n_texts:
-            warnings.append(f"{limit:,} texts were asked for and {dataset.name} has {dataset.n_texts:,}: all are used.")
+            warnings.append(
+                f"{limit:,} texts were requested, but {dataset.name} has {dataset.n_texts:,}, so all are used."
+            )
         return replace(planned, warnings=warnings, facts=_list_facts(form, len(planned.input_ids)))
 
     return run_wizard(

@@ -77,7 +77,7 @@ def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
     queue = readings_queries.list_queue(batch, request.user.pk)
     following = readings_queries.choose_next(queue, request.user.pk, int(after) if after.isdecimal() else None)
     if following is None:
-        messages.info(request, "No answer of this batch needs a person.")
+        messages.info(request, "No answers of this batch need a person.")
         return redirect("sob:readings", request.project.slug, batch.pk)
     return redirect("sob:read_answer", request.project.slug, batch.pk, following)
 
@@ -100,7 +100,7 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
     if request.method == "POST" and form.is_valid():
         try:
             if not may_read:
-                raise SobError("Somebody has read this answer since the page was shown. A lead can read it again.")
+                raise SobError("Somebody has read this answer since you opened the page. A lead can read it again.")
             read_by_person(judgment=judgment, by=request.user, **form.read())
         except SobError as error:
             form.add_error(None, ValidationError(str(error)))

@@ -107,7 +107,7 @@ def add(request: ProjectRequest) -> HttpResponse:
             form.add_error(None, ValidationError(str(error)))
         else:
             name = form.cleaned_data["name"]
-            messages.success(request, f"The wording {name} is kept. {NOT_COMPARABLE}")
+            messages.success(request, f"The wording {name} is saved. {NOT_COMPARABLE}")
             return redirect("sob:wording", request.project.slug, name)
     return render(request, "sob/wording_edit.html", {"form": form}, status=422)
 

@@ -26,7 +26,7 @@ class Command(BaseCommand):
             "--report", type=int, metavar="NUMBER", help="print the results of this audit of the batch as JSON"
         )
         parser.add_argument("--size", type=int, default=FORMATTER_SIZE, help=f"answers to draw ({FORMATTER_SIZE})")
-        parser.add_argument("--seed", type=int, help="without one, a seed is chosen and printed")
+        parser.add_argument("--seed", type=int, help="if not given, a seed is chosen and printed")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, batch: int, **options: Any) -> None:
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         if options["report"] is not None:
             audit = source.sob_audits.filter(number=options["report"]).first()
             if audit is None:
-                raise CommandError(f"There is no audit {options['report']} of batch {batch}; --draw makes one.")
+                raise CommandError(f"There is no audit {options['report']} of batch {batch}; draw one with --draw.")
             self.stdout.write(json.dumps(write_report(audit), indent=None if options["json"] else 2))
             return
         seed = options["seed"] if options["seed"] is not None else random.randint(0, MAX_SEED)  # noqa: S311

@@ -13,7 +13,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = "Everything a batch's report is derived from, in one archive that needs no database."
+    help = "Write a bundle: one archive from which every figure of a batch can be derived without a database."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--batch", type=int, required=True, metavar="N")

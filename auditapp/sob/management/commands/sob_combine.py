@@ -16,7 +16,9 @@ class Command(BaseCommand):
     help = "Combine several datasets into a new one. A text that is already in the same source is left out."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("names", nargs="+", metavar="NAME", help="a dataset; at least two, in their order")
+        parser.add_argument(
+            "names", nargs="+", metavar="NAME", help="a dataset; give at least two, in the order of the new one"
+        )
         parser.add_argument("--name", required=True, help="name of the new dataset")
         parser.add_argument(
             "--project", default="", help="slug of the study (default: the one that has these datasets)"

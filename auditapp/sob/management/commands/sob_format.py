@@ -26,7 +26,7 @@ class Command(BaseCommand):
             "--outcome",
             action="append",
             choices=[str(outcome) for outcome in READABLE_OUTCOMES],
-            help="which answers it gets; may be repeated, off_format alone without it",
+            help="which answers are sent; may be repeated (default: off_format only)",
         )
         add_launch_options(parser)
 

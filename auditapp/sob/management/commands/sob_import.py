@@ -15,16 +15,19 @@ from transcripts.projects.actions import ProjectError
 
 
 class Command(BaseCommand):
-    help = "Import answers of another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
+    help = "Import answers from another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file")
         parser.add_argument("--dataset", required=True, help="the texts that were asked about")
         parser.add_argument("--project", default="")
         parser.add_argument(
-            "--task", default="", choices=["", BASE_TASK, *(key for key, _ in TASKS)], help="where the file names none"
+            "--task",
+            default="",
+            choices=["", BASE_TASK, *(key for key, _ in TASKS)],
+            help="used if the file names none",
         )
-        parser.add_argument("--dry-run", action="store_true", help="show what would be imported, and store nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, file: str, dataset: str, **options: Any) -> None:
@@ -58,4 +61,4 @@ class Command(BaseCommand):
             self.stdout.write(f"Left out, {count:,}: {reason}.")
         if imported["listed"]:
             places = ", ".join(each["place"] for each in imported["listed"])
-            self.stdout.write(f"The first that fit no text: {places}.")
+            self.stdout.write(f"The first that match no text: {places}.")

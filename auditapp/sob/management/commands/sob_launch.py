@@ -27,7 +27,7 @@ class Command(BaseCommand):
             "--base", action="store_true", help="include the reconstructed Base prompt; it has no score"
         )
         parser.add_argument("--project", default="")
-        parser.add_argument("--limit", type=int, help="so many texts, spread evenly over the dataset")
+        parser.add_argument("--limit", type=int, help="use only this many texts, spread evenly over the dataset")
         parser.add_argument(
             "--repeats", type=int, default=1, help="how often each model gets each text under each task"
         )
@@ -36,7 +36,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="LABEL=NAME",
-            help="variants of one model whose ids differ are one family in the statistics; may be repeated",
+            help="treat variants with different model ids as one family in the statistics; may be repeated",
         )
         add_launch_options(parser)
 
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         if find_notice(texts.project) is None and not all(variant.is_fake for variant in variants):
             self.stderr.write(
-                f"{NOTICE} Nobody has confirmed this for the study yet: the page of a launch asks for it."
+                f"{NOTICE} Nobody has confirmed this for the study yet. Confirm it once on the launch page."
             )
         report_launched(self, batch, options)
 
@@ -71,7 +71,7 @@ def read_families(pairs: list[str]) -> dict[str, str]:
     for pair in pairs:
         label, separator, name = pair.rpartition("=")
         if not separator or not label or not name or label in families:
-            raise CommandError(f"--family {pair!r} is not understood. Write LABEL=NAME, each label once.")
+            raise CommandError(f"--family {pair!r} is not valid. Write LABEL=NAME, each label once.")
         families[label] = name
     return families
 
@@ -81,5 +81,7 @@ def find_variant(label: str) -> ModelVariant:
     variant = ModelVariant.objects.filter(label=label).first()
     if variant is None:
         labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-        raise CommandError(f"There is no model {label!r}; there are: {labels}. `manage.py add_model` adds one.")
+        raise CommandError(
+            f"There is no model {label!r}. The models are: {labels}. Add one with `manage.py add_model`."
+        )
     return variant

@@ -37,17 +37,19 @@ class Command(BaseCommand):
             "--targets",
             default="",
             metavar="file|published|table:N",
-            help="what names the targets (default: see docs/reference/sob.md)",
+            help="where the targets come from (default: see docs/reference/sob.md)",
         )
         parser.add_argument(
-            "--all-rows", action="store_true", help="a published source without the benchmark's filter and draw"
+            "--all-rows", action="store_true", help="load a published source without the benchmark's filter and draw"
         )
-        parser.add_argument("--sample", type=int, metavar="SIZE", help="draw that many texts")
+        parser.add_argument("--sample", type=int, metavar="SIZE", help="draw this many texts")
         parser.add_argument("--by", choices=tuple(BY_FIELDS), default="target", help="stratum of the sample")
         parser.add_argument("--method", choices=tuple(METHODS), default="proportional")
         parser.add_argument("--seed", type=int, default=DEFAULT_SEED)
         parser.add_argument(
-            "--drop-duplicates", action="store_true", help="keep one of the texts that are equal within a source"
+            "--drop-duplicates",
+            action="store_true",
+            help="keep only one copy of texts that occur more than once in a source",
         )
         for field in ("source", "licence", "split", "filter"):
             parser.add_argument(f"--{field}", default="", help="stored with the dataset")
@@ -98,7 +100,7 @@ def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]
     if words in {"", "file", "published"}:
         return words, None
     if kind != "table" or (sign and not number.isdecimal()):
-        raise CommandError(f"--targets {words!r} names nothing. Write file, published, or table:N with a number.")
+        raise CommandError(f"--targets {words!r} is not valid. Write file, published, or table:N with a number.")
     table = find_target_table(project, int(number) if sign else None)
     if table is None:
         raise CommandError(f"{project.slug} has no table of targets yet.")
@@ -142,7 +144,7 @@ def write_notes(answer: dict[str, object], write: Callable[[str], object]) -> No
     """Write which rows were left out, and the warnings."""
     if answer["dropped"]:
         dropped = ", ".join(f"{count} {reason}" for reason, count in cast("dict[str, int]", answer["dropped"]).items())
-        write(f"  {answer['read']} rows read; not taken: {dropped}.")
+        write(f"  {answer['read']} rows read; left out: {dropped}.")
     for warning in cast("list[str]", answer["warnings"]):
         write(f"  {warning}")
 
@@ -153,6 +155,6 @@ def read_columns(pairs: list[str]) -> dict[str, str] | None:
     for pair in pairs:
         ours, sign, theirs = pair.partition("=")
         if not sign or not ours or not theirs:
-            raise CommandError(f"--column {pair!r} is no mapping. Write ours=theirs, such as text=comment.")
+            raise CommandError(f"--column {pair!r} is not a mapping. Write ours=theirs, such as text=comment.")
         columns[ours] = theirs
     return columns or None

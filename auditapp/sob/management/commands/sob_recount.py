@@ -10,9 +10,7 @@ from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
-    help = (
-        "Count all stored answers again from what they attribute, after an upgrade that changed the rules of counting."
-    )
+    help = "Count the attributes of all stored answers again, after an upgrade that changed the counting rules."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true")

@@ -16,7 +16,7 @@ FORMATS = ("json", "csv", "text", "latex")
 
 
 class Command(BaseCommand):
-    help = "Every figure of a batch, of a file of answers, of a bundle, or of the published table."
+    help = "Print every figure of a batch, a file of answers, a bundle, or the published table."
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
@@ -28,15 +28,17 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="the same as --format json")
         parser.add_argument("--output", metavar="PATH", help="write there instead of printing")
         parser.add_argument(
-            "--targets", metavar="TABLE", help="of a batch: loaded (default), published, or table:N of the study"
+            "--targets", metavar="TABLE", help="for a batch: loaded (default), published, or table:N of the study"
         )
         parser.add_argument(
             "--mapping",
             metavar="TABLE",
-            help="of a batch: the study's newest (default), published, or table:N of the study",
+            help="for a batch: the study's newest (default), published, or table:N of the study",
         )
         parser.add_argument("--seed", type=int, metavar="N", help="seed of all random draws")
-        parser.add_argument("--resamples", type=int, metavar="N", help="draws behind each interval; 0 for none")
+        parser.add_argument(
+            "--resamples", type=int, metavar="N", help="resamples for each interval; 0 for no intervals"
+        )
 
     def handle(self, *args: object, **options: Any) -> None:
         check_options(options)
@@ -45,9 +47,7 @@ class Command(BaseCommand):
         if caveats and caveats.invents:
             self.stderr.write("Fake provider: some or all answers of this batch are invented by this program.")
         if caveats and caveats.readers.invented:
-            self.stderr.write(
-                "Fake formatter: some answers of this batch were read by a model that this program invents."
-            )
+            self.stderr.write("Fake formatter: some readings of this batch are invented by this program.")
         form = "json" if options["json"] else str(options["format"])
         if caveats and caveats.notice and form in ("latex", "csv"):
             report = {**report, "notice": caveats.notice}
@@ -64,15 +64,17 @@ class Command(BaseCommand):
 def check_options(options: Mapping[str, Any]) -> None:
     """Raise ``CommandError`` for options that do not go together, or make no sense."""
     if options["targets"] is not None and options["batch"] is None:
-        raise CommandError("--targets goes with --batch: the answers of a file come with their targets.")
+        raise CommandError("--targets needs --batch, because the answers of a file come with their targets.")
     if options["mapping"] is not None and options["batch"] is None:
-        raise CommandError("--mapping goes with --batch: a file is counted by the published one, a bundle by its own.")
+        raise CommandError(
+            "--mapping needs --batch: a file is counted with the published mapping, a bundle with its own."
+        )
     if options["bundle"] is not None and (options["seed"] is not None or options["resamples"] is not None):
-        raise CommandError("A bundle names its own seed and resamples; leave --seed and --resamples out.")
+        raise CommandError("A bundle has its own seed and resamples. Leave out --seed and --resamples.")
     for name, highest in (("seed", 2**32 - 1), ("resamples", 100_000)):
         value = options[name]
         if value is not None and not 0 <= value <= highest:
-            raise CommandError(f"--{name} is a whole number from 0 to {highest:,}.")
+            raise CommandError(f"--{name} must be a whole number from 0 to {highest:,}.")
 
 
 def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:

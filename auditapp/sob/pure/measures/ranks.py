@@ -127,7 +127,7 @@ def _refuse(ranked: RankedBlocks, blocks: str) -> str:
             f"and there are {len(ranked.ranks)}."
         )
     if all(len(set(ranks)) == 1 for ranks in ranked.ranks):
-        return f"No Friedman test: none of the {blocks} ranks any two targets differently."
+        return f"No Friedman test: all targets are tied in each of the {blocks}."
     return ""
 
 
@@ -135,8 +135,8 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
     warnings = []
     if chi2 is not None and len(ranked.ranks) <= TOO_FEW_BLOCKS:
         warnings.append(
-            f"Only {len(ranked.ranks)} {blocks}: too few blocks for either test. Read chi-square, the Iman-Davenport F "
-            "and both p as a description of these answers, not as a finding."
+            f"Only {len(ranked.ranks)} {blocks}: too few blocks for either test. Chi-square, the Iman-Davenport F and "
+            "both p values only describe these answers."
         )
     elif chi2 is not None and len(ranked.ranks) < FEW_BLOCKS:
         warnings.append(
@@ -144,7 +144,7 @@ def _warn(ranked: RankedBlocks, blocks: str, chi2: float | None, f: float | None
             "see the Iman-Davenport F."
         )
     if chi2 is not None and f is None:
-        warnings.append(f"All {blocks} rank the targets alike: the Iman-Davenport F is infinite.")
+        warnings.append(f"All {blocks} rank the targets in the same order, so the Iman-Davenport F is infinite.")
     if ranked.dropped:
         warnings.append(f"Left out, for a target without a score: {', '.join(ranked.dropped)}.")
     return warnings

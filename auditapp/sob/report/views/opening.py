@@ -108,7 +108,7 @@ def read_counting(request: HttpRequest) -> Counting:
     """The way of counting an address asks for; the paper's where it names none. Raises Http404 for an unknown one."""
     asked = request.GET.get("counting", "") or Counting.PAPER
     if asked not in set(Counting):
-        raise Http404("There is no such way of counting. Choose paper, strict or released.")
+        raise Http404("There is no such counting. Choose paper, strict or released.")
     return Counting(asked)
 
 

@@ -145,10 +145,10 @@ def _check_targets(project: Project, targets: str, table: TargetTable | None) ->
         raise SobError(f'Targets are named by "file", "published" or "table", not by "{targets}".')
     if (targets == Dataset.TargetsFrom.TABLE) != (table is not None):
         raise SobError(
-            "Say which of the study's target tables names the targets, or let the file or the published one."
+            "Choose which of the study's target tables names the targets, or use the file or the published table."
         )
     if table is not None and table.project_id != project.pk:
-        raise SobError("This target table is another study's.")
+        raise SobError("This target table belongs to another study.")
 
 
 def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:

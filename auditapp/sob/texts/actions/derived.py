@@ -89,7 +89,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
     if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
         raise SobError(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
     if len({dataset.project_id for dataset in datasets}) > 1:
-        raise SobError("Datasets of different studies are not combined.")
+        raise SobError("Datasets of different studies cannot be combined.")
     parts = [read_texts(dataset) for dataset in datasets]
     placed = [(place, row) for place, part in enumerate(parts) for row in part]
     kept, repeated = drop_repeated([row for _, row in placed])
@@ -107,7 +107,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
     warnings = [f"{SAME_AGAIN}: {len(repeated)} dropped"] if repeated else []
     warnings += [f"{renamed} texts have an id that was taken; their dataset's place is added to it"] if renamed else []
     if len({(dataset.targets_from, dataset.target_table_id) for dataset in datasets}) > 1:
-        warnings.append("the datasets name their targets by different tables; one group may have two names")
+        warnings.append("the datasets use different target tables, so one group may have two names")
     return rows, statement, [*_describe(rows), *warnings]
 
 
@@ -149,7 +149,7 @@ def retarget_dataset(
     """
     name = _check_new_name(dataset.project, name)
     if target_table is not None and target_table.project_id != dataset.project_id:
-        raise SobError("This target table is another study's.")
+        raise SobError("This target table belongs to another study.")
     labels = read_labels(target_table) if target_table else load_published_targets()
     rows = [rename_targets(row, labels) for row in read_texts(dataset)]
     unknown = [row.target_raw for row in rows if row.target_raw and not row.target]

@@ -123,7 +123,7 @@ def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
         except SobError as error:
             form.add_error(None, ValidationError(str(error)))
         else:
-            messages.success(request, f"{made.name} holds the texts of {dataset.name} with other targets.")
+            messages.success(request, f"{made.name} has the texts of {dataset.name} with other targets.")
             return redirect("sob:dataset", request.project.slug, made.pk)
     context = {"form": form, "dataset": dataset}
     return render(request, "sob/retarget.html", context, status=422 if request.method == "POST" else 200)
@@ -170,7 +170,7 @@ def combine(request: ProjectRequest) -> HttpResponse:
         return _show(request, form, chosen, status=422)
     messages.success(
         request,
-        f"{made.name} holds {made.sampling['kept']:,} texts of {made.sampling['read']:,} in {len(chosen)} sets.",
+        f"{made.name} has {made.sampling['kept']:,} texts, of {made.sampling['read']:,} in {len(chosen)} datasets.",
     )
     return redirect("sob:dataset", request.project.slug, made.pk)
 

@@ -32,7 +32,7 @@ from transcripts.projects.roles import Permission
 
 CHECK = "check"
 SHOWN_ROWS = 5
-ANOTHER_FILE = "This is not the file that was looked at. Look at it first, then load it."
+ANOTHER_FILE = "This is not the file of the preview. Preview it first, then load it."
 
 
 class Chosen(NamedTuple):

@@ -41,7 +41,7 @@ def test_words_say_what_was_not_taken(project: Project) -> None:
     out = StringIO()
     call_command("sob_load", str(RAW / "hatecheck.csv"), "--name", "h", stdout=out)
     assert (
-        out.getvalue() == f"h: 3 texts loaded into {project.slug}.\n  5 rows read; not taken: 2 not labelled hateful.\n"
+        out.getvalue() == f"h: 3 texts loaded into {project.slug}.\n  5 rows read; left out: 2 not labelled hateful.\n"
     )
 
 
@@ -64,13 +64,13 @@ def test_targets_are_named_by_the_studys_table(project: Project, owner: User) ->
 
 def test_senseless_wish_is_refused_in_one_line(project: Project) -> None:
     for words, sentence in [
-        (["--targets", "mine"], "names nothing"),
-        (["--targets", "table:x"], "names nothing"),
+        (["--targets", "mine"], "is not valid"),
+        (["--targets", "table:x"], "is not valid"),
         (["--targets", "table:3"], "no target table 3"),
         (["--targets", "table"], "no table of targets yet"),
         (["--sample", "9"], "9 texts cannot be drawn from 3"),
         (["--sample", "2", "--seed", "-1"], "whole number"),
-        (["--column", "text"], "no mapping"),
+        (["--column", "text"], "is not a mapping"),
     ]:
         with pytest.raises(CommandError, match=sentence) as refusal:
             run(RAW / "hatecheck.csv", *words)

@@ -132,7 +132,7 @@ class ListCodings(CodingView):
 class AddCoding(CodingView):
     """Apply a code to a sentence, as at the desk.
 
-    The same request sent again stores nothing more and answers 200. So does a code that stands and is put the same
+    The same request sent again stores nothing more and answers 200. So does an active code that is applied in the same
     way; put another way, the new coding takes the place of the old one.
     """
 

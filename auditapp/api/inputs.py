@@ -50,7 +50,7 @@ class StrictJsonParser(BaseParser):
 
 
 class _Refused(ValueError):
-    """JSON that other programs would read differently."""
+    """JSON that other programs would parse differently."""
 
 
 def _refuse_repeated_names(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -78,7 +78,7 @@ def set_password(*, user: User, password: str, by: trail.Actor) -> None:
 def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
     """The secret of a link that signs ``user`` in once within thirty minutes; her older links end.
 
-    Whoever holds it is ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
+    Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
     """
     if not user.is_active:
         raise AccountError(f"The account of {user.username} is closed, so no sign-in link can be created for it.")

@@ -23,7 +23,7 @@ from transcripts.accounts.models import ApiToken
 
 BACKEND = "transcripts.accounts.sessions.PersonBackend"
 CAME_BY_LINK = "came_by_link_at"
-# As long as a link lives: whoever came by one may set a new password without knowing the old one.
+# As long as a link lives: people who signed in by one may set a new password without the old one.
 CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()
 
 

@@ -140,6 +140,6 @@ class VerdictForm(forms.Form):
 
 
 def _list_coders(project: Project) -> list[User]:
-    """The members of the study and whoever was assigned something in it, by name."""
+    """The members of the study and everybody with an assignment in it, by name."""
     assigned = Assignment.objects.filter(round__project=project).values("coder")
     return list(User.objects.filter(Q(projects=project) | Q(pk__in=assigned)).distinct().order_by("username"))

@@ -106,7 +106,7 @@ class Item:
 
     @property
     def is_question_short(self) -> bool:
-        """Whether the question can stand before the words without pushing them away."""
+        """Whether the question is short enough to be shown before the words."""
         return len(self.question) <= SHORT_QUESTION
 
     @property
@@ -166,7 +166,7 @@ def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:
 def _read_codings(
     family: CodeFamily, places: Sequence[Place], sentences: Sequence[Sentence]
 ) -> dict[tuple[int, int, str], tuple[str, str, str]]:
-    """Level, enactment and note of the blind codings, by sentence, coder and code: what stands, or stood last."""
+    """Level, enactment and note of the blind codings, by sentence, coder and code: the active one, or the last."""
     coders = {coder for _, readings in places for coder in readings}
     rows = Coding.objects.filter(coder__in=coders, layer=Layer.BLIND)
     if family.unit == CodeFamily.Unit.SENTENCE:

@@ -8,7 +8,7 @@ from django.db import models
 
 
 class AuditEvent(models.Model):
-    """One thing somebody did, in the order it was done. No foreign keys: the trail outlives what it tells of.
+    """One thing somebody did, in the order it was done. No foreign keys: the trail outlives what it records.
 
     Database triggers refuse UPDATE and DELETE (its first migration); ``hash`` covers the row and the hash before it.
     """
@@ -34,7 +34,7 @@ class AuditEvent(models.Model):
 
 
 class AuditHead(models.Model):
-    """Where a stream stands. Its row is locked while an event is added, so that sequences have no gaps."""
+    """The head of a stream. Its row is locked while an event is added, so that sequences have no gaps."""
 
     stream = models.CharField(max_length=100, primary_key=True)
     sequence = models.PositiveBigIntegerField(default=0)

@@ -26,7 +26,7 @@ MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE str
 
 
 class Actor(Protocol):
-    """Whoever acts: a signed-in person."""
+    """Who acts: a signed-in person."""
 
     @property
     def pk(self) -> object: ...
@@ -63,7 +63,7 @@ def record(
     stream: str = SITE,
     details: dict[str, object] | None = None,
 ) -> None:
-    """Add one event to ``stream``. Must run inside the transaction of the write it tells of.
+    """Add one event to ``stream``. Must run inside the transaction of the write it records.
 
     ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would

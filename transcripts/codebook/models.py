@@ -172,7 +172,7 @@ class CodeChange(models.Model):
         ADJUSTED = "adjusted", "Adjusted"
 
     class Effect(models.TextChoices):
-        """What a new wording does to the meaning; only the first leaves codings as they stand."""
+        """What a new wording does to the meaning; only the first leaves codings as they are."""
 
         WORDING = "wording", "Wording only"
         NARROWING = "narrowing", "Narrower"

@@ -66,7 +66,7 @@ FoundQuote = tuple[str, int, str, str]
 
 
 def find_quoted(project: Project, examples: Iterable[FileExample]) -> Iterator[FoundQuote]:
-    """Those of the examples whose words stand, as one sentence, at the place they name; each sentence once in a code."""
+    """Those of the examples whose words are one sentence at the place they name; each sentence once in a code."""
     wanted = [each for each in examples if each.interview and each.sentence]
     places = {(each.interview, each.sentence) for each in wanted}
     which = Q(turn__interview__project=project, retired_by__isnull=True)

@@ -12,7 +12,7 @@ from django.db import connection
 from transcripts.coding.models import Layer, Level, Memo
 from transcripts.coding.values import read_json
 
-# Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts tell of what the
+# Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts are about what the
 # viewer herself has seen of others' work, never of anybody else.
 MARKS = """
 SELECT 'coding', m.sentence_id, m.id, m.idempotency_key, m.coder_id, u.username, k.identifier, k.name, k.key,
@@ -187,7 +187,7 @@ class SentenceAnnotations:
         return any(not chip.coder for chip in self.chips) or self.own_decision is not None
 
     def split_off(self, unit: str) -> SentenceAnnotations:
-        """Take out and return the codes of a whole turn or interview, which stand on its first sentence."""
+        """Take out and return the codes of a whole turn or interview, which are stored on its first sentence."""
         apart = SentenceAnnotations(
             chips=[chip for chip in self.chips if chip.unit == unit], is_revealed=self.is_revealed
         )

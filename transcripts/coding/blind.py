@@ -1,8 +1,8 @@
 """Blind readings: what coders said before they saw what anybody else had said. Agreement rests on these alone.
 
-A row is blind by its layer. It stands as a blind reading while it stands, or when it stood at the moment at which its
-coder first saw others' labels there (a reveal of the sentence, an opening of the interview): what she takes back after
-that was still her own reading. A coding that was migrated to another code counts there.
+A row is blind by its layer. It counts as a blind reading while it is active, or if it was active when its coder
+first saw others' labels there (a reveal of the sentence, an unblinding of the interview): what she withdraws after that
+was still her own reading. A coding that was migrated to another code counts there.
 
 Everything is read as plain tuples into arrays, for a study of ten coders and 50,000 sentences has a million rows. Loads
 numpy; pages import this inside functions.

@@ -90,7 +90,7 @@ def _is_read(turn: Turn) -> bool:
 
 @lru_cache(maxsize=1000)
 def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
-    """Where the acts of one interview are posted, and under which address its codings tell all they say."""
+    """Where changes in one interview are posted, and the address of its codings' details."""
     desk = reverse("coding:desk", args=[slug, interview_id])
     return {**{name: f"{desk}{name}/" for name in ACT_NAMES}, "codings": f"{desk}codings/"}
 
@@ -174,7 +174,7 @@ def render_desk(
 
 
 def _list_keys(request: ProjectRequest, page: DeskPage) -> dict[str, object]:
-    """Where the keys of this person lie, for the page's script, and the card that tells of them."""
+    """This person's keys, for the page's script, and the card that lists them."""
     keymap = resolve_keys(list_code_keys(page.families), page.place.keys)
     return {"keymap": {"acts": keymap.acts, "codes": keymap.codes}, "card": build_card(keymap, page.families)}
 

@@ -1,4 +1,4 @@
-"""Pages of consent: what may be done with each interview, and how that came to stand on record."""
+"""Pages of consent: what may be done with each interview, and its record."""
 
 from __future__ import annotations
 

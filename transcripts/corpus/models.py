@@ -238,7 +238,7 @@ class Consent(models.Model):
 class RedactionList(models.Model):
     """What is replaced in the copies of texts that leave the site; the texts themselves never change.
 
-    ``entries``: [{"text": what is looked for, "replacement": what stands in its place}]. The latest number holds.
+    ``entries``: [{"text": what is looked for, "replacement": what replaces it}]. The latest number is in use.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="redaction_lists")

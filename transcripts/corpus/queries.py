@@ -121,7 +121,7 @@ def find_next_in_turn(sentence: Sentence) -> int | None:
 
 
 def hold_sentence(sentence_id: int) -> bool:
-    """Whether a sentence stands; from here to the end of the transaction nobody can retire it."""
+    """Whether a sentence is current; until the end of the transaction nobody can retire it."""
     # On the path of every code: plain SQL. SQLite lets one writer in at a time and needs no lock.
     lock = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
@@ -155,7 +155,7 @@ def _sort(edit: BoundaryEdit, sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
-    """Those of these interviews with which it may be done, as it stands now: the latest record of the scope holds.
+    """Those of these interviews that consent to it now: the latest record of the scope counts.
 
     Without a record it may not be done; coding by members of the study is forbidden by an explicit "no" only.
     """

@@ -113,7 +113,7 @@ def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_consents(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every record of consent, in order; ``holds`` is true where no later one of the same scope stands."""
+    """Every record of consent, in order; ``holds`` is true if there is no later one of the same scope."""
     later = Consent.objects.filter(interview=OuterRef("interview"), scope=OuterRef("scope"), pk__gt=OuterRef("pk"))
     records = Consent.objects.filter(interview__project=scope.project).annotate(holds=~Exists(later))
     return stream(records.order_by("pk"), CONSENTS)

@@ -66,7 +66,7 @@ POSITIONALITY = [
 def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
     """Every version of every theme, with the numbers of the themes it was merged or split from.
 
-    A blind coder does not get the reasons, which tell how her colleagues read.
+    A blind coder does not get the reasons, which reveal how her colleagues read.
     """
     origins: dict[int, list[int]] = {}
     merged = Theme.objects.filter(project=scope.project, came_from__isnull=False)
@@ -93,7 +93,7 @@ def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_positionality(scope: Scope) -> Iterator[Sequence[object]]:
-    """The statements that stand; one that was taken back is nobody else's any more."""
+    """The active statements; a withdrawn one is no longer shown to others."""
     statements = scope.keep(
         PositionalityStatement.objects.filter(project=scope.project, withdrawn_at__isnull=True), "author"
     )

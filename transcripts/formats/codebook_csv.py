@@ -60,9 +60,9 @@ COLUMNS = {
     "include": "Cases that belong to the code.",
     "exclude": "Cases that do not, and the code they belong to instead.",
     "key": "The single key that applies the code at the desk: a-z or 0-9 but for those the desk uses; may be empty.",
-    "group": "Heading under which the code stands within its family; may be empty.",
+    "group": "Heading of the code within its family; may be empty.",
     "unit": "What is coded: sentence, turn or interview; the same on all rows of a family.",
-    "aliases": r"Further names, parted by a vertical bar (within a name: \|, a backslash \\), or a JSON list of names.",
+    "aliases": r"Further names, separated by a vertical bar (within a name: \|, a backslash \\), or a JSON list of names.",
     "source": "Where the code comes from, such as a section or table of a paper; may be empty.",
     "version": "Number of the codebook version the row was exported from; empty when there is none.",
     "parent": "The code_id of the code of the same family that this one is a kind of; may be empty.",
@@ -198,7 +198,7 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int,
 def _read_headings(cells: Sequence[str], file: str) -> list[str]:
     for sign, sign_name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
         if len(cells) == 1 and sign in cells[0]:
-            raise CodebookFileError(file, [Problem(1, f"columns parted by {sign_name}", "by commas")])
+            raise CodebookFileError(file, [Problem(1, f"columns separated by {sign_name}", "by commas")])
     headings = [unescape_formula(cell).strip() for cell in cells]
     needed = [column for column in COLUMNS if column not in OPTIONAL_COLUMNS]
     problems = [Problem(1, f"no column {quote(column)}", "it") for column in needed if column not in headings]
@@ -251,7 +251,7 @@ def _build_code(cells: dict[str, str]) -> CodeRow:
 
 
 def _read_names(cell: str) -> tuple[str, ...]:
-    """Names parted by bars, or a list as tables of other exports hold it; a bracket alone makes no list."""
+    """Names separated by bars, or a list as tables of other exports hold it; a bracket alone makes no list."""
     try:
         names = json.loads(cell) if cell.startswith("[") else None
     except (ValueError, RecursionError):

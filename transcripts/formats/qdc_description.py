@@ -1,4 +1,4 @@
-"""The description of a code in a REFI-QDA file: readable as it stands, and taken apart again without loss.
+"""The description of a code in a REFI-QDA file: readable as text, and parsed again without loss.
 
 The definition comes first; every further part has a heading line of its own, such as ``== Include ==``, with an empty
 line before it. A line of the text that looks like a heading gets a backslash before it. A description that is not

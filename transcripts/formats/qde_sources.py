@@ -206,7 +206,7 @@ class SourceReader(RefiReader):
         return int(match[1]) if match else 0
 
     def read_note_reference(self, element: Element) -> Iterator[str]:
-        """Notes stand after what refers to them, so whether there is such a note shows later."""
+        """Notes come after what refers to them, so whether a note exists is known later."""
         if (guid := self.read_target(element)) is not None:
             yield self._shared.setdefault(guid, guid)
 

@@ -107,7 +107,7 @@ class XmlReader:
 
 
 class _Collector:
-    """What the parser tells, kept until it is asked for."""
+    """The parser's events, kept until they are asked for."""
 
     def __init__(self, namespaces: AbstractSet[str], texts: AbstractSet[str]) -> None:
         self.events: list[Element | End] = []

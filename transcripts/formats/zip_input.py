@@ -151,7 +151,7 @@ def _check_name(info: zipfile.ZipInfo) -> None:
     name = info.orig_filename
     parts = name.removesuffix("/").split("/")
     if _LEADING_ELSEWHERE.search(name) or any(part in {"", ".", ".."} for part in parts):
-        raise _refuse(f"the entry name {quote(name)}", "names below the archive, parted by /")
+        raise _refuse(f"the entry name {quote(name)}", "names below the archive, separated by /")
 
 
 def _check_kind(info: zipfile.ZipInfo) -> None:

@@ -132,7 +132,7 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
 def set_stance(*, project: Project, family: str = "", stance: str, reason: str = "", by: trail.Actor) -> MethodStance:
     """Say by which method the study, or one code family of it, is read; what was said before stays on record.
 
-    Once something was said of the family or the study, another stance needs a reason. The stance that stands already is
+    Once something was said of the family or the study, another stance needs a reason. The current stance is
     left as it is. Raises ``WrongStance``.
     """
     Project.objects.select_for_update().get(pk=project.pk)

@@ -115,7 +115,7 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
 @require_safe
 @project_view(Permission.SEE_ALL_CODINGS)
 def history(request: ProjectRequest) -> HttpResponse:
-    """Everything that was done in the study, newest first. Not for coders: it tells who coded what."""
+    """Everything that was done in the study, newest first. Not for coders: it shows who coded what."""
     events = Paginator(queries.events_of(request.project), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [(event, queries.list_details(event)) for event in events]
     return render(request, "projects/history.html", {"page": events, "rows": rows})

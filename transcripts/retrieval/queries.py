@@ -209,7 +209,7 @@ def _codings(search: Search, catalog: Catalog, visibility: Visibility, code_ids:
 def of_codings(
     catalog: Catalog, visibility: Visibility, *, family: str = "", code_ids: list[int] | None = None
 ) -> Conditions:
-    """Codings ``c`` with these codes, or with any of the study, by whoever is looked at."""
+    """Codings ``c`` with these codes, or with any of the study, by the coders looked at."""
     conditions = Conditions()
     if code_ids is None:
         code_ids = [pk for ids in catalog.ids.values() for pk in ids]
@@ -229,7 +229,7 @@ def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, visib
     elif search.state == State.MEMO:
         conditions.add_query("s.id IN", WITH_MEMO, _of_person("m.author_id", visibility))
     elif search.state in {State.UNCODED, State.DECIDED}:
-        # Codes of a turn stand on its first sentence and say nothing about it.
+        # Codes of a turn are stored on its first sentence and say nothing about it.
         coded = of_codings(catalog, visibility, code_ids=catalog.ids_of_sentences)
         decided = _of_person("d.coder_id", visibility)
         both = f"({CODED.format(conditions=coded.as_sql())} UNION {DECIDED.format(conditions=decided.as_sql())})"

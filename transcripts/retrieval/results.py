@@ -1,4 +1,4 @@
-"""What is shown of the sentences of one page of results: the words around them, and what stands on them."""
+"""What is shown of the sentences of one page of results: the words around them, and their labels."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def _get_version(request: ProjectRequest) -> CodebookVersion:
 
 def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
     version = _get_version(request)
-    # Whoever may see all sees the readings of others once she has read every anchor herself.
+    # Those who may see all see others' readings once they have read every anchor themselves.
     unread = len(queries.list_unread(request.project, version, request.user))
     anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
     return render(

@@ -1,4 +1,4 @@
-"""Dealing the reading out, handing it in, and closing a round."""
+"""Assigning interviews, signing them off, and locking a round."""
 
 from __future__ import annotations
 

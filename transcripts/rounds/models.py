@@ -16,7 +16,7 @@ class Round(models.Model):
     """A stretch of the work with its own assignments. A locked round is not coded any more until it is unlocked.
 
     ``overlap_percent`` is the share of interviews that were dealt to ``overlap_readers`` coders instead of one; ``seed``
-    makes the dealing repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
+    makes the allocation repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
     """
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")

@@ -1,6 +1,6 @@
 """How far the reading is, in counts of sentences the model says.
 
-The tables of codings and decisions are read by name: their room stands above this one, for it asks here whether an
+The tables of codings and decisions are read by name: their room is above this one, because it asks here whether an
 interview is open. A sentence counts as decided as the desk counts it: with a decision, or with a coding of a family of
 sentences.
 """

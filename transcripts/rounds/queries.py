@@ -71,7 +71,7 @@ def list_rounds(project: Project) -> QuerySet[Round]:
 
 
 def list_active(round_: Round) -> list[Assignment]:
-    """The assignments of a round that stand, with interview and coder."""
+    """The active assignments of a round, with interview and coder."""
     rows = round_.assignments.filter(withdrawn_at__isnull=True).select_related("interview", "coder")
     return list(rows.order_by("interview", "coder"))
 
@@ -109,7 +109,7 @@ def count_unshown(project: Project, person: User) -> int:
 
 
 def find_own(round_: Round, interview: Interview, person: User) -> Assignment | None:
-    """One assignment of ``person`` that stands."""
+    """The active assignment of ``person``."""
     rows = round_.assignments.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
     return rows.select_related("round__project", "interview", "coder").first()
 

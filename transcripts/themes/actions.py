@@ -72,7 +72,7 @@ def regroup_codes(
 ) -> list[ThemeVersion]:
     """Put codes into a theme (or a new one), take them out of a theme, or both: a move. Returns what changed.
 
-    It changes the codes of whatever version stands and no text, so it needs no version to be based on. Raises
+    It changes the codes of the current version and no text, so it needs no version to be based on. Raises
     ``WrongInput``.
     """
     _lock(project)

@@ -22,7 +22,7 @@ from transcripts.themes.pure.presence import STRENGTH, UNCLEAR, Evidence, Headin
 
 
 class LayerChoice(StrEnum):
-    """Which codings are counted: all that stand, or what coders said before they saw others' labels."""
+    """Which codings are counted: all active ones, or those made before coders saw others' labels."""
 
     ANY = "any"
     BLIND = "blind"
@@ -107,7 +107,7 @@ Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
 
 
 def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
-    """Those codings or decisions that count in the layer of the viewpoint, of whoever is looked at."""
+    """Those codings or decisions that count in the layer of the viewpoint, of the coders looked at."""
     counted = rows.active() if viewpoint.layer == LayerChoice.ANY else rows.blind()
     coder_id = viewpoint.visibility.coder_id
     return counted if coder_id is None else counted.filter(coder=coder_id)
@@ -138,7 +138,7 @@ def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[
 
 
 def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
-    """How many sentences each code stands on, by identifier: one query."""
+    """How many sentences each code is applied to, by identifier: one query."""
     rows = active_codings(viewpoint).order_by().values_list("code__identifier")
     return dict(rows.annotate(sentences=Count("sentence", distinct=True)))
 

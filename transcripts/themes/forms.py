@@ -130,7 +130,7 @@ class SplitForm(forms.Form):
 
 
 class QuoteForm(forms.Form):
-    """A sentence for or against a theme. ``replaces`` is the quote of it that stands."""
+    """A sentence for or against a theme. ``replaces`` is its active quote."""
 
     side = forms.ChoiceField(
         label="Speaks",
@@ -161,7 +161,7 @@ class EntryForm(forms.Form):
 
 
 class StatementForm(forms.Form):
-    """What somebody brings to the reading. ``replaces`` is her statement that stands."""
+    """What somebody brings to the reading. ``replaces`` is her active statement."""
 
     text = _text(
         "What you bring to these interviews",

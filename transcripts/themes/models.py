@@ -14,7 +14,7 @@ from transcripts.projects.models import Project
 
 
 class Theme(models.Model):
-    """A pattern of meaning made of codes. What it is called and made of stands in its versions.
+    """A pattern of meaning made of codes. Its name and codes are in its versions.
 
     ``came_from`` are the themes it was merged or split from.
     """

@@ -108,7 +108,7 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
 
 
 def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
-    """The active quotes that the viewer may see. A quote tells that somebody coded its sentence, so it is a label."""
+    """The active quotes that the viewer may see. A quote reveals that somebody coded its sentence, so it is a label."""
     quotes = ThemeQuote.objects.filter(theme__project=viewer.project, withdrawn_at__isnull=True)
     if not viewer.sees_all:
         return quotes.filter(added_by=viewer.user)
@@ -130,13 +130,13 @@ def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
 
 
 def visible_entries(viewer: Viewer) -> QuerySet[PhaseEntry]:
-    """What was written on the board and stands: one's own entries, and everybody's for those who see all codings."""
+    """The active entries of the board: one's own, and everybody's for those who see all codings."""
     entries = PhaseEntry.objects.filter(project=viewer.project, withdrawn_at__isnull=True).select_related("author")
     return entries if viewer.sees_all else entries.filter(author=viewer.user)
 
 
 def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
-    """The statements that stand: one's own, and everybody's for those who see all codings."""
+    """The active statements: one's own, and everybody's for those who see all codings."""
     statements = PositionalityStatement.objects.filter(project=viewer.project, withdrawn_at__isnull=True)
     statements = statements.select_related("author").order_by("author__username")
     return statements if viewer.sees_all else statements.filter(author=viewer.user)

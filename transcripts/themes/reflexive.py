@@ -21,7 +21,7 @@ Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEntry:
     """Write something down in a phase, whichever the study is in: phases are revisited.
 
-    What the person has written there word for word, as with a double click, is left as it stands. Raises ``WrongInput``.
+    The same text again, as with a double click, changes nothing. Raises ``WrongInput``.
     """
     if phase not in PhaseEntry.Phase.values:
         raise WrongInput("Choose one of the six phases.", field="phase")
@@ -61,7 +61,7 @@ def withdraw_entry(*, entry: PhaseEntry, by: User) -> None:
 def write_statement(*, project: Project, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
     """Say what one brings to the reading, in place of the statement ``replaces``, which stays behind it.
 
-    Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person stands by now.
+    Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
     """
     text = check_text(text, field="text", needed=EMPTY)
     before = _find_statement(project, by)
@@ -96,7 +96,7 @@ def _check_author(entry: PhaseEntry, by: User) -> None:
 
 
 def _find_successor(entry: PhaseEntry) -> PhaseEntry | None:
-    """The text that stands where an earlier one was changed, however often; ``None`` when it was withdrawn."""
+    """The active text that superseded an earlier one; ``None`` when it was withdrawn."""
     latest: PhaseEntry | None = entry
     while latest is not None and latest.withdrawn_at is not None:
         latest = latest.superseded_by

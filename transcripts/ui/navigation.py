@@ -14,8 +14,8 @@ from django.urls import NoReverseMatch, reverse
 class Page(NamedTuple):
     """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
 
-    Whoever holds ``unless`` is led there by another page, so the bar leaves it out. Every page of the namespace ``within``
-    that the bar does not name itself stands under this one.
+    People with ``unless`` get there from another page, so the bar leaves it out. Every page of the namespace ``within``
+    that has no entry of its own in the bar belongs to this one.
     """
 
     name: str

@@ -16,7 +16,7 @@ from django.utils import timezone
 def read_now() -> datetime.datetime:
     """The time by the database: one small statement on PostgreSQL, none on SQLite.
 
-    The time of the statement, not of the transaction, which would stand still while it waits for a lock.
+    The time of the statement, not of the transaction, which would not advance while it waits for a lock.
     """
     if connection.vendor != "postgresql":
         return timezone.now()

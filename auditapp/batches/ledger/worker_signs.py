@@ -32,7 +32,7 @@ def name_worker() -> str:
 
 
 def read_workers() -> list[WorkerSign]:
-    """Every worker heard from within a day, the latest first, with whether it is ``alive``. Two queries."""
+    """Every worker with a sign of life within a day, the latest first, with whether it is ``alive``. Two queries."""
     now = read_now()
     signs = list(WorkerSign.objects.order_by("-seen_at", "name"))
     for sign in signs:
@@ -41,7 +41,7 @@ def read_workers() -> list[WorkerSign]:
 
 
 def is_worker_alive() -> bool:
-    """Whether any worker was heard from within the last twenty seconds."""
+    """Whether any worker gave a sign of life within the last twenty seconds."""
     return WorkerSign.objects.filter(seen_at__gt=read_now() - SILENT_AFTER).exists()
 
 

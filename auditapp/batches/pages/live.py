@@ -123,7 +123,7 @@ def list_control_facts(context: Mapping[str, object]) -> list[object]:
 
 
 def sum_up_workers(workers: Sequence[WorkerSign]) -> dict[str, object]:
-    """Whether a worker is alive, when one was last heard from (``None``: never), and what keeps the living from working.
+    """Whether a worker is alive, when one last gave a sign of life (``None``: never), and what keeps the living from working.
 
     ``workers`` are sorted by their last sign of life.
     """

@@ -8,7 +8,7 @@ Intervals, 2nd ed., 2017, chapter 4). Over several arms the variances add, and t
 of bounded length are, a handful with one very long answer among them are not.
 
 Every amount is in nanodollars. What is not known is ``None``, never 0. An interval needs two calls; with none or one, the most
-that the calls can cost stands in for its upper end. Where all calls cost the same, the interval is a point.
+that the calls can cost is used as its upper end. Where all calls cost the same, the interval is a point.
 """
 
 from __future__ import annotations

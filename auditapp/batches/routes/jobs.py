@@ -5,7 +5,7 @@ answers. After a crash the job continues where the ledger says it was. Steps tha
 collecting) are simply repeated; where the end of a creation is not known, the job is searched for at the provider before
 another is created.
 
-Only this thread uses the database. The network loop stands still meanwhile, and the queue's heartbeat is written in between.
+Only this thread uses the database. The network loop pauses meanwhile, and the queue's heartbeat is written in between.
 """
 
 from __future__ import annotations

@@ -217,7 +217,7 @@ class QueueRun:
         await self._stop()
 
     async def _call_off(self) -> None:
-        """Stop because people want nothing sent at present; they may change their minds."""
+        """Stop because people want nothing sent at present; they may resume."""
         self.is_called_off = self.is_called_off or not self.sender.stopped
         await self._stop()
 

@@ -1,6 +1,6 @@
 """What all providers over HTTP share: one session of one account, its limits, and what an error means for a call.
 
-Whether anything left decides what a failure costs. Before a connection stands nothing was sent. After that the other side may
+Whether anything left decides what a failure costs. Before there is a connection, nothing was sent. After that the other side may
 have had the whole request, and may have billed it, whatever came back; unless a status said no.
 """
 

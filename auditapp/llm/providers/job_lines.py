@@ -13,7 +13,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, Er
 from auditapp.llm.providers.jobs_base import Line, dump_line, read_text, take_object
 
 OPENAI_URL = "/v1/chat/completions"
-# Statuses that stand behind the names of Anthropic's errors, so that both are read by one rule.
+# The statuses that Anthropic's error names correspond to, so that one rule serves both.
 ANTHROPIC_STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,

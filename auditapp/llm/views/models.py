@@ -24,7 +24,7 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
 from transcripts.projects.access import MAX_ID
 
-# Both forms stand on one page and share names of fields.
+# Both forms are on one page and share field names.
 PRICE_IDS, CAPABILITIES_IDS = "price_%s", "capabilities_%s"
 
 

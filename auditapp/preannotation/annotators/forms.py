@@ -84,7 +84,7 @@ class PlantedForm(forms.Form):
     text = forms.CharField(
         max_length=MAX_TEXT,
         label="Sentence",
-        help_text="Invented: it must not stand in an interview.",
+        help_text="Invented: it must not be in an interview.",
         widget=forms.Textarea({"rows": 2}),
     )
     codes = forms.MultipleChoiceField(

@@ -25,7 +25,7 @@ class PreannotationForm(SmallPilotOptions):
         ("By which annotator", ("model", "mode", "reads_latent", "latent_reason")),
     )
 
-    # A second reading by the same annotator would stand beside the first one as if it were another's.
+    # A second run of the same annotator would look like that of another one.
     repeats = None  # type: ignore[assignment]
     model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
     interviews = forms.ModelMultipleChoiceField(

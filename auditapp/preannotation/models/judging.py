@@ -87,7 +87,7 @@ class ResultsOpening(BaseOpening):
 class Disagreement(models.Model):
     """Why a machine and the blind readers differ on a code of a sentence, as a person sorted it (method brief 2.4).
 
-    A legitimate alternative is no error of anybody. The row that stands is the one not superseded.
+    A legitimate alternative is nobody's error. The active row is the one not superseded.
     """
 
     class Category(models.TextChoices):

@@ -19,7 +19,7 @@ class Understood(models.Model):
 
     ``asked`` and ``missing`` are numbers of sentences: those it was asked about, and those of them it said nothing
     about, which is not the same as "no code". Items that name an unknown code or a sentence that was not asked about,
-    or whose evidence does not stand in the sentence, are kept in ``rejected`` with the reason and never applied.
+    or whose evidence is not in the sentence, are kept in ``rejected`` with the reason and never applied.
     """
 
     class Outcome(models.TextChoices):
@@ -109,7 +109,7 @@ class Suggestion(models.Model):
 
 
 class CriticReading(models.Model):
-    """What a critic said of one suggestion: whether the code stands, after the source and the first reason were read."""
+    """A critic's verdict on one suggestion, given the source and the first reason: whether the code is upheld."""
 
     class Verdict(models.TextChoices):
         UPHELD = "upheld", "Upheld"

@@ -48,7 +48,7 @@ class WithholdingForm(forms.Form):
     seed = forms.IntegerField(
         required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number; drawn when none is given."
     )
-    reason = forms.CharField(max_length=1000, help_text="One line; it stands beside the plan.")
+    reason = forms.CharField(max_length=1000, help_text="One line, shown beside the plan.")
 
 
 class DraftForm(forms.Form):

@@ -1,6 +1,6 @@
 """Read the report for pages, files and programs, and request a new one from a worker.
 
-A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. Whoever reads
+A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. Whatever reads
 a stale report asks again.
 """
 

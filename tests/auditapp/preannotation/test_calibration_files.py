@@ -123,7 +123,7 @@ def test_without_json_it_is_told_in_lines(tmp_path: Path) -> None:
         (f"{HEADINGS},turn\n1,a,1,1,1,1,x\n1,b,1,1,1,1,y\n", "line 3: found another turn for the unit “1”"),
         (
             f"{HEADINGS}\n1,a,1,1,1,1\n".replace(",", ";"),
-            "line 1: found columns parted by semicolons; expected by commas",
+            "line 1: found columns separated by semicolons; expected by commas",
         ),
         (b"\xff\xfeu\0n\0", "line 1: found text in UTF-16"),
         (f'{HEADINGS}\n"1,a,1,1,1,1\n', "not CSV"),

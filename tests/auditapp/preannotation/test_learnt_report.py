@@ -69,7 +69,7 @@ def test_a_group_is_whole_in_one_half(plain: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("unit;group;text;codes\na;g;x;c\n", "line 1 are parted by semicolons, not by commas"),
+        ("unit;group;text;codes\na;g;x;c\n", "line 1 are separated by semicolons, not by commas"),
         ("unit,group,text\n", "The column codes is missing"),
         ("unit,group,text,codes\n", "no text in the file"),
         ("unit,group,text,codes\na,g,x,\na,g,y,\n", "more than once"),

@@ -67,7 +67,7 @@ def test_what_cannot_be_planted_is_refused(
 
 
 def test_a_sentence_that_somebody_said_is_not_invented(project: Project, sentence: Sentence, owner: User) -> None:
-    with pytest.raises(PreannotationError, match="stands in one of the interviews"):
+    with pytest.raises(PreannotationError, match="is in one of the interviews"):
         plant_sentence(project=project, text=sentence.read_text(), codes=[], by=owner)
 
 

@@ -124,7 +124,7 @@ class TestReview:
         found = find_latest_check(annotator)
         assert found is not None
         verdicts = found["verdicts"]
-        assert "labels come from its instructions: passed; every sentence gets an answer: passed" in verdicts
+        assert "labels are from the instructions: passed; every sentence is answered: passed" in verdicts
         assert verdicts in post(client, project, model=reader.pk)[1]
         assert verdicts in summarise_launch(launch_model(project=project, variant=reader, by=owner))
 

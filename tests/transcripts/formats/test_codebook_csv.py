@@ -298,7 +298,7 @@ def test_keys_that_are_no_single_letter_or_digit_are_refused(key: str) -> None:
 def test_semicolons_are_named() -> None:
     error = refuse((FILES / "semicolons.csv").read_bytes())
 
-    assert (error.row, error.found, error.expected) == (1, "columns parted by semicolons", "by commas")
+    assert (error.row, error.found, error.expected) == (1, "columns separated by semicolons", "by commas")
 
 
 def test_missing_unknown_and_repeated_columns_are_named() -> None:

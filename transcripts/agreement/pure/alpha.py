@@ -99,7 +99,7 @@ def _square_differences(found: Coincidences, level: Level, totals: Floats) -> Fl
 
 
 def _place_values(values: Floats, level: Level, totals: Floats) -> Floats:
-    """Where each value stands on a line on which d is the distance: its size, or the middle of its ranks.
+    """The place of each value on a line on which d is the distance: its size, or the middle of its ranks.
 
     Krippendorff's ordinal metric, the values from c to k less half of the two ends, is the distance of the middles.
     """

@@ -94,7 +94,7 @@ def measure_kappa(counts: PairCounts) -> Floats:
 def measure_kappa_error(counts: PairCounts) -> Floats:
     """Large-sample standard error of Cohen's kappa (Fleiss, Cohen and Everitt 1969), for two categories.
 
-    It takes units for independent; sentences of one turn are not, so the interval over turns stands beside it. It is 0
+    It treats units as independent; sentences of one turn are not, so the interval over turns is shown beside it. It is 0
     when coders agree on everything, which says nothing about certainty. Undefined where kappa is.
     """
     units = counts.units

@@ -237,7 +237,7 @@ def _build_table(rows: _Rows, level: Level | None, *, has_turns: bool) -> LabelT
 
 
 def _refuse_contradictions(at: Places, values: Floats, rows: _Rows) -> None:
-    """The same judgement may stand twice, but not with another value."""
+    """The same judgement may occur twice, but not with another value."""
     order = np.argsort(at, kind="stable")
     here, there = order[1:], order[:-1]
     differing = (at[here] == at[there]) & ~_equal(values[here], values[there])
@@ -254,6 +254,6 @@ def _equal(here: Floats, there: Floats) -> NDArray[np.bool_]:
 
 
 def show_cell(text: str) -> str:
-    """What stands in a cell, short enough for a sentence."""
+    """The content of a cell, short enough for a sentence."""
     line = "".join(sign if sign.isprintable() else " " for sign in text)
     return f"“{line[:37]}…”" if len(line) > 38 else f"“{line}”"

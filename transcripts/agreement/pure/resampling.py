@@ -68,7 +68,7 @@ def sum_draws(tallies: NDArray[Any], drawn: Resamples) -> Floats | None:
 
 
 def add_interval(figure: Figure, draws: Floats | None, drawn: Resamples) -> Figure:
-    """The figure with its percentile interval over ``draws``, or with what stands against one."""
+    """The figure with its percentile interval over ``draws``, or with the reason why there is none."""
     if figure.value is None:
         return figure
     if draws is None:

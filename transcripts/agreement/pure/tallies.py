@@ -37,7 +37,7 @@ def list_pairs(coders: int) -> Iterator[Pairs]:
 
 
 class Clusters(NamedTuple):
-    """Units stand in the order of their clusters; each cluster begins at one of ``starts``."""
+    """Units are in the order of their clusters; each cluster begins at one of ``starts``."""
 
     starts: Places
 

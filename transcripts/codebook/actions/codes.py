@@ -174,7 +174,7 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
 
 
 def _fit_in(content: CodebookContent, code: CodeContent) -> CodeContent:
-    """A code of an earlier version as it can stand in this content."""
+    """A code of an earlier version, adapted to this content."""
     places = {each.identifier: each for each in content.codes}
     if any(each.key == code.key for each in content.codes if code.key):
         code = replace(code, key="")

@@ -48,7 +48,7 @@ class DraftIsClosed(CodebookError):
 
 
 class EditConflict(CodebookError):
-    """Somebody else changed it since it was shown; ``current`` is how it stands."""
+    """Somebody else changed it since it was shown; ``current`` is how it is now."""
 
     def __init__(self, current: Code | CodeFamily) -> None:
         super().__init__(f"{current.name} was changed by somebody else since you opened it.")

@@ -34,7 +34,7 @@ def hold_draft(version: CodebookVersion) -> CodebookContent:
 
 
 def hold_code(code: Code, revision: int | None) -> Code:
-    """The code as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
+    """The code as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
     current = Code.objects.select_related("family", "version__project", "parent").filter(pk=code.pk).first()
     if current is None:
         raise CodeIsGone(f"{code.name} was removed from the draft by somebody else.")
@@ -44,7 +44,7 @@ def hold_code(code: Code, revision: int | None) -> Code:
 
 
 def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
-    """The family as it stands. Raises ``EditConflict`` when it is not at ``revision`` any more."""
+    """The family as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more."""
     current = CodeFamily.objects.select_related("version__project").filter(pk=family.pk).first()
     if current is None:
         raise CodeIsGone(f"The family {family.name} was removed from the draft by somebody else.")

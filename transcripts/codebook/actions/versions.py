@@ -155,7 +155,7 @@ def store_version(
     based_on: CodebookVersion | None = None,
     meanings: Mapping[str, int] | None = None,
 ) -> CodebookVersion:
-    """A new draft with this content. ``meanings`` tells of codes since which version they mean what they mean."""
+    """A new draft with this content. ``meanings`` has for each code the version since which its meaning is unchanged."""
     version = CodebookVersion.objects.create(
         project=project,
         number=number,

@@ -12,7 +12,7 @@ from transcripts.formats.codebook_rules import COLOR
 
 Choices = Iterable[tuple[str, Any]]
 # Each stands out from the light and the dark page alike (at least 3:1), which lets it fill a swatch or draw a border. No
-# single colour is fit for words on both, so none is used for words, and none is ever the only thing that tells.
+# single colour is fit for words on both, so none is used for words, and none is ever the only sign.
 PALETTE = {
     "#a8559a": "plum",
     "#c25187": "pink",

@@ -100,7 +100,7 @@ def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
 
 
 def find_code_problems(code: CodeContent) -> Iterator[Problem]:
-    """What is wrong with a code itself, wherever it stands."""
+    """What is wrong with a code itself, wherever it is."""
     yield from _find_name_problems("code", code.identifier, code.name)
     for field, what in LONG_TEXTS.items():
         yield from _find_length_problems(code.identifier, field, what, getattr(code, field))

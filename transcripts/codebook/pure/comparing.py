@@ -167,7 +167,7 @@ def _compare_code(identifier: str, old: _Side, new: _Side) -> CodeDifference:
 
 
 def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Side) -> Iterator[tuple[str, FactChange]]:
-    """What a code is called and where it stands."""
+    """The name and the place of a code."""
     if before.name != after.name:
         yield "name", ("Name", before.name, after.name)
     if before.key != after.key:
@@ -221,7 +221,7 @@ def _compare_families(old: Mapping[str, FamilyContent], new: Mapping[str, Family
 
 
 def _find_shifted(before: Sequence[CodeContent], after: Sequence[CodeContent]) -> set[str]:
-    """Codes that stand elsewhere among those they share a place with: as few as can explain the new order."""
+    """Codes that moved among their siblings: as few as can explain the new order."""
     places: dict[tuple[str, str], tuple[list[str], list[str]]] = {}
     for side, codes in enumerate((before, after)):
         for code in codes:

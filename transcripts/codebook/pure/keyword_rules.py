@@ -59,7 +59,7 @@ class Rule(NamedTuple):
 
 
 class Match(NamedTuple):
-    """A code that a rule proposes, and where the first term of the rule stands, in code points of the text."""
+    """A code that a rule proposes, and where the first term of the rule is, in code points of the text."""
 
     code: str
     rule: str
@@ -68,7 +68,7 @@ class Match(NamedTuple):
 
 
 def parse_rule(line: str) -> Rule:
-    """What a line asks for. Raises :class:`BadRule` with a sentence for whoever wrote it."""
+    """What a line asks for. Raises :class:`BadRule` with a sentence for its author."""
     line = " ".join(line.split(" ")).strip()
     if len(line) > MAX_RULE_LENGTH:
         raise BadRule(
@@ -150,7 +150,7 @@ def find_words(text: str) -> list[str]:
 
 
 def find_places(text: str) -> list[tuple[int, int]]:
-    """Where each of those words stands, in code points."""
+    """The place of each of those words, in code points."""
     if text.isascii():
         return [found.span() for found in ASCII_WORD.finditer(text.lower())]
     return [found.span() for found in WORD_SHAPE.finditer(text.translate(_SHAPES))]

@@ -31,7 +31,7 @@ def compare_words(before: str, after: str) -> tuple[Piece, ...]:
 
 
 def split_words(text: str) -> Iterator[str]:
-    """Words, runs of white space and single signs; marks stay with the letter they stand on."""
+    """Words, runs of white space and single signs; marks stay with their letter."""
     token, kind = "", ""
     for character in text:
         found = _find_kind(character)

@@ -113,7 +113,7 @@ class _CodePage:
         return redirect(f"{draft_url(self.code.version)}#code-{code.pk}")
 
     def show_clash(self, given: CodeContent, error: actions.EditConflict) -> HttpResponse:
-        """Both texts side by side; what she typed stays in the form, which now knows how it stands."""
+        """Both texts side by side; what she typed stays in the form, which is now based on the current text."""
         self.code = self.code.version.codes.select_related("family").get(pk=self.code.pk)
         self.code.version = error.current.version
         self.families = queries.read_tree(self.code.version)

@@ -77,7 +77,7 @@ def _are_numbers(*texts: str) -> bool:
 
 
 def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
-    """Somebody else was faster: show how it stands, and let her do it anyway or leave it."""
+    """Somebody else was faster: show the current state, and let her do it anyway or leave it."""
     what = "code" if isinstance(current, Code) else "family"
     context = {
         "version": version,

@@ -135,7 +135,7 @@ def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | No
 @never_cache
 @project_view(Permission.VIEW)
 def list_proposals(request: ProjectRequest) -> HttpResponse:
-    """Proposals with their answers: all for whoever edits the codebook or sees everybody's work, else one's own."""
+    """Proposals with their answers: all for people who edit the codebook or see everybody's work, else one's own."""
     return _render_list(request)
 
 

@@ -61,7 +61,7 @@ class Prompts:
 
 @lru_cache(maxsize=4_000)
 def _find_words(text: str, words: tuple[str, ...]) -> int | None:
-    """Where the first of ``words`` stands; kept in memory, for a coder opens few interviews and each many times."""
+    """The place of the first of ``words``; kept in memory, because a coder opens few interviews, each many times."""
     pattern = compile_words(words)
     hit = pattern.search(text) if pattern else None
     return hit.start() if hit else None

@@ -57,7 +57,7 @@ def find_span(text: str, first: int, last: int) -> Extent:
 
 
 def find_words(text: str, words: str) -> Extent:
-    """Where ``words`` stand in ``text``, which must be in one place only. Raises ``WrongSpan``."""
+    """Where ``words`` are in ``text``; they must occur once only. Raises ``WrongSpan``."""
     words = words.strip()
     start = text.find(words) if words else -1
     if start < 0:

@@ -1,4 +1,4 @@
-"""Redaction entries: which words are replaced in copies of texts, and where they stand. Knows nothing of Django.
+"""Redaction entries: which words are replaced in copies of texts, and where they are. Knows nothing of Django.
 
 An entry is looked for as whole words, whatever the case, however its accents are composed, with any white space between
 its words and with hidden characters (zero width, soft hyphens, direction marks) anywhere in it. In scripts without
@@ -34,7 +34,7 @@ class BadEntry(ValueError):
 
 
 class Entry(NamedTuple):
-    """What is looked for, and what stands in its place in the copy."""
+    """What is searched for, and what replaces it in the copy."""
 
     text: str
     replacement: str
@@ -135,7 +135,7 @@ def _find(text: str, entries: Sequence[Entry]) -> Iterator[Place]:
 
 
 def count_inside(text: str, entries: Sequence[Entry]) -> dict[int, int]:
-    """How often each entry stands inside a longer word, where it is not replaced."""
+    """How often each entry is part of a longer word, where it is not replaced."""
     counted: dict[int, int] = {}
     if not entries:
         return counted

@@ -2,7 +2,7 @@
 
 Two stages. `markdown_lines` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside
 lines of prose, quotes and list items sentencex finds sentences, and the rules below correct what it is known to
-get wrong. Boundaries are frozen when a text is imported: whoever changes a rule raises `SEGMENTER_VERSION`.
+get wrong. Boundaries are frozen when a text is imported: a change of a rule needs a new `SEGMENTER_VERSION`.
 
 Known limits: an ellipsis is an end only before a capital letter, so in scripts without case it never is; a line that
 starts with a number of up to two digits and a full stop is a list item, also "3. Oktober" and a wrapped "14. May".

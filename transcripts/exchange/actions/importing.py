@@ -87,7 +87,7 @@ def import_qdpx(
 ) -> StudyReport:
     """Bring in texts, codes, codings and memos of a project file; what came in before is left alone.
 
-    New codes make a new version of the codebook, which is published, for codings stand on published codes only.
+    New codes make a new version of the codebook, which is published, because codings need published codes.
     ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` everything is done and undone
     again. Raises ``StudyRefused``.
     """
@@ -200,7 +200,7 @@ def _batch(lines: Sequence[dict[str, object]]) -> Iterator[list[dict[str, object
 def _store_codes(
     project: Project, file: QdpxFile, stream: BinaryIO, report: StudyReport, *, by: trail.Actor
 ) -> dict[str, str]:
-    """The identifiers of the file's codes by GUID; new ones stand in a new, published version."""
+    """The identifiers of the file's codes by GUID; new ones are in a new, published version."""
     if not file.project.codes:
         return {}
     matched = match_codes(project, file.project.codes, read_own_codebook(stream))

@@ -48,7 +48,7 @@ class PlacedText:
         return found
 
     def find_firsts(self, touched: Iterable[Touch]) -> Iterator[Touch]:
-        """The first sentence of every turn that is touched: there the codes of a whole turn stand."""
+        """The first sentence of every turn that is touched: it holds the codes of the whole turn."""
         for turn in dict.fromkeys(sentence.turn for sentence, _ in touched):
             yield self._first_of[turn], None
 

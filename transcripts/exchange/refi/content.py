@@ -80,7 +80,7 @@ def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
 
 
 def read_codebook(scope: Scope) -> CodebookContent:
-    """The current version, and below a heading of their own the former codes that codings still stand with."""
+    """The current version, and under their own heading the former codes that codings still have."""
     version = current_version(scope.project)
     content = read_version(version) if version else CodebookContent()
     known = {code.identifier for code in content.codes}
@@ -146,7 +146,7 @@ def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
 
 
 def read_sources(scope: Scope) -> Iterator[QdpxSource]:
-    """The interviews as texts with their turns, and what stands on them."""
+    """The interviews as texts with their turns, codings and notes."""
     ids = list(scope.project.interviews.order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
         chosen = ids[first : first + AT_A_TIME]

@@ -24,7 +24,7 @@ from transcripts.projects.models import Project
 
 ROWS_AT_A_TIME = 2_000
 
-# What may stand once: a code of one person on one sentence in one layer.
+# May be active once: a code of one person on one sentence in one layer.
 Place = tuple[int, str, int, str]
 
 
@@ -68,7 +68,7 @@ class CodingStore:
         self._active: dict[int, set[Place]] = {}
 
     def store(self, source: QdpxSource, text: PlacedText) -> None:
-        """Everything that stands on one text."""
+        """Everything applied to one text."""
         rows: dict[Place, Coding] = {}
         for selection in source.selections:
             touched = text.touch(selection.start, selection.end)
@@ -119,7 +119,7 @@ class CodingStore:
         selected: datetime | None,
         places: Sequence[Touch],
     ) -> None:
-        """Lay one coding of the file on its places, where it does not stand yet."""
+        """Apply one coding of the file to its places, unless it is active there."""
         self.used_notes.update(coding.notes)
         code = self._codes.get(coding.code)
         if code is None or not places:

@@ -140,5 +140,5 @@ class MemoStore:
 
 
 def _make_thread(project: Project, author: User, name: UUID) -> UUID:
-    """A thread of its own, for no two memos that stand share one, in whatever study."""
+    """A thread of its own: no two active memos share one, in any study."""
     return UUID(make_guid("thread", project.slug, str(author.pk), str(name)))

@@ -30,7 +30,7 @@ class State(StrEnum):
 
 
 class Together(StrEnum):
-    """Where all the codes asked for have to stand; without it, one of them is enough."""
+    """Where all the codes asked for have to be applied; without it, one of them is enough."""
 
     SENTENCE = "sentence"
     TURN = "turn"
@@ -62,7 +62,7 @@ class Search:
         return asked or (bool(self.family) and self.state not in {State.STALE, State.DISAGREED})
 
     def as_query(self) -> str:
-        """The search as it stands in an address."""
+        """The search as a query string."""
         asked: list[tuple[str, object]] = [("code", code) for code in self.codes]
         names = ("words", "together", "family", "level", "enactment", "grounding", "prompted", "role", "state")
         asked += [(name, getattr(self, name)) for name in names]

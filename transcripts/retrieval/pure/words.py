@@ -1,4 +1,4 @@
-"""Finding words in sentences: what counts as the same, and where in a text they stand. Knows nothing of Django.
+"""Finding words in sentences: what counts as the same, and where in a text they are. Knows nothing of Django.
 
 Words are found inside longer ones ("culture" in "subcultures"), so that scripts without spaces can be searched too.
 Letters are compared case-folded and in normal form C (Unicode 3.13, 3.11), typographic apostrophes as plain ones. It is
@@ -19,7 +19,7 @@ MAX_TERMS = 20
 MAX_LETTER_LENGTH = 64
 QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]*)»|(\S+)')
 QUOTATION_MARKS = '"“”„«»'
-# What may stand between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
+# What may be between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
 GAP = r"[*_~`]*\s+[*_~`]*"
 
 
@@ -32,7 +32,7 @@ class Term:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Where the term stands in folded text."""
+        """Where the term is in folded text."""
         return re.compile(GAP.join(map(re.escape, self.words)))
 
     def occurs_in(self, folded: str) -> bool:
@@ -69,7 +69,7 @@ def holds_all(text: str, terms: Sequence[Term]) -> bool:
 def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
     """Whether one sentence of this longer text could hold every term; never wrong when it says no.
 
-    A part of a text in normal form is itself in normal form, so what no word of it matches needs no second look. A
+    A part of a text in normal form is itself in normal form, so a text without a match need not be searched again. A
     text in another form could gain a letter where it is cut, so it is never refused.
     """
     if text.isascii():

@@ -60,7 +60,7 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
     for coding in codings:
         coding.withdrawn_at = max(now, coding.created_at)
         coding.withdrawal_reason = reason
-    # The old rows give way before the new ones stand, and point to them afterwards.
+    # The old rows are withdrawn before the new ones are stored, and point to them afterwards.
     Coding.objects.bulk_update(codings, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
     Coding.objects.bulk_create(new, batch_size=500)
     for coding in codings:
@@ -72,7 +72,7 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
 
 @transaction.atomic
 def undo_migration(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
-    """Undo ``migrate_merged``: the codings stand again with their former codes, as new rows; how many do.
+    """Undo ``migrate_merged``: the codings get their former codes back, as new rows; returns how many.
 
     Where a coder has changed or removed what was migrated, her decision holds. Repeating it changes nothing.
     """

@@ -1,4 +1,4 @@
-"""Dealing interviews out to coders: the same plan for the same seed, on every machine.
+"""Allocating interviews to coders: the same plan for the same seed, on every machine.
 
 No random numbers are used: things are ordered by the SHA-256 of the seed and their own number.
 """

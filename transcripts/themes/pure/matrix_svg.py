@@ -1,6 +1,6 @@
-"""The presence matrix as a drawing: where each mark, word and bar of it stands.
+"""The presence matrix as a drawing: the place of each mark, word and bar.
 
-Nothing here is a colour. A mark tells by its shape (a disc where something came unprompted, else a ring where something
+Nothing here is a colour. A mark is read by its shape (a disc where something came unprompted, else a ring where something
 was prompted, else a square where that is unclear; a dash where nothing was found, no mark where nothing was read), a
 bar by its length and its pattern. A template writes it down with classes, and the style sheet has colours for both
 schemes.

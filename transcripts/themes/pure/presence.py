@@ -1,6 +1,6 @@
 """Where a theme or a code shows: counts by model or interview, each with what it is counted out of (method brief, R21).
 
-A sentence counts once in a cell, whoever coded it and with however many codes. It was decided when a coder whose work
+A sentence counts once in a cell, however many people and codes it was coded by. It was decided when a coder whose work
 is counted coded it or finished it, so a count is never larger than its denominator. No statistic infers anything across
 models.
 """

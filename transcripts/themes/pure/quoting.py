@@ -1,4 +1,4 @@
-"""Edited quotations: whatever was left out or put in is marked, and the rest stands in the source (method brief, R20).
+"""Edited quotations: what was left out or added is marked, and the rest is in the source (method brief, R20).
 
 Marks of an edit are an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words
 put in or put in the place of others (``[the model]``, ``[W]e``). Between marks the words of the source follow one
@@ -33,7 +33,7 @@ Piece = tuple[str, bool, bool]
 
 
 def check_quotation(edited: str, source: str) -> None:
-    """Make sure that ``edited``, its marked edits taken out, stands in ``source`` in order. Raises ``Unfaithful``."""
+    """Make sure that ``edited``, without its marked edits, is in ``source`` in order. Raises ``Unfaithful``."""
     if edited == source:
         return
     plain = _flatten(source)
@@ -78,7 +78,7 @@ def _make_piece(text: str, touches: bool, touched: bool) -> Piece:
 
 
 def _find_strange(piece: Piece, source: str) -> Iterator[str]:
-    """The words of a piece that stand nowhere in the source."""
+    """The words of a piece that are nowhere in the source."""
     text, open_start, open_end = piece
     words = text.split()
     last = len(words) - 1
@@ -89,7 +89,7 @@ def _find_strange(piece: Piece, source: str) -> Iterator[str]:
 
 
 def _find(piece: Piece, source: str, start: int) -> int | None:
-    """Where the piece first stands in the source from ``start`` on, without cutting a word."""
+    """Where the piece first occurs in the source from ``start`` on, without cutting a word."""
     text, open_start, open_end = piece
     found = source.find(text, start)
     while found >= 0:

@@ -11,7 +11,7 @@ from transcripts.themes.models import PositionalityStatement
 
 register = template.Library()
 POSTPONED = "positionality_postponed"
-"""The key of a session under which stand the studies that are not to ask again."""
+"""The session key of the studies that are not to ask again."""
 
 
 @register.inclusion_tag("themes/_invitation.html", takes_context=True)

@@ -1,1 +1,1 @@
-"""The pages of themes: the themes themselves, what stands behind them, and the reflexive record."""
+"""The pages of themes: the themes themselves, their evidence, and the reflexive record."""

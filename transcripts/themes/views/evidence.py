@@ -202,7 +202,7 @@ def is_number(text: str) -> bool:
 
 
 def _start_quote(request: ProjectRequest, sentence: Sentence, active: ThemeQuote | None) -> QuoteForm:
-    """The form as it is first shown: what stands, or the whole sentence."""
+    """The form as it is first shown: the active quote, or the whole sentence."""
     side = request.GET.get("side", "")
     coding = request.GET.get("coding", "")
     initial = {

@@ -86,7 +86,7 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
 @require_safe
 @project_view(Permission.VIEW)
 def show_history(request: ProjectRequest, number: int) -> HttpResponse:
-    """Every version of a theme and what it changed. Reasons tell how people read, so blind coders do not get them."""
+    """Every version of a theme and what it changed. Reasons reveal how people read, so blind coders do not get them."""
     version = get_theme(request, number)
     every = version.theme.versions.values_list("codes", flat=True)
     catalogue = queries.read_catalogue(request.project, also={code for codes in every for code in codes})
@@ -281,7 +281,7 @@ def add_error(form: Form, error: WrongInput) -> None:
 
 
 def rebase(data: QueryDict, **fields: object) -> QueryDict:
-    """What was typed, on the footing of what stands now."""
+    """What was typed, based on the current version."""
     copy = data.copy()
     for name, value in fields.items():
         copy[name] = "" if value is None else str(value)

@@ -92,7 +92,7 @@ def launch_offline(
 
 @transaction.atomic
 def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
-    """Stop a run after the interview it is at; what was read stands. Raises ``PreannotationError``."""
+    """Stop a run after its current interview; what was annotated is kept. Raises ``PreannotationError``."""
     ended = OfflineRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
         state=OfflineRun.State.CANCELLED, ended_at=timezone.now(), claimed_by="", claimed_until=None
     )

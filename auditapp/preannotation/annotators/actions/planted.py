@@ -28,7 +28,7 @@ def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: tra
 
 @transaction.atomic
 def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]:
-    """Plant the sentences that come with the program: those whose codes the study's codebook has, and that do not stand.
+    """Plant the sentences that come with the program: those whose codes the study's codebook has, and that are not planted yet.
 
     Raises ``PreannotationError`` where there is none to plant.
     """
@@ -61,7 +61,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
 
 @transaction.atomic
 def ensure_planted(*, project: Project, by: trail.Actor) -> None:
-    """Plant that set in a study that never had a planted sentence; where all were withdrawn, somebody meant it."""
+    """Plant that set in a study that never had a planted sentence. If all were withdrawn, that was a decision."""
     if has_planted(project):
         return
     # Two who launch at once plant one set: the second waits here, and looks again.
@@ -98,7 +98,7 @@ def _check(project: Project, text: str, codes: Sequence[str]) -> None:
     if find_planted(project).filter(text=text).exists():
         raise PreannotationError("This sentence is planted already. Withdraw it first to give it other codes.")
     if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
-        raise PreannotationError("This sentence stands in one of the interviews. Write one that nobody said.")
+        raise PreannotationError("This sentence is in one of the interviews. Write one that nobody said.")
 
 
 def _store(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:

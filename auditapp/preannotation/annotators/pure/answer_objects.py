@@ -1,4 +1,4 @@
-"""Finding the answer in what a model sent: a JSON object, whatever stands around it, whole or cut off.
+"""Finding the answer in what a model sent: a JSON object, whatever is around it, whole or cut off.
 
 Only strict JSON is read; nothing is repaired. Of an answer that was cut off the elements count that came whole.
 """
@@ -76,7 +76,7 @@ def _read_values(text: str) -> Iterator[object]:
 
 
 def _read_constant(name: str) -> object:
-    """NaN and the infinities are no JSON; where one stands there is no value."""
+    """NaN and the infinities are not JSON; an answer with one has no value."""
     return None
 
 

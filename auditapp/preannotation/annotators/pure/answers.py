@@ -1,7 +1,7 @@
 """Parsing an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
 sentence, says a thing twice, or has no evidence in the sentence, is kept aside with the reason. Plain Python, no database.
 
-Whatever stands around the answer (fences, prose, thinking, an object that holds it) is no fault. An answer that was cut
+Anything around the answer (fences, prose, thinking, an object that holds it) is allowed. An answer that was cut
 off keeps the entries that are whole.
 """
 
@@ -24,7 +24,7 @@ SEMANTIC, LATENT = "semantic", "latent"
 LEVELS = (SEMANTIC, LATENT)
 # Short enough to be read at once; none that is written in two ways.
 WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-# By prompt version: the key under which the answer's list stands.
+# By prompt version: the key of the answer's list.
 LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
 
 

@@ -1,4 +1,4 @@
-"""Finding the words that a machine quotes: as they stand, but for white space, quotation marks, case and how accents are
+"""Finding the words that a machine quotes: verbatim, except for white space, quotation marks, case and how accents are
 composed. Plain Python."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ AROUND = "\"' "
 
 
 def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
-    """Where the words first stand in the sentence; ``None`` where they do not, or where they hold no letter or digit."""
+    """Where the words first occur in the sentence; ``None`` if they do not, or have no letter or digit."""
     words = quote.strip()
     if not any(map(str.isalnum, words)):
         return None

@@ -1,6 +1,6 @@
 """What in a text looks as if it were written to a machine. Knows nothing of Django.
 
-A flag accuses nobody and hides nothing: it warns people who see the machine's answer that the text may have influenced it.
+A flag hides nothing: it warns people who see the machine's answer that the text may have influenced it.
 What is said in plain words of no known pattern is not found; docs/reference/pre-annotation.md says which payloads those are.
 """
 
@@ -122,7 +122,7 @@ MIXED_WORD = re.compile(r"\b(?=\w*[A-Za-z])(?=\w*[\u0370-\u03ff\u0400-\u04ff])\w
 
 
 def find_instructions(text: str) -> list[str]:
-    """The names of the patterns that stand in the text, in a fixed order; none where nothing was found."""
+    """The names of the patterns found in the text, in a fixed order."""
     text = text[:MAX_SEARCHED]
     found = {name for name, is_there in HOW_IT_IS_SENT.items() if is_there(text)}
     for readable in _list_readings(text):

@@ -317,7 +317,7 @@ def _to_shares(raw: Shares) -> Shares:
 
 
 def _explain(code: str, score: float, names: Sequence[str], text: str) -> Prediction:
-    """A suggestion with the words that spoke for it most; its evidence is where the first of them stands."""
+    """A suggestion with the words that had most weight; its evidence is where the first of them is."""
     if not names:
         return Prediction(code, "No single word spoke for it.", score=score)
     shown = ", ".join(f"“{name}”" for name in names)

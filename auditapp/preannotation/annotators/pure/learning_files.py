@@ -68,7 +68,7 @@ def read_texts(path: Path) -> list[CodedText]:
 def _read_csv(lines: str) -> Iterator[CodedText]:
     reader = csv.DictReader(lines.splitlines(keepends=True))
     if parted := find_separator(reader.fieldnames or ()):
-        raise BadFile(f"The columns in line 1 are parted by {parted}, not by commas.")
+        raise BadFile(f"The columns in line 1 are separated by {parted}, not by commas.")
     missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
     if missing:
         raise BadFile(f"The column {missing[0]} is missing; there have to be {', '.join(COLUMNS)}.")

@@ -34,7 +34,7 @@ RULES_READER = "rules-1"
 
 
 class RulesReader:
-    """Proposes a code where one of its rules holds, names the rule, and shows where its first term stands."""
+    """Proposes a code where one of its rules holds, names the rule, and shows where its first term is."""
 
     def __init__(self, rules: Mapping[str, Sequence[str]]) -> None:
         self.codes = tuple(code for code, lines in rules.items() if lines)

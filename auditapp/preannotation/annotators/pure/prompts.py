@@ -135,7 +135,7 @@ def write_old_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
 
 
 def find_mark(material: str) -> str:
-    """A mark that does not stand in the material: its own hash, which nobody can write into what is hashed."""
+    """A mark that is not in the material: its own hash, which nobody can write into what is hashed."""
     mark = hash_material(material)
     while mark in material:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:MARK_LENGTH]

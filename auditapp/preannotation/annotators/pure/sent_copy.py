@@ -26,7 +26,7 @@ HIDDEN = re.compile(
 )
 OTHER_BREAKS = str.maketrans("\x85\u2028\u2029", "\n\n\n")
 LOOK_ALIKES = str.maketrans("<>[]`~:#|", "‹›()'∼：＃¦")
-# What stands in every text that has an edge, so that others are not searched.
+# What every text with an edge contains, so that others are not searched.
 SIGNS_OF_EDGES = ("<", "[", "]]", "```", "~~~", ">>>")
 ROLES = "system|assistant|user|human|developer|model|tool|ai"
 EDGES = re.compile(
@@ -85,7 +85,7 @@ class SentCopy(NamedTuple):
         return stretch.start if original == stretch.original_start else stretch.end
 
 
-# Start and end of a part of the original, and what stands there in the copy.
+# Start and end of a part of the original, and the text in its place in the copy.
 Change = tuple[int, int, str]
 
 

@@ -54,7 +54,7 @@ AND NOT EXISTS (
     SELECT 1 FROM preannotation_criticreading n
     WHERE n.suggestion_id = s.id AND n.verdict <> '' AND n.cell_id > k.cell_id))
 """
-# What stood when a batch was launched whose answers do not say what they were asked about.
+# The sentences current at the launch of a batch whose answers do not list what they were asked about.
 AS_LAUNCHED = """
 SELECT r.cell_id, s.id
 FROM preannotation_reading r JOIN batches_cell c ON c.id = r.cell_id JOIN batches_batch b ON b.id = c.batch_id
@@ -93,11 +93,11 @@ Answers = tuple[Numbers, list[tuple[str, ...]], Numbers, Numbers]
 def read_machine_labels(
     annotator: Annotator, *, sentences: Collection[int] | None = None, with_critic: bool = False
 ) -> MachineLabels:
-    """What stands of the annotator's readings: of several of one sentence and code, the latest.
+    """The annotator's current labels: of several for one sentence and code, the latest.
 
     ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
     After boundary edits it goes by followed_labels.py. Five queries, one more where answers do
-    not say what they were asked about, one more where breaks were corrected.
+    not list what they were asked about, one more after boundary edits.
     """
     rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")
     columns = ("pk", "identifier", "family__identifier")

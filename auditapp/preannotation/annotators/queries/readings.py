@@ -156,7 +156,7 @@ def find_readings(
 
 
 def _take(readings: QuerySet[Reading], what: str, reason: str) -> list[Reading]:
-    """One more than a page of those that fit: what stands inside JSON is looked at here, the same on every database."""
+    """One more than a page of those that fit. What is inside JSON is checked here, the same on every database."""
     kept: list[Reading] = []
     for reading in readings.iterator(READ_AT_ONCE):
         if what == "missing" and not reading.missing:

@@ -41,7 +41,7 @@ class CannotRead(Exception):
 
 
 def run_offline(run_id: int) -> None:
-    """Do what is left of a run, unless somebody else is at it. May be called twice without harm."""
+    """Do the rest of a run, unless another worker has it. May be called twice without harm."""
     who = f"{name_host()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     if not _claim(run_id, who):
         return

@@ -24,7 +24,7 @@ def parse_responses(
 ) -> Iterator[tuple[Reading | CheckAnswer, list[Suggestion]]]:
     """For each answer that came, the row to store and its suggestions. Writes nothing.
 
-    The answer of an arm with a condition is a ``CheckAnswer``, which nobody sees at the desk and which has none.
+    The answer of an arm with a condition is a ``CheckAnswer``, which is not shown at the desk and has none.
     """
     by_arm: dict[int, list[Answered]] = defaultdict(list)
     for each in answers:

@@ -56,7 +56,7 @@ class AskedTurn(NamedTuple):
         return max(start, span.start), min(end, span.end)
 
     def find_asked(self, answered: Iterable[int]) -> list[int]:
-        """The sentences the question was about: those that stood, and where breaks were corrected since, those of the
+        """The sentences the question was about: those current then, and after boundary edits, those of the
         state whose numbers the answer names (the later of two alike)."""
         named = set(answered) & self.spans.keys()
         moments = sorted({cut for each in self.spans.values() for cut in (each.made_by, each.retired_by) if cut})
@@ -66,7 +66,7 @@ class AskedTurn(NamedTuple):
 
 
 def _list_current(spans: Iterable[CutSentence], moment: int) -> set[int]:
-    """The sentences that stood after a correction of breaks; after none of them for 0."""
+    """The sentences after a boundary edit; before all edits for 0."""
     return {
         each.pk
         for each in spans
@@ -109,7 +109,7 @@ def render_turn_prompts(
 
 
 def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
-    """What answers of this arm about these turns can name: what stands, and what stood when it was asked."""
+    """The sentences that answers of this arm about these turns can name: current now, or when it was asked."""
     turns = list(Turn.objects.filter(pk__in=turn_ids))
     entries = _read_entries(arm, turns)
     texts = _read_planted(arm)
@@ -182,7 +182,7 @@ def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, l
 
 
 def _cut(copy: SentCopy, spans: Sequence[CutSentence]) -> list[Piece]:
-    """The whole turn in pieces: its sentences, and what words stand between them (not mere marks of a list)."""
+    """The whole turn in pieces: its sentences, and the words between them (without mere list marks)."""
     pieces: list[Piece] = []
     place = 0
     for each in spans:

@@ -31,7 +31,7 @@ def sort_disagreement(
 ) -> Disagreement:
     """Say why the machine and people differ on a code of a sentence. What was said before is superseded, and stays.
 
-    ``replaces`` is the row that was shown; where another stands by now, nothing is stored. Reads sentence.turn.interview.
+    ``replaces`` is the row that was shown; if another is active by now, nothing is stored. Reads sentence.turn.interview.
     Raises ``PreannotationError``.
     """
     note = " ".join(note.split())
@@ -51,7 +51,7 @@ def sort_disagreement(
         note=note,
         sorted_at=timezone.now(),
         sorted_by=by,
-        # Only one may stand: until the old row gives way, the new one waits behind the first, to which nothing points.
+        # Only one may be active: until the old row is superseded, the new one points to the first, to which nothing points.
         superseded_by=said.filter(supersedes__isnull=True).first(),
     )
     _store(row, current)

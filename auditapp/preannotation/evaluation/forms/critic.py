@@ -23,13 +23,13 @@ class CriticForm(SmallPilotOptions):
 
     what = (("What is tested", ("annotator", "codes", "again")), ("By which model", ("model",)))
 
-    # A second answer to the same question would stand beside the first as if it were another critic's.
+    # A second answer to the same question would look like that of another critic.
     repeats = None  # type: ignore[assignment]
     annotator = forms.ModelChoiceField(
         queryset=Annotator.objects.none(),
         empty_label=None,
         label="Suggestions of",
-        help_text="Every suggestion of its that stands, also those on withheld turns: an annotator is measured with them.",
+        help_text="All its active suggestions are checked, also those on withheld turns, which are used to measure annotators.",
     )
     codes = forms.MultipleChoiceField(
         required=False, widget=forms.CheckboxSelectMultiple, help_text="None chosen means all."

@@ -62,7 +62,7 @@ def build_report(
     answers: Sequence[Answer], *, codes: Sequence[str], definitions: Mapping[str, str] = {}
 ) -> dict[str, Any]:
     """Every figure of a check; lists have a row per code, in the order of the codebook. ``definitions``: by identifier in
-    the prompt the code whose definition stood under it."""
+    the prompt the code whose definition was given under it."""
     labels = tabulate_labels(answers)
     repeats = sorted(condition for condition in labels if condition.partition("-")[0] == REPEAT)
     rejected: Counter[str] = Counter()

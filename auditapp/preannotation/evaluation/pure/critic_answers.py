@@ -16,7 +16,7 @@ VERDICTS = frozenset({UPHOLD, REVERSE})
 def read_critic_answer(answer: str, finish_reason: str = "") -> tuple[str, str, str]:
     """Verdict, rationale and problem of ``answer``; the verdict is empty exactly where the problem says why.
 
-    It is taken from the JSON object that has one, whatever stands around it. Thinking blocks are dropped first. Objects with
+    It is taken from the JSON object that has one, whatever is around it. Thinking blocks are dropped first. Objects with
     different verdicts are none: a text that had one repeated must not pass for the critic's own. ``finish_reason`` only
     tells of an answer without words why it has none.
     """
@@ -70,7 +70,7 @@ def _is_call(value: dict[str, object]) -> bool:
 
 
 def _read_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object as it stands; one that names its verdict twice says nothing."""
+    """A JSON object as it was written; one with two verdicts has none."""
     if [name for name, _ in pairs].count("verdict") > 1:
         return {"verdict": None}
     return dict(pairs)

@@ -1,7 +1,7 @@
 """Influence with the turn as what was drawn: withholding is drawn turn by turn, and sentences of a turn hang together.
 
 Shares are ratios of sums over turns, each turn weighted by one over the probability of its arm, so that plans with
-different shares can stand together. Their variance is linearised over turns (Cochran 1977, chapter 6): G / (G - 1) times
+different shares can be combined. Their variance is linearised over turns (Cochran 1977, chapter 6): G / (G - 1) times
 the sum of the squared weighted residuals of a turn, over the squared sum of weights. An interval is Newcombe's hybrid-score
 one (1998, method 10) with Wilson's of the effective number of units, that is the number over the design effect (Rao and
 Scott 1992, Biometrics 48:577), and Student's t of G - 1 degrees instead of the normal (as Korn and Graubard 1998, Survey

@@ -136,7 +136,7 @@ def _read_headings(cells: list[str]) -> dict[str, int]:
     if not any(headings):
         raise LabelFileError(None, "an empty file", f"the headings {', '.join(COLUMNS)}")
     if parted := find_separator(headings):
-        raise LabelFileError(1, f"columns parted by {parted}", "by commas")
+        raise LabelFileError(1, f"columns separated by {parted}", "by commas")
     for column in (*COLUMNS, TURN):
         if headings.count(column) > 1:
             raise LabelFileError(1, f"the column {column} more than once", "it once")

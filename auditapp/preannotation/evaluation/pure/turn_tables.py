@@ -41,7 +41,7 @@ class TurnTable(NamedTuple):
         return bool(self.counts[:, 1].any() and self.counts[:, 3].any())
 
     def count_turns(self) -> tuple[int, int]:
-        """In how many turns the units of either arm stand: shown, withheld."""
+        """The number of turns with units of each arm: shown, withheld."""
         return int((self.counts[:, 1] > 0).sum()), int((self.counts[:, 3] > 0).sum())
 
     def keep(self, *, shown: bool, withheld: bool, looks: bool) -> TurnTable:
@@ -89,7 +89,7 @@ def add_tables(tables: Iterable[TurnTable]) -> TurnTable:
 
 
 def sum_families(tables: Iterable[TurnTable]) -> TurnTable:
-    """All families together. Of one that has a single arm the arms are left out: its units would stand against others'."""
+    """All families together. The arms of a family with only one are left out: its units would be compared with other families'."""
     kept = []
     for table in tables:
         both = table.has_both_arms

@@ -250,13 +250,13 @@ def _find_changed(annotator: Annotator) -> dict[str, int]:
 
 
 def _find_taught(annotator: Annotator) -> list[int]:
-    """Sentences that taught it, and those that hold their words since breaks were corrected."""
+    """Sentences of its training data, and those that hold their words after boundary edits."""
     return list(add_edited(annotator.project, list_taught(annotator.recipe)))
 
 
 def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
     """Sentences used as examples in a model's prompt, by the family it is asked about; those that hold their
-    words since breaks were corrected are among them."""
+    words after boundary edits are among them."""
     found: dict[int, list[int]] = {}
     rows = CodeExample.objects.filter(code__version=annotator.version_id)
     for family, sentence in rows.values_list("code__family", "sentence"):

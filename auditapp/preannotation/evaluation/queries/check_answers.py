@@ -166,7 +166,7 @@ def list_planted_rows(planted: Sequence[Planted]) -> list[dict[str, Any]]:
 
 
 def read_places(sentence_ids: Collection[int]) -> dict[int, dict[str, object]]:
-    """Where each sentence of a page stands, and its words."""
+    """The place and the words of each sentence of a page."""
     rows = Sentence.objects.filter(pk__in=sentence_ids).select_related("turn__interview")
     return {
         row.pk: {

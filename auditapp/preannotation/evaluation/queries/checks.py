@@ -35,7 +35,7 @@ def list_readings(annotator: Annotator) -> list[Batch]:
 
 
 def _list_batches(annotator: Annotator, kind: str) -> list[Batch]:
-    # Which annotator it is stands in JSON, which the databases search differently; a study has few batches.
+    # The annotator is named in JSON, which the databases search differently; a study has few batches.
     batches = Batch.objects.filter(project=annotator.project_id, kind=kind).order_by("-pk")
     return [batch for batch in batches if annotator.pk in (batch.parameters.get("annotators") or [])]
 

@@ -13,7 +13,7 @@ To a coder herself the arms are counted only in interviews that are settled: clo
 one decision more, or one label changed, would show by the count what a machine said of a sentence it is not shown on,
 while she could still change a label that counts as blind.
 
-Her final label is what stands now, or what stood when she opened colleagues' codings of the interview, for what she
+Her final label is the active one, or the one active when she unblinded the interview, for what she
 changed after that is not the machine's doing. Drafts are left out, and codes that were merged or split since the
 annotator's version.
 """
@@ -283,7 +283,7 @@ def _read_looks(annotator: Annotator) -> tuple[FirstLooks, ShownCodes]:
 def _read_finals(
     annotator: Annotator, first_looks: FirstLooks, readings: BlindReadings
 ) -> Mapping[tuple[int, int], set[str]]:
-    """By coder and sentence that she looked at: the codes that stand there, as far as colleagues had no part in it.
+    """By coder and sentence that she looked at: the codes active there, as far as colleagues did not influence them.
 
     Looks after she had opened colleagues' codings are taken out of ``first_looks``.
     """
@@ -300,8 +300,8 @@ def _read_finals(
     codings = Coding.objects.filter(Q(sentence__in=seen) | cut_since).values_list(*columns)
     for coder, sentence, code, created, withdrawn in codings:
         until = opened.get((coder, interview_of.get(sentence, 0)))
-        stands = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)
-        if stands and (coder, sentence) in finals:
+        is_active = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)
+        if is_active and (coder, sentence) in finals:
             finals[coder, sentence].add(readings.codes[code].identifier)
     return finals
 

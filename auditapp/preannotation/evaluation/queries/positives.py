@@ -1,4 +1,4 @@
-"""The suggestions of an annotator that stand: what a critic reads and what an audit draws from."""
+"""The active suggestions of an annotator: what critics check and audits sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transcripts.codebook.models import Code
 
 
 class Positive(NamedTuple):
-    """A suggestion that stands, with where it stands now. ``code`` is an identifier."""
+    """An active suggestion, with its current place. ``code`` is an identifier."""
 
     suggestion: int
     sentence: int

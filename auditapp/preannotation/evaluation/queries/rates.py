@@ -133,7 +133,7 @@ class Corpus:
 def _find_served(
     annotator: Annotator, code: str, labelled: NDArray[np.int64], others: NDArray[np.int64]
 ) -> tuple[Served, ...]:
-    """Who answered about the turns of both parts; nobody where the annotator asks no model."""
+    """Which models answered about the turns of both parts; none if the annotator asks no model."""
     if annotator.kind != Annotator.Kind.MODEL:
         return ()
     by_turn = read_served_models(annotator, code)
@@ -160,7 +160,7 @@ ServedModels = dict[int, set[str]]
 
 
 def read_served_models(annotator: Annotator, code: str) -> ServedModels:
-    """Of each turn that the annotator read for this code, who gave the answers that may stand: the last whole one and what
+    """For each turn annotated for this code, who gave the answers that may count: the last whole one and what
     came after it. Two queries."""
     readings = Reading.objects.filter(annotator=annotator).exclude(outcome=Reading.Outcome.INVALID)
     columns = ("cell__arm_id", "cell__input_id", "missing", "cell__result__attempt__served_model")

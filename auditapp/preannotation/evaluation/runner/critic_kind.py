@@ -61,7 +61,7 @@ class CriticKind:
 
 
 def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those whose interview may be sent to the critic, as consent stands at this moment. Reads arm.variant.account and
+    """Those whose interview may be sent to the critic, by the consent on record now. Reads arm.variant.account and
     arm.batch."""
     if not is_external(arm.variant):
         return list(suggestions)

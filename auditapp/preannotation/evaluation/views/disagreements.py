@@ -76,7 +76,7 @@ def sort(request: ProjectRequest) -> HttpResponse:
 
 
 def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
-    """Where the next difference stands that is not sorted: after this one, else the first; else this one again."""
+    """The next unsorted disagreement: after this one, else the first, else this one again."""
     code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
     current = _read_current(compared.annotator)
     keys = list(_key(compared, _list(request, compared, code)))

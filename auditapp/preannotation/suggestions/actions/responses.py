@@ -53,7 +53,7 @@ def keep_suggestion(
 ) -> Response:
     """Make the suggestion one's own coding, as it is or ``edited``, with the code as the codebook has it now.
 
-    Only after it was shown to her. Where the code stands already by her own hand, keeping leaves hers as it is; a
+    Only after it was shown to her. If she has already applied the code herself, keeping leaves her coding as it is; a
     change of it is an edit, which asks for its reason. The enactment of a move stays open unless she says it: a default
     would decide it for her (method brief R28). Raises ``PreannotationError``.
     """
@@ -99,10 +99,10 @@ def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, re
 
 @transaction.atomic
 def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
-    """Take one's answer back, and the coding that it made; ``None`` where none stands.
+    """Take one's answer back, and the coding that it made; ``None`` if there is none.
 
     What the answer had replaced is put again: her own coding of the same code, or the word that none applies. It counts
-    as assisted, for she has seen the suggestion. Where breaks were corrected since, that is done on the sentence that
+    as assisted, for she has seen the suggestion. After a boundary edit, that is done on the sentence that
     holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
     ``PreannotationError``.
     """
@@ -122,7 +122,7 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
 
 @transaction.atomic
 def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
-    """Give again the answer she took back last, the same way; ``None`` where none was, or another stands since.
+    """Give again the answer she took back last, the same way; ``None`` if there was none, or another is active since.
 
     A new row, and a new coding where it makes one. Raises ``PreannotationError``.
     """
@@ -141,7 +141,7 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
 
 def _require_open(suggestion: Suggestion, project: Project, by: User) -> tuple[Sentence, Showing]:
     """The sentence that holds the suggestion's words now, and her look at it. Raises ``PreannotationError``."""
-    # As it is now: breaks may have been corrected since it was read.
+    # As it is now: boundaries may have been edited since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
     sentence = find_current_sentences([suggestion])[suggestion.pk]
     showing = require_shown(project, suggestion, sentence, by)
@@ -161,13 +161,13 @@ def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
 
 
 def _find_own(sentence: Sentence, code: Code, by: User) -> Coding | None:
-    """Her own coding of that code that stands on the sentence."""
+    """Her own active coding with that code on the sentence."""
     own = Coding.objects.active().filter(sentence=sentence, coder=by)
     return own.filter(code__identifier=code.identifier).order_by("pk").last()
 
 
 def _find_made(response: Response, sentence: Sentence) -> Coding | None:
-    """The coding that the answer made, as it stands on ``sentence``: carried there where breaks were corrected since."""
+    """The coding that the answer made, as it is on ``sentence`` now: boundary edits may have migrated it."""
     made = response.coding
     if made is None or made.created_at != response.created_at:
         return None

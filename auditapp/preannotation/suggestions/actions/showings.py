@@ -97,7 +97,7 @@ def _make_showing(
 
 
 def _store(look: Showing, former: Showing | None, project: Project, by: User) -> Showing:
-    """The look that stands: ``look``, unless she saw just that before. What she looked at elsewhere is closed."""
+    """The current look: ``look``, unless she saw exactly that before. Looks at other sentences are closed."""
     if former is not None and former.arm == look.arm and set(former.suggestions) == set(look.suggestions):
         return former
     closed = _list_open(project, by)
@@ -141,7 +141,7 @@ def _list_open(project: Project, by: User) -> list[int]:
 
 
 def require_shown(project: Project, suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
-    """Her look at the suggestion: the last at the ``sentence`` it is read at, or, where breaks were corrected since, one
+    """Her look at the suggestion: the last at the ``sentence`` it is read at, or, after a boundary edit, one
     from before. Reads suggestion.sentence. Raises ``PreannotationError`` where she never had one."""
     turn = suggestion.sentence.turn_id
     arms = find_arms([turn])

@@ -1,4 +1,4 @@
-"""Drawing the turns that never show suggestions: the only ones on which nobody was led (method brief 2.3)."""
+"""Drawing the turns that never show suggestions: the only ones on which suggestions influenced nobody (method brief 2.3)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Where what was said of old sentences lies since their breaks were corrected. Plain Python: places in a turn's text.
+"""Where suggestions for old sentences belong after boundary edits. Plain Python: places in a turn's text.
 
-An answer and its suggestions stay as they came. Whether a sentence that stands now holds the words of a suggestion, and
+An answer and its suggestions stay as they came. Whether a current sentence holds the words of a suggestion, and
 whether an answer spoke of all its words, follows from where old and new sentences lie.
 """
 
@@ -29,7 +29,7 @@ class CutSentence(NamedTuple):
 
 
 class CutTurn:
-    """A turn whose breaks were corrected: every sentence it has and had."""
+    """A turn with boundary edits: every sentence it has and had."""
 
     def __init__(self, sentences: Iterable[CutSentence]) -> None:
         self.sentences = {each.pk: each for each in sentences}
@@ -38,7 +38,7 @@ class CutTurn:
 
     @property
     def made(self) -> list[CutSentence]:
-        """What stands and was not cut so at import."""
+        """The current sentences that boundary edits made."""
         return [each for each in self.current if each.made_by is not None]
 
     def find_place(self, words: Extent) -> int | None:
@@ -51,13 +51,13 @@ class CutTurn:
         return [each.pk for each in self.current if each.start < words.end and words.start < each.end]
 
     def list_earlier(self, pk: int) -> list[int]:
-        """The sentences that stand no more and held words of this one."""
+        """The retired sentences that held words of this one."""
         start, end = self.sentences[pk].extent
         rows = self.sentences.values()
         return [each.pk for each in rows if each.retired_by is not None and each.start < end and start < each.end]
 
     def is_covered(self, pk: int, answered: Iterable[int]) -> bool:
-        """Whether every word of the sentence was in one of the ``answered``, which may stand no more."""
+        """Whether every word of the sentence was in one of the ``answered``, which may be retired."""
         known = [self.sentences[each].extent for each in answered if each in self.sentences]
         return not _take_away(self._find_words(pk), known)
 

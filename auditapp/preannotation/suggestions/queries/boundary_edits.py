@@ -1,4 +1,4 @@
-"""What became of sentences whose breaks were corrected, and of what machines had said of them.
+"""What boundary edits made of sentences, and of machines' answers about them.
 
 Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
 inside one current sentence is read there; any other is placed nowhere, and counted.
@@ -23,7 +23,7 @@ Look = tuple[int, int, Sequence[int], datetime.datetime]
 
 
 def read_cut_turns(project_id: int) -> dict[int, CutTurn]:
-    """The turns of a study whose breaks were corrected, with every sentence they have and had. One query."""
+    """The turns of a study with boundary edits, with every sentence they have and had. One query."""
     cut = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
     return _gather(Sentence.objects.filter(turn__in=cut))
 
@@ -55,7 +55,7 @@ def find_words(suggestion: Suggestion) -> Extent:
 def find_current_sentences(suggestions: Iterable[Suggestion]) -> dict[int, Sentence | None]:
     """By number: the sentence each is read at now, ``None`` where it is placed nowhere. Reads suggestion.sentence.turn.
 
-    Two queries where breaks were corrected, else none.
+    Two queries if boundaries were edited, else none.
     """
     rows = list(suggestions)
     turns = read_turns({each.sentence.turn_id for each in rows if each.sentence.retired_by_id is not None})

@@ -24,7 +24,7 @@ Origin = tuple[str, int]
 
 
 class Reach(IntEnum):
-    """How much of a sentence an answer spoke of. ``WHOLE``: all its words, under breaks that were corrected since."""
+    """How much of a sentence an answer covered. ``WHOLE``: all its words, within boundaries that were edited since."""
 
     NOTHING = 0
     PART = 1
@@ -37,7 +37,7 @@ class LatestAnswers:
     """What one annotator was asked about a sentence, and its latest answers: ``asked`` and ``latest`` by the identifier of a code.
 
     ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
-    spoke of a part of the sentence, as it is cut now. ``cut_since``: codes whose answer is about earlier breaks.
+    covered a part of the sentence as it is now. ``cut_since``: codes whose answer is about earlier boundaries.
     ``families``: the name of the family of each code.
     """
 

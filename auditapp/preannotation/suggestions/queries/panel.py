@@ -262,7 +262,7 @@ def was_shown(suggestion: Suggestion, coder: User) -> bool:
 
 
 def find_look_at(suggestion: Suggestion, coder: User) -> Showing | None:
-    """Her last look in which the suggestion was shown: it may have stood at another sentence of its turn then. Reads
+    """Her last look in which the suggestion was shown: it may have been at another sentence of its turn then. Reads
     suggestion.sentence."""
     looks = Showing.objects.filter(sentence__turn=suggestion.sentence.turn_id, coder=coder).order_by("-pk")
     return next((each for each in looks if suggestion.pk in each.suggestions), None)

@@ -49,7 +49,7 @@ def _panel(
 ) -> HttpResponse:
     """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed.
 
-    The sentence stands at the ``field`` that it is about, which has the focus; at the top where it is about none.
+    The message is at the ``field`` that it is about, which has the focus; at the top if it is about none.
     """
     try:
         shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
@@ -106,7 +106,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         raise Http404("No such suggestion.")
     sentence = find_current_sentences([suggestion])[suggestion.pk]
     if sentence is None:
-        # A page that was open while somebody corrected the breaks.
+        # A page that was open while somebody edited the boundaries.
         return render(request, "preannotation/panel.html#refused", {"refusal": PLACED_NOWHERE}, status=409)
     form = ResponseForm(request.POST)
     if not form.is_valid():

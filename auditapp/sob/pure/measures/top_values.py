@@ -16,7 +16,7 @@ def list_top_values(
 ) -> list[dict[str, object]]:
     """The ``k`` commonest values per model, task and target, ``model`` ``None`` for all models together; JSON-ready.
 
-    A value counts once per answer, whatever characteristic it stands under, in lower case and without outer blanks; it is
+    A value counts once per answer, whatever characteristic it is under, in lower case and without outer blanks; it is
     shown in its commonest spelling. ``denominator`` is the answers that attribute anything and hold no list: those
     with one leave numerator and denominator, as in the release, though they count in the score; an object counts as
     one value. No synonyms are merged. Ties are alphabetical; models are pooled by their counts (method brief R43, AC12).

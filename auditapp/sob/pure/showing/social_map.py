@@ -145,7 +145,7 @@ CELLS = [(task, kind) for task in TASKS for kind in Kind]
 def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[str, Any]]:
     """The mapping of one model (``None``: all together), by one rule, in the order of the report; cells as in ``CELLS``.
 
-    Table 13 stands beside what it can be compared with: all models together, by any value of the published mapping.
+    Table 13 is shown beside the shares it can be compared with: all models together, by any value of the published mapping.
     """
     is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
     published = published_shares() if is_comparable else {}

@@ -143,7 +143,7 @@ def _make_turn(said: Said, role: str, name: str) -> ReadTurn:
         channel = "tool_result"
     if channel == "tool_call":
         return ReadTurn(role, channel, tool, text)
-    # A result can stand in the message of whoever passes it on.
+    # A result can be in the message of the role that passes it on.
     return ReadTurn("tool" if channel == "tool_result" else role, channel, name, text)
 
 

@@ -6,12 +6,12 @@
 
 Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker
 belong to it. Right: a line of a speaker, two spaces and a time is the head of a turn. The text of a turn begins behind
-the colon and the spaces after it, or on the next line where nothing else stands there, and ends before the line
+the colon and the spaces after it, or on the next line if nothing else is there, and ends before the line
 breaks in front of the next speaker; in between nothing is changed.
 
 Not everything before a colon is a speaker: "Note: …" inside an answer is text. When a usual name for who asks
 (Interviewer, User, …) and one for who answers (Model, Assistant, Claude, …) occur, the speakers are those with
-usual names. Otherwise whoever speaks first or at least twice is one too, and if that is still only one, the next.
+usual names. Otherwise those who speak first or at least twice are too, and if that is still only one, the next.
 Names decide who asks; where none tells, the first to speak does, and a warning says so. Text before the first speaker
 is kept as metadata ("preamble"). Id and title are the file's name.
 """

@@ -64,7 +64,7 @@ class AnthropicProvider:
     async def chat(self, request: ChatRequest) -> ChatAnswer:
         try:
             body = json.dumps(write_body(request), ensure_ascii=False).encode(errors="backslashreplace")
-            reply = await self.http.exchange(
+            status, headers, body, first_byte_after = await self.http.exchange(
                 "POST",
                 "/messages",
                 data=body,
@@ -76,8 +76,8 @@ class AnthropicProvider:
             return refuse_setting(error)
         except CallFailed as error:
             return error.answer
-        answer = read_answer(reply.status, reply.headers, reply.body)
-        return replace(answer, first_byte_after=reply.first_byte_after)
+        answer = read_answer(status, headers, body)
+        return replace(answer, first_byte_after=first_byte_after)
 
 
 def open_http(account: Account) -> HttpAccount:

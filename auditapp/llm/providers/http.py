@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
@@ -40,16 +39,6 @@ BYTES_PER_TOKEN = 64
 WORDY_PARAMETERS = {"logprobs", "top_logprobs"}
 KEPT_OF_TOO_LARGE = 64 * 1024
 MAX_HEADER = 32 * 1024
-
-
-class Reply(NamedTuple):
-    """A status with its headers and body. A body that was cut off or is too large is kept as far as it was received, and
-    only if the status is an error."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    first_byte_after: float | None
 
 
 class CallFailed(Exception):
@@ -104,8 +93,12 @@ class HttpAccount:
         data: bytes | aiohttp.Payload | aiohttp.FormData | None = None,
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
-    ) -> Reply:
-        """Send one request, follow nothing, read at most ``max_bytes`` (unpacked). Raises ``CallFailed``."""
+    ) -> tuple[int, Mapping[str, str], bytes, float | None]:
+        """Send one request, follow nothing, read at most ``max_bytes`` (unpacked). Raises ``CallFailed``.
+
+        Returns the status, the headers, the body, and the seconds until its first byte. A body that was cut off or is too
+        large is kept as far as it was received, and only if the status is an error.
+        """
         received = Received()
         try:
             self.guard.check_scheme()
@@ -125,7 +118,7 @@ class HttpAccount:
                 raw = decode(self.clean(bytes(received.body[:KEPT_OF_TOO_LARGE])))
                 raise CallFailed(replace(failure, raw=raw, first_byte_after=received.first_byte_after)) from None
         body = self.clean(bytes(received.body[:max_bytes]))
-        return Reply(received.status, self.clean_headers(received.headers), body, received.first_byte_after)
+        return received.status, self.clean_headers(received.headers), body, received.first_byte_after
 
     def explain(self, error: Exception, *, status: int | None, timeout_seconds: float) -> ChatAnswer:
         """How a call ended that failed with ``error``, before or after ``status`` was received."""

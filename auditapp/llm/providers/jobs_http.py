@@ -38,7 +38,7 @@ async def ask(
 ) -> dict[str, object] | Trouble:
     """Ask, and have an object or the trouble. ``read_answer`` knows what a refusal means, as for a live call."""
     try:
-        reply = await http.exchange(
+        status, reply_headers, body, _ = await http.exchange(
             method,
             path,
             data=data,
@@ -49,16 +49,16 @@ async def ask(
         )
     except CallFailed as error:
         return replace(make_trouble(error.answer), is_lost=error.answer.end is not CallOutcome.UNSENT)
-    if reply.status not in {200, 201}:
-        trouble = make_trouble(read_answer(reply.status, reply.headers, reply.body))
-        return replace(trouble, is_lost=reply.status >= 500 or reply.status in UNDECIDED_STATUSES)
-    found = read_object(reply.body)
+    if status not in {200, 201}:
+        trouble = make_trouble(read_answer(status, reply_headers, body))
+        return replace(trouble, is_lost=status >= 500 or status in UNDECIDED_STATUSES)
+    found = read_object(body)
     if found is None:
         return Trouble(
             NextStep.RETRY,
             "The answer of the batch service is not JSON.",
             ErrorClass.BAD_ANSWER,
-            reply.status,
+            status,
             True,
         )
     return found

@@ -54,7 +54,7 @@ class OpenAICompatibleProvider:
     async def chat(self, request: ChatRequest) -> ChatAnswer:
         try:
             body = json.dumps(write_body(request), ensure_ascii=False).encode(errors="backslashreplace")
-            reply = await self.http.exchange(
+            status, headers, body, first_byte_after = await self.http.exchange(
                 "POST",
                 "/chat/completions",
                 data=body,
@@ -66,8 +66,8 @@ class OpenAICompatibleProvider:
             return refuse_setting(error)
         except CallFailed as error:
             return error.answer
-        answer = read_answer(reply.status, reply.headers, reply.body)
-        return replace(answer, first_byte_after=reply.first_byte_after)
+        answer = read_answer(status, headers, body)
+        return replace(answer, first_byte_after=first_byte_after)
 
 
 def write_body(request: ChatRequest) -> dict[str, object]:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ApiView, ProjectView
-from transcripts.projects.queries import Study, studies_of
+from transcripts.projects.queries import studies_of
 from transcripts.projects.roles import ROLE_CHOICES, Permission
 
 
@@ -27,8 +27,8 @@ class StudyOutput(serializers.Serializer[Any]):
     class Meta:
         ref_name = "Project"
 
-    def get_permissions(self, study: Study) -> list[Permission]:
-        return sorted(study.role.permissions)
+    def get_permissions(self, study: dict[str, Any]) -> list[Permission]:
+        return sorted(study["role"].permissions)
 
 
 class ListProjects(ApiView):
@@ -39,7 +39,7 @@ class ListProjects(ApiView):
     pagination_class = Pages
 
     def get(self, request: Request) -> Response:
-        return self.answer_page(studies_of(self.person))
+        return self.answer_page([{"project": project, "role": role} for project, role in studies_of(self.person)])
 
 
 class ReadProject(ProjectView):
@@ -48,4 +48,4 @@ class ReadProject(ProjectView):
     Output = StudyOutput
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer(Study(self.project, self.role))
+        return self.answer({"project": self.project, "role": self.role})

@@ -15,13 +15,6 @@ from transcripts.projects.models import Membership, MethodStance, Project
 from transcripts.projects.roles import OWNER, ROLES, Role
 
 
-class Study(NamedTuple):
-    """A study somebody may see, and as what."""
-
-    project: Project
-    role: Role
-
-
 class Stances(NamedTuple):
     """The stances that hold: of the study, if one was set, and of the code families that have their own."""
 
@@ -43,12 +36,12 @@ class Stances(NamedTuple):
         return any(row.stance != self.find() for row in self.families.values())
 
 
-def studies_of(user: User) -> list[Study]:
+def studies_of(user: User) -> list[tuple[Project, Role]]:
     """The studies ``user`` may see, by name, with her role in each. Two queries at most."""
     if user.is_superuser:
-        return [Study(project, OWNER) for project in visible_projects(user)]
+        return [(project, OWNER) for project in visible_projects(user)]
     memberships = Membership.objects.filter(user=user).select_related("project")
-    return [Study(each.project, each.get_role()) for each in memberships.order_by("project__name", "project_id")]
+    return [(each.project, each.get_role()) for each in memberships.order_by("project__name", "project_id")]
 
 
 def members_of(project: Project) -> list[Membership]:

@@ -20,7 +20,7 @@ from transcripts.revision.models import AnchorReading, AnchorSentence
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.
 DUE = f"""
-SELECT c.id, k.identifier, k.name, v.number, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
+SELECT c.id, k.identifier, k.name, n.id, c.sentence_id, i.id, {CLOSURE.replace("%s", "c.coder_id")}
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
@@ -51,7 +51,6 @@ class DueCoding(NamedTuple):
     coding_id: int
     identifier: str
     name: str
-    made_in: int
     current_code_id: int | None
     sentence_id: int
     interview_id: int

@@ -293,7 +293,7 @@ class TestPanelPage:
         [
             ({}, "Choose keep, leave or edit."),
             ({"act": "edit", "note": "Typed."}, "Say in one line why you keep it with changes."),
-            ({"act": "edit", "level": "latent", "reason": "Typed."}, "A latent coding needs one line"),
+            ({"act": "edit", "level": "latent", "reason": "Typed."}, "A latent coding needs your interpretation"),
         ],
     )
     def test_a_wrong_answer_comes_back_with_what_was_typed(

@@ -15,11 +15,6 @@ class WrongSpan(ValueError):
     """A sentence for the person who asked."""
 
 
-def count_units(text: str) -> int:
-    """How long a browser says the text is."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // UNIT_BYTES
-
-
 def find_points(text: str, units: int) -> int:
     """The place in code points of a place that a browser has counted. Raises ``WrongSpan``."""
     if "\r\n" in text:

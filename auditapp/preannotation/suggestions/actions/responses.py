@@ -57,7 +57,7 @@ def keep_suggestion(
     change of it is an edit, which asks for its reason. The enactment of a move stays open unless she says it: a default
     would decide it for her (method brief R28). Raises ``PreannotationError``.
     """
-    sentence, showing = _require_open(suggestion, project, by)
+    sentence, showing = _require_open(suggestion, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
         raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
@@ -91,7 +91,7 @@ def keep_suggestion(
 @transaction.atomic
 def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
     """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``PreannotationError``."""
-    sentence, showing = _require_open(suggestion, project, by)
+    sentence, showing = _require_open(suggestion, by)
     return _respond(
         suggestion, project, by, sentence, showing, verdict=Response.Verdict.LEFT, coding=None, reason=reason
     )
@@ -106,7 +106,7 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
     ``PreannotationError``.
     """
-    sentence, showing = _require_open(suggestion, project, by)
+    sentence, showing = _require_open(suggestion, by)
     current = Response.objects.filter(suggestion=suggestion, coder=by, superseded_at__isnull=True)
     response = current.exclude(verdict=Response.Verdict.UNDONE).select_related("coding__code").first()
     if response is None:
@@ -139,12 +139,12 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
     )
 
 
-def _require_open(suggestion: Suggestion, project: Project, by: User) -> tuple[Sentence, Showing]:
+def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
     """The sentence that holds the suggestion's words now, and her look at it. Raises ``PreannotationError``."""
     # As it is now: boundaries may have been edited since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)
     sentence = find_current_sentences([suggestion])[suggestion.pk]
-    showing = require_shown(project, suggestion, sentence, by)
+    showing = require_shown(suggestion, sentence, by)
     if sentence is None:
         raise PreannotationError(PLACED_NOWHERE)
     closure = read_active_labels(sentence.pk, by.pk).closure

@@ -140,7 +140,7 @@ def _list_open(project: Project, by: User) -> list[int]:
     return list(looks.order_by("pk").values_list("pk", flat=True))
 
 
-def require_shown(project: Project, suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
+def require_shown(suggestion: Suggestion, sentence: Sentence | None, by: User) -> Showing:
     """Her look at the suggestion: the last at the ``sentence`` it is read at, or, after a boundary edit, one
     from before. Reads suggestion.sentence. Raises ``PreannotationError`` where she never had one."""
     turn = suggestion.sentence.turn_id

@@ -29,27 +29,33 @@ from tools.start import HOST, WEB_OPTIONS
 PATIENCE_SECONDS = 60.0
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # What colours and widths decide. They take axe-core nine tenths of its time, so `make test` asks them of each kind of place
-# once: a thousand cells that look alike are one. `make test-all` asks everything of everything.
+# once: a thousand cells that look alike are one, and so is the same header on every page. `make test-all` asks everything
+# of everything.
 LOOK_RULES = ["color-contrast", "link-in-text-block", "target-size"]
-FIND_PLACES = """() => {
-  const seen = new Set();
+FIND_PLACES = """(examined) => {
+  const seen = new Set(examined);
   const describe = (element) => {
     const look = getComputedStyle(element);
     return [element.localName, element.getAttribute("class"), look.color, look.backgroundColor, look.backgroundImage,
       look.fontSize, look.fontWeight].join(" ");
   };
-  const chains = new Map([[null, ""]]);
+  const kinds = new Map([[null, 0]]);
+  const hash = (words) => {
+    let sum = 0;
+    for (let place = 0; place < words.length; place += 1) sum = (Math.imul(sum, 31) + words.charCodeAt(place)) | 0;
+    return sum;
+  };
   const places = [];
   for (const element of document.querySelectorAll("body, body *")) {
-    const chain = `${chains.get(element.parentElement) ?? ""}>${describe(element)}`;
-    chains.set(element, chain);
+    const kind = hash(`${kinds.get(element.parentElement) ?? 0}>${describe(element)}`);
+    kinds.set(element, kind);
     const speaks = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
     if (!(speaks || element.matches("a, button, input, select, summary, textarea"))) continue;
-    if (seen.has(chain) || !element.checkVisibility()) continue;
-    seen.add(chain);
+    if (seen.has(kind) || !element.checkVisibility()) continue;
+    seen.add(kind);
     places.push(element);
   }
-  return places;
+  return { places, kinds: [...seen].slice(examined.length) };
 }"""
 RUN_AXE = """async ([rules, places]) => {
   const found = await axe.run(places ?? document, { ...rules, resultTypes: ["violations"], preload: false });
@@ -240,6 +246,8 @@ class Visit:
         self.base_url, self.complaints = site.base_url, list[str]()
         self.context = browser.new_context()
         self.context.set_default_timeout(PATIENCE_SECONDS * 1000)
+        # Sent to the browser once, where load_axe sends it to each page.
+        self.context.add_init_script(Axe().axe_script)
         carry_session(self.context, site, session)
         self.page = self.context.new_page()
         self.page.on("console", lambda message: self.complaints.append(message.text))
@@ -312,10 +320,19 @@ def find_violations(page: Page, *, everywhere: bool = False) -> list[str]:
     return [*run_axe(page, AXE_TAGS, without=LOOK_RULES), *find_bad_looks(page)]
 
 
+# The kinds of place that were examined in this process, where nothing was found.
+_examined: list[int] = []
+
+
 def find_bad_looks(page: Page) -> list[str]:
-    """What it finds against the rules of colours and widths, at one place of each kind."""
+    """What it finds against the rules of colours and widths, at one place of each kind that no page showed before."""
     load_axe(page)
-    return run_axe(page, LOOK_RULES, places=page.evaluate_handle(FIND_PLACES))
+    found = page.evaluate_handle(FIND_PLACES, _examined)
+    kinds = found.get_property("kinds").json_value()
+    violations = run_axe(page, LOOK_RULES, places=found.get_property("places")) if kinds else []
+    if not violations:
+        _examined.extend(kinds)
+    return violations
 
 
 def run_axe(page: Page, rules: list[str], *, without: Sequence[str] = (), places: JSHandle | None = None) -> list[str]:

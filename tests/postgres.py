@@ -1,13 +1,12 @@
 """Which tests `make test` runs on PostgreSQL too; `make test-all` runs every test there that uses a database.
 
 Django's own queries come out the same on both databases. What need not is SQL of our own, locks, constraints and what
-two connections see of each other. So a test module is chosen when it
+two connections see of each other. So what is chosen is
 
-- imports a module of the product that speaks SQL of its own,
-- names a database error, a lock or a transaction,
-- starts processes of the product,
-- is listed in ``REACHED_THROUGH``: it reaches such SQL by a page, or
-- is listed in ``ALSO``.
+- the test module named after a module of the product that speaks SQL of its own, or else all that import it,
+- those listed in ``REACHED_THROUGH``, which reach such SQL by a page, and in ``ALSO``,
+- each test that names a database error, commits for itself, runs threads, starts processes or writes SQL, and all of a
+  module that does so outside its tests.
 
 Of a test with parameters, the first case runs. tests/test_postgres.py fails when SQL of our own is reached by no chosen module.
 """
@@ -17,13 +16,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN_SQL = re.compile(r"connection\.cursor\(|objects\.raw\(|RawSQL|connection\.vendor")
 DATABASE_MATTERS = re.compile(
     r"IntegrityError|DatabaseError|OperationalError|transaction=True|connection\.cursor\("
-    r"|import threading|mark\.processes|quick_on\("
+    r"|threading\.|mark\.processes|quick_on\("
 )
 # Screens, the launcher and the rights of roles do not change with the database.
 LEFT_OUT = ("tests/browser/", "tests/test_launcher.py", "tests/test_access_matrix.py")
@@ -43,6 +43,7 @@ REACHED_THROUGH = {
 ALSO = ("tests/transcripts/exchange/test_exports.py",)
 
 
+@cache
 def find_own_sql() -> set[str]:
     """The modules of the product that speak SQL of their own, migrations and commands apart."""
     files = (file for room in ("transcripts", "auditapp") for file in (ROOT / room).rglob("*.py"))
@@ -53,19 +54,59 @@ def find_own_sql() -> set[str]:
     }
 
 
-def choose_files() -> list[str]:
-    """The test modules to run on PostgreSQL, from the root of the checkout."""
-    own_sql = find_own_sql() - {EVERYWHERE}
+@cache
+def choose_tests() -> list[str]:
+    """The tests to run on PostgreSQL, as pytest's arguments: modules from the root of the checkout, and tests of others."""
     listed = {*REACHED_THROUGH.values(), *ALSO}
     chosen = []
-    for file in sorted((ROOT / "tests").rglob("test_*.py")):
-        path = file.relative_to(ROOT).as_posix()
-        if path.startswith(LEFT_OUT):
-            continue
-        source = file.read_text(encoding="utf-8")
-        if path in listed or DATABASE_MATTERS.search(source) or not own_sql.isdisjoint(find_imports(source)):
+    for path, source in read_test_modules().items():
+        if path in listed or path in find_modules_of_own_sql():
             chosen.append(path)
+        elif DATABASE_MATTERS.search(source):
+            tests = find_tests_that_matter(source)
+            chosen += [path] if tests is None else [f"{path}::{name}" for name in tests]
     return chosen
+
+
+@cache
+def read_test_modules() -> dict[str, str]:
+    """Every test module that may be chosen, with its source."""
+    files = {file.relative_to(ROOT).as_posix(): file for file in sorted((ROOT / "tests").rglob("test_*.py"))}
+    return {path: file.read_text(encoding="utf-8") for path, file in files.items() if not path.startswith(LEFT_OUT)}
+
+
+@cache
+def find_modules_of_own_sql() -> dict[str, set[str]]:
+    """The test modules that are chosen for the modules with SQL of our own that they import."""
+    importing: dict[str, list[str]] = {name: [] for name in find_own_sql() - {EVERYWHERE}}
+    for path, source in read_test_modules().items():
+        for name in importing.keys() & set(find_imports(source)):
+            importing[name].append(path)
+    found: dict[str, set[str]] = {}
+    for name, paths in importing.items():
+        own = [path for path in paths if path.endswith(f"/test_{name.rpartition('.')[2]}.py")]
+        for path in own or paths:
+            found.setdefault(path, set()).add(name)
+    return found
+
+
+def find_tests_that_matter(source: str) -> list[str] | None:
+    """The tests of a module in which the database matters, as ``name`` or ``Class::name``; None where it matters to all."""
+    lines = dict(enumerate(source.splitlines(), start=1))
+    matter = {number for number, line in lines.items() if DATABASE_MATTERS.search(line) and " import " not in line}
+    chosen: list[str] = []
+    places: list[tuple[ast.stmt, str]] = [(node, "") for node in ast.parse(source).body]
+    while places:
+        node, prefix = places.pop(0)
+        if isinstance(node, ast.ClassDef) and not node.decorator_list:
+            places += [(each, f"{prefix}{node.name}::") for each in node.body]
+        elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+            begin = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            own = matter & set(range(begin, (node.end_lineno or begin) + 1))
+            if own:
+                chosen.append(prefix + node.name)
+            matter -= own
+    return None if matter else chosen
 
 
 def name_module(file: Path) -> str:

@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from tests import postgres
-from tests.postgres import ROOT, choose_files, find_imports, find_own_sql
+from tests.postgres import (
+    ALSO,
+    EVERYWHERE,
+    REACHED_THROUGH,
+    choose_tests,
+    find_modules_of_own_sql,
+    find_own_sql,
+    find_tests_that_matter,
+)
 
 
 def test_all_sql_of_our_own_is_reached_by_a_module_that_runs_on_postgresql() -> None:
-    own_sql, chosen = find_own_sql(), choose_files()
-    imported = {name for path in chosen for name in find_imports((ROOT / path).read_text(encoding="utf-8"))}
+    own_sql = find_own_sql()
     assert len(own_sql) > 10
-    unreached = own_sql - imported - postgres.REACHED_THROUGH.keys()
-    assert unreached == set(), "name a test module that reaches them in tests/postgres.py (REACHED_THROUGH)"
+    reached = set().union(*find_modules_of_own_sql().values()) | REACHED_THROUGH.keys() | {EVERYWHERE}
+    assert own_sql - reached == set(), "name a test module that reaches them in tests/postgres.py (REACHED_THROUGH)"
 
 
 def test_the_list_of_modules_reached_by_a_page_is_not_stale() -> None:
-    assert postgres.REACHED_THROUGH.keys() - find_own_sql() == set()
-    assert {*postgres.REACHED_THROUGH.values(), *postgres.ALSO} - set(choose_files()) == set()
-    imported = {name for path in choose_files() for name in find_imports((ROOT / path).read_text(encoding="utf-8"))}
-    assert postgres.EVERYWHERE in imported
+    assert REACHED_THROUGH.keys() - find_own_sql() == set()
+    assert {*REACHED_THROUGH.values(), *ALSO} - set(choose_tests()) == set()
+
+
+MODULE = """
+from django.db import IntegrityError
+
+class TestRows:
+    def test_one_alone(self):
+        with pytest.raises(IntegrityError):
+            store()
+
+    def test_two(self):
+        assert store()
+
+@pytest.mark.django_db(transaction=True)
+def test_what_another_sees():
+    assert look()
+"""
+
+
+def test_of_other_modules_the_tests_are_chosen_in_which_the_database_matters() -> None:
+    assert find_tests_that_matter(MODULE) == ["test_what_another_sees", "TestRows::test_one_alone"]
+
+
+def test_a_module_is_chosen_whole_where_the_database_matters_outside_its_tests() -> None:
+    assert find_tests_that_matter("pytestmark = pytest.mark.processes\n" + MODULE) is None

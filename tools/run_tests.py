@@ -28,7 +28,7 @@ class SuiteRun:
 def plan_runs(*, everything: bool) -> list[SuiteRun]:
     """The runs of ``make test``, or of ``make test-all``."""
     # Not above, for a place that only runs the product may have no tests.
-    from tests.postgres import LEFT_OUT, choose_files
+    from tests.postgres import LEFT_OUT, choose_tests
 
     # Screens, the launcher and the rights of roles do not change with the database.
     ignored = tuple(f"--ignore={path.rstrip('/')}" for path in LEFT_OUT)
@@ -40,7 +40,7 @@ def plan_runs(*, everything: bool) -> list[SuiteRun]:
         ]
     return [
         SuiteRun("SQLite, and Celery over files", "sqlite", ("-m", "not full")),
-        SuiteRun("PostgreSQL and Redis", "postgres", ("-m", "not full", *choose_files()), cases="first"),
+        SuiteRun("PostgreSQL and Redis", "postgres", ("-m", "not full", *choose_tests()), cases="first"),
     ]
 
 

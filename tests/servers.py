@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 class OwnServers:
     """Both servers, in processes that end with whoever made this, however it ends. ``None``: not to be had here."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tools.throwaway_servers", "--lasting"],
+            [sys.executable, "-m", "tools.throwaway_servers", "--lasting", *options],
             cwd=ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

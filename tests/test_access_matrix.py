@@ -504,6 +504,7 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
         assert not written, name
 
 
+@pytest.mark.full
 def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)

@@ -1,7 +1,7 @@
 """A PostgreSQL and a Redis for one test session, gone without a trace when whoever asked for them is gone.
 
 ``python -m tools.throwaway_servers`` starts them on Unix sockets in a temporary folder, prints one JSON object
-{"database_url", "redis_url"} (null for one that cannot be had here), and waits for the end of its standard input: that
+{"database_url", "redis_url"} (null for one that cannot be had here, or is left out by ``--only``), and waits for the end of its standard input: that
 comes when the asking process closes it or dies in any way. Then it ends both and removes the folder.
 
 A line of standard input is an order, for tests of what a server's end does to others: ``postgres fast``, ``postgres
@@ -70,6 +70,7 @@ def main() -> int:
     """Start both, say where they are, and keep them until standard input ends; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lasting", action="store_true", help="keep what is committed through PostgreSQL's sudden end")
+    parser.add_argument("--only", choices=("postgres", "redis"), help="start one of them")
     given = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(0))
@@ -82,8 +83,8 @@ def main() -> int:
         if account:
             os.chown(folder, account.user, account.group)
         servers: dict[str, Server | None] = {
-            "postgres": make_postgres(folder, account, lasting=given.lasting),
-            "redis": make_redis(folder),
+            "postgres": None if given.only == "redis" else make_postgres(folder, account, lasting=given.lasting),
+            "redis": None if given.only == "postgres" else make_redis(folder),
         }
         try:
             for server in servers.values():

@@ -83,6 +83,7 @@ def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site
     expect(page.locator("#savestate")).to_have_attribute("data-state", "saved")
 
 
+@pytest.mark.full
 def test_a_latent_code_asks_for_its_line_in_the_details_too(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -104,6 +105,7 @@ def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -
     expect(page.locator(f"{LINE} .ask-what")).to_have_text("Balance")
 
 
+@pytest.mark.full
 def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "scripts")

@@ -84,6 +84,7 @@ class TestRemapping:
         page.get_by_role("button", name="Nothing more here").click()
         expect(page.locator(".chip.none")).to_have_count(1)
 
+    @pytest.mark.full
     def test_one_key_for_two_acts_is_refused(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")

@@ -76,6 +76,7 @@ def test_another_quote_replaces_the_first_and_the_key_takes_it_off(site: Site, s
     assert read_codes(page) == []
 
 
+@pytest.mark.full
 def test_the_pointer_marks_words_too(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -42,6 +42,7 @@ def test_one_key_codes_them_all_and_undo_takes_all_back(site: Site, sign_in: Sig
     assert read_codes(page) == codes
 
 
+@pytest.mark.full
 def test_the_key_again_takes_the_code_off_everywhere(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

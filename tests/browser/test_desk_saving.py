@@ -26,7 +26,7 @@ def lose_answers(route: Route) -> None:
         route.continue_()
 
 
-@pytest.mark.parametrize("lose", [lose_requests, lose_answers])
+@pytest.mark.parametrize("lose", [pytest.param(lose_requests, marks=pytest.mark.full), lose_answers])
 def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
     site: Site, sign_in: SignIn, lose: Callable[[Route], None]
 ) -> None:

@@ -51,6 +51,7 @@ def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(s
     expect(box).to_have_value("would jk")
 
 
+@pytest.mark.full
 def test_words_in_every_script_are_marked_whole(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     for words in ("שלום", "我们", "👩‍👩‍👧", "𝒜stral"):

@@ -184,7 +184,7 @@ def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assis
 
 
 @pytest.mark.parametrize(
-    "options", [{"color_scheme": "dark"}, {"viewport": {"width": 320, "height": 640}}, {"java_script_enabled": False}]
+    "options", [{"color_scheme": "dark", "viewport": {"width": 320, "height": 640}}, {"java_script_enabled": False}]
 )
 def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_script(
     site: Site, sign_in: SignIn, options: dict[str, object]

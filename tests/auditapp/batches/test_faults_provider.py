@@ -161,6 +161,7 @@ def test_a_key_revoked_half_way_costs_no_more_than_the_calls_in_flight(ground: G
     assert shown["possibly_paid_twice"] == 0
 
 
+@pytest.mark.full
 def test_eighty_calls_at_once_in_two_queues_never_cross_the_cap(ground: Ground) -> None:
     """The cap leaves room for about two thirds of the answers, less what one call may cost at most."""
     ground.provider.order(latency=0.05)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
-from tests.conftest import create_database
+from tests.conftest import create_database, find_database
 from tests.instance import FakeProvider, Instance, wait_until
 from tests.servers import OwnServers
 from tests.services import database_kind
@@ -56,6 +57,28 @@ def ground(servers: OwnServers, prepared_here: str, paid_api: FakeProvider, tmp_
         yield from stand_on(Ground(instance, paid_api))
 
 
+@pytest.fixture
+def own_redis() -> Iterator[OwnServers]:
+    servers = OwnServers("--only", "redis")
+    if servers.redis_url is None:
+        servers.stop()
+        pytest.skip("needs a Redis")
+    yield servers
+    servers.stop()
+
+
+@pytest.fixture
+def ground_on_own_redis(
+    own_redis: OwnServers, prepared: Instance, paid_api: FakeProvider, tmp_path: Path
+) -> Iterator[Ground]:
+    """On the session's PostgreSQL, which nothing happens to."""
+    assert own_redis.redis_url is not None
+    paid_api.order(reset=True)
+    with create_database(os.environ["DATABASE_URL"], template=find_database(prepared)) as url:
+        instance = Instance(tmp_path / "data", database_url=url, redis_url=own_redis.redis_url)
+        yield from stand_on(Ground(instance, paid_api))
+
+
 def check_nothing_repeated(ground: Ground, batch: int) -> None:
     """Only workers' ends may cost a call twice; the end of a server never does."""
     shown = ground.wait_for_end(batch)
@@ -64,18 +87,21 @@ def check_nothing_repeated(ground: Ground, batch: int) -> None:
     assert shown["possibly_paid_twice"] == 0
 
 
-def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(ground: Ground, servers: OwnServers) -> None:
+def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(
+    ground_on_own_redis: Ground, own_redis: OwnServers
+) -> None:
+    ground = ground_on_own_redis
     ground.provider.order(latency=0.5)
     worker = ground.instance.start_worker()
     batch = ground.launch()
     ground.wait_for_answers(TEXTS // 6)
-    servers.order("redis", "kill", "start")
+    own_redis.order("redis", "kill", "start")
     ground.wait_for_answers(TEXTS // 3)
-    servers.flush_redis()
+    own_redis.flush_redis()
     ground.wait_for_answers(TEXTS // 2)
-    servers.order("redis", "kill")
+    own_redis.order("redis", "kill")
     time.sleep(4)
-    servers.order("redis", "start")
+    own_redis.order("redis", "start")
     check_nothing_repeated(ground, batch)
     # And a batch launched afterwards is taken up by the same worker, whose connection is a new one.
     again = ground.launch("--limit", "20", model="other")
@@ -95,7 +121,8 @@ def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_
     check_nothing_repeated(ground, batch)
 
 
-@pytest.mark.parametrize("how", [pytest.param("fast", marks=pytest.mark.full), "immediate"])
+@pytest.mark.full
+@pytest.mark.parametrize("how", ["fast", "immediate"])
 def test_a_restart_of_postgresql_loses_no_answer_and_repeats_no_call(
     ground: Ground, servers: OwnServers, how: str
 ) -> None:

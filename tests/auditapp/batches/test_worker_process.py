@@ -62,6 +62,7 @@ def test_a_queue_s_process_that_is_killed_is_replaced_and_another_queue_goes_on(
     ground.check_books()
 
 
+@pytest.mark.full
 def test_queues_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
     worker = ground.instance.start_worker("--pool", "threads")
     shown = ground.wait_for_end(ground.launch("--limit", "20"))

@@ -28,7 +28,6 @@ from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from tests.auditapp.batches.job_shop import Shop
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from tests.instance import FakeProvider, Instance, wait_until
-from tests.services import quick_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
@@ -67,7 +66,7 @@ def write_interviews(folder: Path, **consents: dict[str, object] | None) -> Path
     return path
 
 
-@quick_on("sqlite")
+@pytest.mark.full
 @pytest.mark.processes
 class TestWorker:
     """A real worker, and the paid API under an address that is nobody's own network."""

@@ -10,7 +10,7 @@ from tests.services import quick_on
 pytestmark = [pytest.mark.processes, quick_on("postgres")]
 
 CODERS = 2
-SENTENCES = 8
+SENTENCES = 4
 SETUP = f"""
 import json
 from transcripts.accounts.actions import create_user

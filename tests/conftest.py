@@ -97,6 +97,8 @@ def pytest_collection_finish() -> None:
     """What is loaded by now stays: the garbage collector need not look at it again after each test."""
     gc.collect()
     gc.freeze()
+    # Tests make much and keep little: looking less often takes a twentieth off their time.
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.hookimpl(tryfirst=True)

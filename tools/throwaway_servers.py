@@ -1,8 +1,9 @@
 """A PostgreSQL and a Redis for one test session, gone without a trace when whoever asked for them is gone.
 
 ``python -m tools.throwaway_servers`` starts them on Unix sockets in a temporary folder, prints one JSON object
-{"database_url", "redis_url"} (null for one that cannot be had here, or is left out by ``--only``), and waits for the end of its standard input: that
-comes when the asking process closes it or dies in any way. Then it ends both and removes the folder.
+{"database_url", "redis_url"} (null for one that cannot be had here, or is left out by ``--only``), and waits for the end
+of its standard input: that comes when the asking process closes it or dies in any way. Then it ends both and removes the
+folder.
 
 A line of standard input is an order, for tests of what a server's end does to others: ``postgres fast``, ``postgres
 immediate`` and ``redis kill`` end one, ``postgres start`` and ``redis start`` start it again at the same address. Each is

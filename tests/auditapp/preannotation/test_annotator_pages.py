@@ -24,6 +24,7 @@ from auditapp.preannotation.annotators.queries.readings import PER_PAGE, count_r
 from auditapp.preannotation.annotators.runner.kind import PreannotationKind
 from auditapp.preannotation.models import Annotator, CodeChoice
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
@@ -31,7 +32,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 
-@pytest.fixture
+@stored
 def batch(project: Project) -> Batch:
     """Five answers: a whole one, one that leaves a sentence out, one with an unknown code, one of no use, one to come."""
     add_interviews(project, "one", answers=5)

@@ -35,6 +35,7 @@ from auditapp.sob.report.actions import write_sob_bundle
 from auditapp.sob.report.computing import ReportChoice, compute_report
 from auditapp.sob.tables.actions import save_mapping, save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -66,7 +67,7 @@ def dataset(project: Project, owner: User) -> Dataset:
     return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=owner)[0]
 
 
-@pytest.fixture
+@stored
 def batch(dataset: Dataset, owner: User) -> Batch:
     """Two models without and with reasoning, three tasks, two repeats; every kind of answer, and one read by a person."""
     variants = [

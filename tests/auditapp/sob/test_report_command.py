@@ -19,6 +19,7 @@ from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import outdate_reports
 from auditapp.sob.tables.actions import save_mapping
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store, write_responses
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 
@@ -56,7 +57,7 @@ def ask(*arguments: str) -> dict[str, Any]:
     return dict(json.loads(run(*arguments, "--json")))
 
 
-@pytest.fixture
+@stored
 def batch(dataset: Dataset, owner: User) -> Batch:
     """Three models, two tasks, four texts, two repeats: 48 answers of every kind."""
     Text.objects.filter(target="black").update(target_secondary="women", target_tertiary="old")

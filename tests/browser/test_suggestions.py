@@ -79,7 +79,7 @@ def edit_open_one(page: Page) -> None:
     page.locator(f"{PANEL} summary", has_text="Keep with changes").click()
     form = page.locator(f"{PANEL} form.stack")
     form.get_by_label("Level").select_option("latent")
-    form.get_by_label("Why changed").fill("It is not said outright.")
+    form.get_by_label("Reason for the change").fill("It is not said outright.")
     form.get_by_role("button", name="Keep so").click()
     expect(page.locator(f"{PANEL} .error")).to_contain_text("your interpretation of the sentence in one line")
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
@@ -90,7 +90,7 @@ def edit_open_one(page: Page) -> None:
     )
     assert find_violations(page) == []
     form = page.locator(f"{PANEL} form.stack")
-    expect(form.get_by_label("Why changed")).to_have_value("It is not said outright.")
+    expect(form.get_by_label("Reason for the change")).to_have_value("It is not said outright.")
     form.get_by_label("One line of interpretation").fill("She asks before she answers.")
     form.get_by_role("button", name="Keep so").click()
 
@@ -201,7 +201,7 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
     page.locator(f"{PANEL} summary", has_text="Keep with changes").last.click()
     form = page.locator(f"{PANEL} details[open] form")
     form.get_by_label("Level").select_option("latent")
-    form.get_by_label("Why changed").fill("It is not said outright.")
+    form.get_by_label("Reason for the change").fill("It is not said outright.")
     form.get_by_role("button", name="Keep so").click()
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
     assert page.locator(CURRENT).evaluate(IS_UNCOVERED)

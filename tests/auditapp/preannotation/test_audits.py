@@ -360,4 +360,4 @@ class TestSpreadPage:
         self, annotator: Annotator, project: Project, reader: User, client_of: ClientOf
     ) -> None:
         page = client_of(reader).get(reverse("preannotation:spread", args=[project.slug])).content.decode()
-        assert "Two annotators are needed" in page
+        assert "A comparison needs two annotators" in page

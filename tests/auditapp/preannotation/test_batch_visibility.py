@@ -222,7 +222,7 @@ class TestWhoRunsBatchesAndCodes:
         client_of: ClientOf,
     ) -> None:
         path = reverse("preannotation:annotator_readings", args=[project.slug, annotator.pk])
-        assert "No answer fits this choice." in read(client_of(lead), path)
+        assert "No answers match." in read(client_of(lead), path)
         page = reverse("preannotation:annotator", args=[project.slug, annotator.pk])
         assert "Hidden from you: unblind its interviews" in read(client_of(lead), page)
         open_to(project, interview, lead)

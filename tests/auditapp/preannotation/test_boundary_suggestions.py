@@ -452,7 +452,7 @@ class TestPages:
         assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
         split(sentence, coder)
         for name, page in self._visit(client, project, annotator).items():
-            assert "2 suggestions of all it ever made are for sentences that were split or merged" in page, name
+            assert "2 of its suggestions are for sentences that were split or merged" in page, name
             assert "1 is shown at the sentence that holds its words now; 1 is no longer placed" in page, name
 
     def test_who_may_code_is_told_of_interviews_she_opened_alone(
@@ -470,4 +470,4 @@ class TestPages:
         assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
         Unblinding.objects.create(interview=interview, user=lead, where="agreement", unblinded_at=timezone.now())
         page = self._visit(client, project, annotator)["annotator"]
-        assert "1 suggestion of all it ever made in the interviews you have unblinded is for sentences" in page
+        assert "1 of its suggestions in the interviews you have unblinded is for sentences" in page

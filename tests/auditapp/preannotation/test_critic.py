@@ -530,7 +530,7 @@ class TestPages:
         path = reverse("preannotation:critic", args=[project.slug])
         typed = {"annotator": annotator.pk, "model": critic.pk, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client_of(lead).post(path, typed).content.decode()
-        assert "tester is of one family (claude) with reader" in page
+        assert "tester belongs to the same family (claude) as reader" in page
         assert "has no second-order-bias result" in page
 
     def test_nobody_sees_a_page_without_the_right_to_it(

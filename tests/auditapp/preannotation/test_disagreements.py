@@ -145,7 +145,7 @@ class TestPage:
         answer = client.post(where, again)
         assert answer["Location"].endswith("&state=open&page=1")
         shown = client.get(answer["Location"]).content.decode()
-        assert '<div class="empty"><p>There is none.</p></div>' in shown
+        assert '<div class="empty"><p>No disagreements.</p></div>' in shown
         assert "<ol" not in shown
 
     def test_a_difference_in_a_withheld_turn_is_counted_and_not_met_before_ones_own_word(
@@ -253,7 +253,7 @@ class TestChoosing:
         assert answer.status_code == 302
         shown = " ".join(client.get(path).content.decode().split())
         assert "Best so far." in shown
-        assert "Rests on 6 blind labels on 6 sentences: F1 0.50" in shown
+        assert "Based on 6 blind labels on 6 sentences: F1 0.50" in shown
         assert "Too few positives to tell" in shown
         assert "one call for this code alone" not in shown
         monkeypatch.setattr("auditapp.preannotation.evaluation.queries.calibration_rows.FEW_POSITIVES", 1)

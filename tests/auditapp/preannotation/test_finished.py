@@ -55,7 +55,7 @@ class TestFinished:
         client = client_of(coder)
         page = visit(client, project)
         assert "24 of your units are in neither arm yet" in page
-        assert "finish the interviews you are through with under" in page
+        assert "When you have coded all of an interview, finish it under" in page
         finish_interview(project=project, interview=said[0].turn.interview, by=coder)
         page = visit(client, project)
         assert "24 of your units are in neither arm yet" in page

@@ -328,7 +328,7 @@ class TestPage:
     ) -> None:
         assert "under a share of 0 or 100" not in self.get(client_of(coder), project).split("</dl>")[1]
         TurnArm.objects.update(probability=0)
-        assert "2 turns that it annotated were drawn under a share of 0 or 100 %" in self.get(client_of(coder), project)
+        assert "2 turns that it annotated were drawn with a share of 0 or 100 %" in self.get(client_of(coder), project)
 
     def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
         self,
@@ -344,7 +344,7 @@ class TestPage:
         decide(turns[0][0], coder)
         decide(turns[0][0], lead)
         page = self.get(client_of(lead), project)
-        assert "what would be shown is hers alone" in page
+        assert "the figures would be hers alone" in page
         put(turns[0][0], find_code(project, BALANCE), second_coder)
         page = self.get(client_of(lead), project)
         assert "1 of 2" in page
@@ -353,7 +353,7 @@ class TestPage:
         assert ">0<" not in pooled
         assert "0, 0" not in pooled
         assert "Fewer than 2 coders looked at suggestions" in pooled
-        assert "fewer than 30 turns in an arm" in pooled
+        assert "an arm has fewer than 30 turns" in pooled
         assert "Sentences of a turn are not independent" in pooled
         decide(turns[0][0], second_coder)
         for who in (coder, second_coder):

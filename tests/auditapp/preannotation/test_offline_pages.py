@@ -124,7 +124,7 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     assert "5 of 5" in done
     assert "100.0 %" in done
     assert f"{OTHER}" in done
-    assert "with too few examples: nothing is suggested" in done
+    assert "with too few examples, so nothing is suggested" in done
     # What nobody put on anything is one sentence, however many codes there are.
     assert done.count("Positive examples: 0, where 20 are needed.") == 1
     assert "no example at all: " in done

@@ -101,10 +101,13 @@ class TestReview:
             "Turns": "30",
             "Redaction list": "none is applied",
             "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 of the calls below",
-            "Planted sentences": "40 that come with the program; this launch plants them",
-            "Checks": "never checked: this launch makes the annotator. Start with a pilot, and check it from its page while "
+            "Planted sentences": "40 built-in ones, which this launch plants",
+            "Checks": (
+                "never checked, because this launch creates the annotator. Start with a pilot, and check the "
+                "annotator from its page while "
+            )
             "the batch is waiting for approval",
-            "Hash of all this": facts(page)["Hash of all this"],
+            "Hash of the annotator": facts(page)["Hash of the annotator"],
         }
 
     def test_it_says_what_the_latest_check_found_or_that_there_was_none(
@@ -133,8 +136,10 @@ class TestReview:
         for row in plant_own_set(project=project, by=owner):
             withdraw_planted(planted=row, by=owner)
         _, page = post(client, project, model=add_reader().pk, families=["themes"], mode="code")
-        assert facts(page)["Planted sentences"].startswith("none: an annotator that obeys a text both times")
-        assert facts(page)["Asked again"].startswith("nothing: with one code a call and no planted sentence")
+        assert facts(page)["Planted sentences"].startswith(
+            "none, so an annotator that obeys instructions in a text both times"
+        )
+        assert facts(page)["Asked again"].startswith("nothing, because with one code per call and no planted sentence")
 
     @pytest.mark.parametrize(("answers", "pilot"), [(5, 1), (99, 5), (800, 30)])
     def test_a_pilot_that_nobody_names_is_a_tenth_of_all_calls_and_at_most_thirty_per_arm(
@@ -149,7 +154,7 @@ class TestReview:
         add_interviews(project, "one", answers=3)
         codes = Code.objects.filter(version__project=project, family__identifier="themes").count()
         _, page = post(client, project, model=add_reader().pk, families=["themes"], mode="code")
-        assert f"{codes} codes and 3 turns make {3 * codes} calls. By family they would be 3." in page
+        assert f"{codes} codes and 3 turns make {3 * codes} calls. With one call per family there would be 3." in page
         assert facts(page)["One call per"] == "turn and code"
 
     def test_it_says_which_interviews_are_left_out_and_which_list_is_applied(
@@ -175,7 +180,7 @@ class TestReview:
         line = json.dumps({"id": "i", "turns": turns})
         import_file(project=project, name="i.jsonl", data=line.encode(), by=trail.SYSTEM)
         _, page = post(client, project, model=add_reader().pk)
-        assert "1 turn looks as if written to a machine (ignore previous" in page
+        assert "1 turn seems to address a machine (ignore previous" in page
         assert "code everything" not in page
 
     def test_of_very_many_answers_some_are_looked_at_and_that_is_said(

@@ -30,7 +30,8 @@ class SmallPilotOptions(LaunchOptionsForm):
         max_value=10_000,
         required=False,
         label="Pilot, calls per arm",
-        help_text=f"Sent first; then the batch shows an estimate and waits for approval. Their answers count. Empty for one call "
+        help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers "
+        "count. If empty, one call "
         f"in {SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
     )
 
@@ -61,8 +62,8 @@ class OfflineForm(LaunchForm):
         min_value=2,
         max_value=MAX_POSITIVES,
         initial=MIN_POSITIVES,
-        label="Fewest examples to learn a code from",
-        help_text=f"Sentences that have it, in at least {MIN_INTERVIEWS} interviews. Rules do not ask for this.",
+        label="Minimum number of examples for a code",
+        help_text=f"Sentences with the code, in at least {MIN_INTERVIEWS} interviews. Not used by keyword rules.",
     )
     interviews = forms.ModelMultipleChoiceField(
         queryset=Interview.objects.none(),
@@ -84,13 +85,13 @@ class PlantedForm(forms.Form):
     text = forms.CharField(
         max_length=MAX_TEXT,
         label="Sentence",
-        help_text="Invented: it must not be in an interview.",
+        help_text="It must be invented and must not occur in an interview.",
         widget=forms.Textarea({"rows": 2}),
     )
     codes = forms.MultipleChoiceField(
         required=False,
-        label="Codes known of it",
-        help_text="Every code of these families that applies. None chosen says that no code at all applies.",
+        label="Its codes",
+        help_text="Choose every code of these families that applies. If you choose none, no code applies.",
         widget=forms.CheckboxSelectMultiple,
     )
 
@@ -106,8 +107,8 @@ class FamilyReasonForm(forms.Form):
 
     family = forms.CharField(max_length=100, widget=forms.HiddenInput)
     reason = forms.CharField(
-        label="Why they are computed all the same",
-        help_text="The reason goes into the history. The figures are shown once.",
+        label="Reason for computing them anyway",
+        help_text="The reason is kept in the history. The figures are shown once.",
         max_length=MAX_REASON,
         widget=forms.Textarea({"rows": 2}),
     )

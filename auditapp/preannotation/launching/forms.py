@@ -21,8 +21,8 @@ class PreannotationForm(SmallPilotOptions):
     """Which model annotates which interviews, for which families of codes, with which settings."""
 
     what = (
-        ("What is annotated", ("interviews", "families")),
-        ("By which annotator", ("model", "mode", "reads_latent", "latent_reason")),
+        ("Interviews and codes", ("interviews", "families")),
+        ("Annotator", ("model", "mode", "reads_latent", "latent_reason")),
     )
 
     # A second run of the same annotator would look like that of another one.
@@ -32,33 +32,33 @@ class PreannotationForm(SmallPilotOptions):
         queryset=Interview.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means all. To a model off this site only interviews go whose consent says so.",
+        help_text="If you choose none, all are annotated. Only interviews with consent are sent to a model outside this site.",
     )
     families = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Code families",
-        help_text="Those coded by sentence. None chosen means all.",
+        help_text="Families coded by sentence. If you choose none, all are used.",
     )
     mode = forms.ChoiceField(
         choices=Annotator.Mode.choices,
         initial=Annotator.Mode.FAMILY,
         required=False,
         widget=forms.RadioSelect,
-        label="What one call asks",
-        help_text="By code costs as many times more as there are codes in a family; it is worth that for codes which "
-        "calibration shows to be annotated badly by family.",
+        label="One call per",
+        help_text="One call per code multiplies the cost by the number of codes in a family. Use it for codes that, according "
+        "to calibration, are annotated badly with one call per family.",
     )
     reads_latent = forms.BooleanField(
         required=False,
-        label="Read for what is implied, too (latent)",
-        help_text="Otherwise a code is proposed only where a sentence says so (semantic).",
+        label="Annotate latent meaning too",
+        help_text="Otherwise a code is suggested only where the sentence says it outright (semantic).",
     )
     latent_reason = forms.CharField(
         required=False,
         max_length=500,
-        label="Why a model should annotate latent meaning",
-        help_text="Asked for with the box above, and kept in the history of the study.",
+        label="Reason for annotating latent meaning",
+        help_text="Required if the box above is ticked. Kept in the history of the study.",
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:

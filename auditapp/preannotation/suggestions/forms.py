@@ -17,7 +17,7 @@ ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take
 class ResponseForm(forms.Form):
     """What a person makes of a suggestion. An edit says why."""
 
-    act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose keep, leave or edit."})
+    act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose keep, edit or dismiss."})
     level = forms.ChoiceField(choices=Level.choices, required=False)
     enactment = forms.ChoiceField(choices=[("", "—"), *Enactment.choices], required=False)
     note = forms.CharField(max_length=1000, required=False)
@@ -42,13 +42,13 @@ class WithholdingForm(forms.Form):
         label="Share of turns withheld, in per cent",
         min_value=0,
         max_value=100,
-        help_text="Twenty is usual. At nought no figure can say how far suggestions lead people, or how far machines "
-        "agree with people nobody led.",
+        help_text="The default is 20. At 0, neither the influence of suggestions nor agreement with uninfluenced people can "
+        "be measured.",
     )
     seed = forms.IntegerField(
-        required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number; drawn when none is given."
+        required=False, min_value=0, max_value=MAX_SEED, help_text="A whole number. If empty, one is drawn."
     )
-    reason = forms.CharField(max_length=1000, help_text="One line, shown beside the plan.")
+    reason = forms.CharField(max_length=1000, help_text="One line, shown with the plan.")
 
 
 class DraftForm(forms.Form):
@@ -56,7 +56,8 @@ class DraftForm(forms.Form):
 
     interview = forms.ModelChoiceField(queryset=Interview.objects.none())
     reason = forms.CharField(
-        max_length=1000, help_text="One line; what is coded there after opening a suggestion counts in no measure."
+        max_length=1000,
+        help_text="One line. What is coded there after opening a suggestion is left out of every measure.",
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:

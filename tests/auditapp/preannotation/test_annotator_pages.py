@@ -201,7 +201,7 @@ class TestPages:
             others[kind] = batch.pk
         page = read(client, reverse("preannotation:annotator", args=[project.slug, annotator.pk]))
         table = page.partition('aria-labelledby="batches-title" tabindex')[2].partition("</table>")[0]
-        assert table.count("every call") == 1
+        assert table.count("all calls") == 1
         assert reverse("preannotation:check", args=[project.slug, others["preannotation_check"]]) in page
         assert reverse("batches:detail", args=[project.slug, others["preannotation_critic"]]) in page
         assert reverse("preannotation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}" in page
@@ -211,7 +211,7 @@ class TestPages:
     ) -> None:
         typed = {"model": annotator.variant_id, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client.post(reverse("preannotation:launch", args=[project.slug]), typed).content.decode()
-        assert "reader has annotated 4 of these 5 turns already." in page
+        assert "reader has already annotated 4 of these 5 turns." in page
 
     def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, project: Project, client: Client) -> None:
         annotator = ensure_annotator(

@@ -209,7 +209,7 @@ class TestExamples:
         allow(project, pinned, is_given=False)
         arm = running.arms.select_related("variant__account")[0]
         assert not PreannotationKind().write_prompts(arm, list(arm.cells.values_list("input_id", flat=True)))
-        with pytest.raises(PreannotationError, match="may no longer leave the site"):
+        with pytest.raises(PreannotationError, match="may no longer be sent"):
             launch_preannotation(project=project, annotator=annotator, interviews=[other], by=owner)
         batch = launch_model(project=project, variant=variant, interviews=[other], by=owner)
         assert not any(self.WORDS in arm.system_prompt for arm in batch.arms.all())

@@ -275,7 +275,7 @@ class TestPages:
                 mark(item, who, verdict)
         page = client_of(reader).get(self.path("audit", project, audit.pk)).content.decode()
         assert "Agreement between reviewers" in page
-        assert "As owner marked" in page
+        assert "Marks of owner" in page
         assert "Start marking" not in page
 
     def test_a_reader_reads_and_does_not_mark_and_a_coder_sees_nothing(
@@ -352,7 +352,7 @@ class TestSpreadPage:
         suggest(other, {first: ["theme.balance"], second: []})
         open_to(project, interview, lead)
         page = client_of(lead).get(reverse("preannotation:spread", args=[project.slug])).content.decode()
-        assert "reader, reader 2 are one model" in page
+        assert "reader, reader 2 are the same model" in page
         assert "4 sentences annotated by all of them for it; rates from 25.0 % to 100.0 %" in page
         assert "invents its answers" in page
 

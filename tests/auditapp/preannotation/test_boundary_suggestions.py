@@ -453,7 +453,7 @@ class TestPages:
         split(sentence, coder)
         for name, page in self._visit(client, project, annotator).items():
             assert "2 of its suggestions are for sentences that were split or merged" in page, name
-            assert "1 is shown at the sentence that holds its words now; 1 is no longer placed" in page, name
+            assert "1 is shown at the sentence that now has its words. 1 is neither shown nor counted" in page, name
 
     def test_who_may_code_is_told_of_interviews_she_opened_alone(
         self,

@@ -91,7 +91,7 @@ class TestFigures:
         self, project: Project, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
     ) -> None:
         batch = launch_check(project=project, annotator=annotator, by=lead, families=["themes"])
-        assert "No answer has come yet." in get(client_of(lead), "check", batch)[1]
+        assert "There are no answers yet." in get(client_of(lead), "check", batch)[1]
 
     def test_a_batch_of_another_kind_or_study_is_no_check(
         self, check: Batch, lead: User, outsider: User, client_of: ClientOf

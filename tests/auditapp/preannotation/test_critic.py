@@ -227,7 +227,7 @@ class TestLaunch:
         batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
         answer(batch, {each.pk: UPHOLD for each in suggestions})
         assert launch(annotator, critic, options=LaunchOptions(idempotency_key=form)) == batch
-        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
+        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk}, with other settings"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form), again=True)
         with pytest.raises(PreannotationError, match="has already checked all 3 suggestions"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=uuid.uuid4()))

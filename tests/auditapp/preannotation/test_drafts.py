@@ -157,7 +157,7 @@ class TestAtTheDesk:
         read(annotator, sentence, [BALANCE])
         answer = client_of(coder).post(reverse("preannotation:panel", args=[project.slug, sentence.pk]))
         assert "draft-opened" in answer.headers["HX-Trigger"]
-        assert "in no measure" in answer.content.decode()
+        assert "left out of every measure" in answer.content.decode()
 
 
 class TestOpening:
@@ -198,7 +198,7 @@ def test_a_lead_sets_the_share_on_its_page(
     address = reverse("preannotation:withholding", args=[project.slug])
     assert client_of(coder).get(address).status_code == 403
     client = client_of(lead)
-    assert "the first draw makes one of 20 %" in client.get(address).content.decode()
+    assert "The first draw creates one with 20 %" in client.get(address).content.decode()
     assert client.post(address, {"share_percent": 120, "reason": "x"}).status_code == 422
     assert client.post(address, {"share_percent": 100, "reason": "All."}).status_code == 302
     withhold_all(project, interview)

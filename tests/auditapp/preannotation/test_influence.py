@@ -258,7 +258,7 @@ class TestPage:
             calibration_cast.decide_all(who, said, labels)
         page = self.get(client_of(reader), project)
         by_turn, by_sentence = page.split("By sentences</caption>")
-        by_turn = " ".join(by_turn.split("report these</caption>")[1].split())
+        by_turn = " ".join(by_turn.split("(report these figures)</caption>")[1].split())
         assert '<td class="num">10, 10</td>' in by_turn
         assert "0.80" in by_turn
         assert "10 turns" in by_turn
@@ -352,13 +352,13 @@ class TestPage:
         pooled = page.split("The other coders together")[1]
         assert ">0<" not in pooled
         assert "0, 0" not in pooled
-        assert "Fewer than 2 coders looked at suggestions" in pooled
+        assert "Fewer than 2 coders opened suggestions" in pooled
         assert "an arm has fewer than 30 turns" in pooled
-        assert "Sentences of a turn are not independent" in pooled
+        assert "The sentences of a turn are not independent" in pooled
         decide(turns[0][0], second_coder)
         for who in (coder, second_coder):
             look(turns[0][0], who)
-        assert "Of 2 units in the shown arm 2 were looked at." in self.get(client_of(lead), project)
+        assert "Suggestions were opened on 2 of 2 units in the shown arm." in self.get(client_of(lead), project)
         reader = make_member(project, owner, "reader", "a_reader")
         page = self.get(client_of(reader), project)
         assert ">Yours<" not in page

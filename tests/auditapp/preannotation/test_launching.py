@@ -285,7 +285,7 @@ def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(proje
         {"interviews": [one]},
         {"options": replace(form, pilot=3)},
     ):
-        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk} already, with other settings"):
+        with pytest.raises(PreannotationError, match=f"launched batch {batch.pk}, with other settings"):
             launch(project, **{"variant": variant, "options": form} | otherwise)
     assert Annotator.objects.count() == 1
 

@@ -291,7 +291,7 @@ class TestRuns:
             {"interviews": some, "kind": "rules"},
         ]
         for other in others:
-            with pytest.raises(PreannotationError, match=f"launched run {run.pk} already, with other settings"):
+            with pytest.raises(PreannotationError, match=f"launched run {run.pk}, with other settings"):
                 launch(project, lead, idempotency_key=key, **other)
         assert OfflineRun.objects.count() == 1
         assert launch(project, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run

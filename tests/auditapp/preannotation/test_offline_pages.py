@@ -81,7 +81,7 @@ def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_anoth
     answer = client.post(address, changed)
     run = OfflineRun.objects.get()
     assert answer.status_code == 422
-    assert f"This form has launched run {run.pk} already, with other settings" in answer.content.decode()
+    assert f"This form has already launched run {run.pk}, with other settings" in answer.content.decode()
     renewed = answer.context["form"]["idempotency_key"].value()
     assert renewed != sent["idempotency_key"]
     assert f'value="{renewed}"' in answer.content.decode()
@@ -117,7 +117,7 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     run = OfflineRun.objects.get()
     assert answer["Location"] == reverse("preannotation:run", args=[project.slug, run.pk])
     planned = show(client, run)
-    assert "No worker is alive" in planned
+    assert "No worker is running" in planned
     assert "Not learnt yet." in planned
     run_offline(run.pk)
     done = show(client, run)
@@ -154,7 +154,7 @@ def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
     empty = client.post(asked, {"family": "themes", "reason": " "})
     assert (empty.status_code, "100.0 %" in empty.content.decode()) == (422, False)
     wrong = client.post(asked, {"family": "moves", "reason": "A reviewer asks."})
-    assert "Of no such family" in wrong.content.decode()
+    assert "There is no such family" in wrong.content.decode()
     assert not AuditEvent.objects.filter(action="preannotation.calibration.computed").exists()
     page = client.post(asked, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
     assert "100.0 %" in page
@@ -212,7 +212,7 @@ def test_a_run_is_cancelled_by_those_who_may(
     assert client_of(lead).post(address, follow=True).status_code == 200
     run.refresh_from_db()
     assert run.state == "cancelled"
-    assert "ended already" in client_of(lead).post(address, follow=True).content.decode()
+    assert "already ended" in client_of(lead).post(address, follow=True).content.decode()
 
 
 def test_a_study_without_a_published_codebook_is_told_so(owner: User, client_of: SignIn) -> None:

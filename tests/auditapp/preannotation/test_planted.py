@@ -35,7 +35,7 @@ def test_the_own_set_has_two_sentences_for_each_seeded_theme_and_move_and_ten_wi
 def test_planting_the_set_twice_adds_only_what_was_withdrawn(project: Project, owner: User) -> None:
     planted = plant_own_set(project=project, by=owner)
     assert len(planted) == 40
-    with pytest.raises(PreannotationError, match="planted already"):
+    with pytest.raises(PreannotationError, match="already planted"):
         plant_own_set(project=project, by=owner)
     withdraw_planted(planted=planted[3], by=owner)
     assert [row.text for row in plant_own_set(project=project, by=owner)] == [planted[3].text]
@@ -45,7 +45,7 @@ def test_withdrawing_keeps_the_row_and_happens_once(project: Project, owner: Use
     row = plant_sentence(project=project, text="Invented.", codes=[], by=owner)
     withdraw_planted(planted=row, by=owner)
     assert PlantedSentence.objects.get().withdrawn_at
-    with pytest.raises(PreannotationError, match="withdrawn before"):
+    with pytest.raises(PreannotationError, match="already been withdrawn"):
         withdraw_planted(planted=row, by=owner)
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_planted_is_refused(
 
 
 def test_a_sentence_that_somebody_said_is_not_invented(project: Project, sentence: Sentence, owner: User) -> None:
-    with pytest.raises(PreannotationError, match="is in one of the interviews"):
+    with pytest.raises(PreannotationError, match="occurs in one of the interviews"):
         plant_sentence(project=project, text=sentence.read_text(), codes=[], by=owner)
 
 
@@ -84,7 +84,7 @@ def test_the_page_plants_withdraws_and_adds_the_set(project: Project, lead: User
     assert row.codes == ["move.elicit", "theme.balance"]
     again = client.post(path, {"text": "Invented."})
     assert again.status_code == 422
-    assert "planted already" in again.content.decode()
+    assert "already planted" in again.content.decode()
     assert client.post(reverse("preannotation:withdraw_planted", args=[project.slug, row.pk])).status_code == 302
     assert client.post(reverse("preannotation:plant_set", args=[project.slug])).status_code == 302
     page = client.get(path).content.decode()

@@ -88,7 +88,7 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
         "reader number 1, asked by family, annotates semantic meaning only: 3 cells. 1 turn of them asked again; 40 planted"
         in err.getvalue()
     )
-    assert "reader was never checked: manage.py preannotate_check does that." in err.getvalue()
+    assert "reader has never been checked. Check it with manage.py preannotate_check." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
     assert (
         f"reader number 2, asked by code, annotates semantic meaning only: {by_code['cells']} cells." in err.getvalue()
@@ -145,11 +145,11 @@ def test_rules_need_no_model(project: Project, rules: None) -> None:
     [
         (["rules"], "keyword rule"),
         (["learnt"], "blind"),
-        (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap is only for models"),
+        (["rules", "--mode", "code", "--cap", "1"], "--mode, --cap can be used only with a model"),
         (["rules", "--minimum", "-3"], "--minimum is only for --annotator learnt; rules are not trained"),
-        (["nobody", "--minimum", "30"], "--minimum is for --annotator learnt; a model"),
-        (["nobody", "--latent", " "], "--latent needs a reason"),
-        (["rules", "--latent", ""], "--latent is only for models"),
+        (["nobody", "--minimum", "30"], "--minimum is only for --annotator learnt; a model"),
+        (["nobody", "--latent", " "], "--latent needs the reason"),
+        (["rules", "--latent", ""], "--latent can be used only with a model"),
         (["nobody"], "no annotator and no model 'nobody'"),
     ],
 )

@@ -154,7 +154,7 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
     shown = page(client_of(reader), project)
     # The machine says one half, people one quarter.
     assert "<strong>0.250</strong>" in shown
-    assert "0.500, not to be reported" in shown
+    assert "0.500, do not report it" in shown
     assert "160 labelled sentences (160 labels) in 40 withheld turns" in shown
     assert shown.count("<strong>Holds:</strong>") == 5
     assert "<strong>Cannot be checked:</strong> The annotator did not change." in shown

@@ -291,7 +291,7 @@ class TestPanelPage:
     @pytest.mark.parametrize(
         ("data", "words"),
         [
-            ({}, "Choose keep, leave or edit."),
+            ({}, "Choose keep, edit or dismiss."),
             ({"act": "edit", "note": "Typed."}, "Say in one line why you keep it with changes."),
             ({"act": "edit", "level": "latent", "reason": "Typed."}, "A latent coding needs your interpretation"),
         ],

@@ -56,7 +56,7 @@ def test_the_review_writes_nothing_and_warns_of_kin(
     }
     client, path = client_of(lead), reverse("preannotation:launch", args=[project.slug])
     page = client.post(path, typed).content.decode()
-    assert "of the same family (claude)" in page
+    assert "to the same family (claude)" in page
     assert "The exact instructions" in page
     assert not Annotator.objects.exists()
     assert not Batch.objects.exists()
@@ -93,7 +93,7 @@ class TestReview:
         add_interviews(project, "one", answers=30)
         _, page = post(client, project, model=add_reader().pk, families=["themes", "moves"])
         assert facts(page) == {
-            "Annotator": "reader, a new one",
+            "Annotator": "reader, a new annotator",
             "Codebook": "v1",
             "One call per": "turn and code family",
             "Annotates": "semantic meaning only",
@@ -102,11 +102,8 @@ class TestReview:
             "Redaction list": "none is applied",
             "Asked again": "1 turn in another order of the codes, with up to 3 planted sentences: 2 of the calls below",
             "Planted sentences": "40 built-in ones, which this launch plants",
-            "Checks": (
-                "never checked, because this launch creates the annotator. Start with a pilot, and check the "
-                "annotator from its page while "
-            )
-            "the batch is waiting for approval",
+            "Checks": "never checked, because this launch creates the annotator. Start with a pilot, and check the annotator "
+            "from its page while the batch is waiting for approval",
             "Hash of the annotator": facts(page)["Hash of the annotator"],
         }
 
@@ -200,7 +197,7 @@ class TestReview:
         assert len(set(looked_at)) == 10
         assert (warning["count"], warning["examined"], warning["turns"]) == (10, 10, 30)
         words = render_to_string("preannotation/_warning.html", {"warning": warning})
-        assert "10 turns of 10 examined, of 30, look as if" in words
+        assert "10 turns (of 10 examined, out of 30) seem to address a machine" in words
 
     def test_it_says_what_is_known_of_the_model_as_a_judge(self, project: Project, client: Client) -> None:
         [talk] = add_interviews(project, "one")

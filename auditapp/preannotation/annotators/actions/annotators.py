@@ -24,7 +24,7 @@ from transcripts.projects.models import Project
 MAX_TASK = 60
 MAX_NUMBER = 9
 LATENT_NEEDS_REASON = (
-    "Say why the model should annotate latent meaning too: such labels are interpretations, and the reason "
+    "Say why the model should annotate latent meaning too. Such labels are interpretations, and the reason "
     "is kept with the annotator."
 )
 NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}

@@ -28,11 +28,11 @@ from transcripts.projects.models import Project
 MAX_TITLES = 5
 NOBODY_CONSENTS = (
     "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
-    "a model of this site."
+    "a model that runs on this site."
 )
 OUTDATED_EXAMPLES = (
-    "The instructions of {annotator} contain sentences that may no longer leave the site in this form, because a consent or "
-    "the redaction list has changed. Launch with the model again; that creates an annotator with new instructions."
+    "The instructions of {annotator} contain sentences that may no longer be sent in this form, because a consent or "
+    "the redaction list has changed. Launch with the model again. That creates an annotator with new instructions."
 )
 
 
@@ -222,5 +222,5 @@ def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
     more = f" and {len(titles) - MAX_TITLES:,} more" if len(titles) > MAX_TITLES else ""
     raise PreannotationError(
         f"No consent to processing by external models is on record for {', '.join(titles[:MAX_TITLES])}{more}. Record it, "
-        "take them off the choice, or choose a model of this site."
+        "leave them out, or choose a model that runs on this site."
     )

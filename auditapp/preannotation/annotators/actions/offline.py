@@ -28,9 +28,9 @@ from transcripts.projects.models import Project
 
 SEED = 0
 MAX_POSITIVES = 10_000
-OF_ANOTHER_STUDY = "This form has launched a run of another study already. Open it again and send it once more."
+OF_ANOTHER_STUDY = "This form has already launched a run in another study. Open it again and send it once more."
 ASKS_OTHERWISE = (
-    "This form has launched run {run} already, with other settings, so nothing was launched now. To launch this as well, "
+    "This form has already launched run {run}, with other settings, so nothing was launched now. To launch this as well, "
     "send it once more."
 )
 
@@ -44,7 +44,7 @@ def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> d
     """What a launch now would learn from; writes nothing. Raises ``PreannotationError``."""
     version = _require_version(project)
     if not 2 <= minimum <= MAX_POSITIVES:
-        raise PreannotationError(f"The fewest examples to learn from are between 2 and {MAX_POSITIVES:,}.")
+        raise PreannotationError(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
     return read_training_set(project, version, minimum=minimum)
 
 
@@ -97,7 +97,7 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
         state=OfflineRun.State.CANCELLED, ended_at=timezone.now(), claimed_by="", claimed_until=None
     )
     if not ended:
-        raise PreannotationError("This run has ended already.")
+        raise PreannotationError("This run has already ended.")
     stream = trail.project_stream(run.annotator.project_id)
     trail.record("preannotation.offline_run.cancelled", target=run, by=by, stream=stream)
 
@@ -127,7 +127,7 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
         rules = preview_rules(project)
         if not rules:
             raise PreannotationError(
-                "No code that applies to sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
+                "No code for sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
             )
         return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
     if kind != Annotator.Kind.LEARNT:
@@ -142,7 +142,7 @@ def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) ->
     code = max(outcomes, key=lambda code: outcomes[code]["positives"], default="")
     if not code or not outcomes[code]["positives"]:
         return (
-            "There is nothing to learn from yet: no code was applied to a sentence by most of its blind coders. Code some "
+            "There is nothing to learn from yet, because no code was applied to a sentence by most of its blind coders. Code some "
             "interviews first."
         )
     return (

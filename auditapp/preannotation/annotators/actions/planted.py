@@ -47,7 +47,7 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
         if known.issuperset(codes) and text not in current
     ]
     if not rows:
-        raise PreannotationError("Every sentence of the set that fits this codebook is planted already.")
+        raise PreannotationError("Every built-in sentence that fits this codebook is already planted.")
     PlantedSentence.objects.bulk_create(rows)
     trail.record(
         "preannotation.planted.set_added",
@@ -75,7 +75,7 @@ def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
     """Plant it no more. What was answered about it stays, and stays counted. Reads planted.project."""
     row = PlantedSentence.objects.select_for_update().get(pk=planted.pk)
     if row.withdrawn_at is not None:
-        raise PreannotationError("This sentence was withdrawn before.")
+        raise PreannotationError("This sentence has already been withdrawn.")
     row.withdrawn_at = timezone.now()
     row.save(update_fields=["withdrawn_at"])
     trail.record(
@@ -96,9 +96,9 @@ def _check(project: Project, text: str, codes: Sequence[str]) -> None:
     if unknown:
         raise PreannotationError(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")
     if find_planted(project).filter(text=text).exists():
-        raise PreannotationError("This sentence is planted already. Withdraw it first to give it other codes.")
+        raise PreannotationError("This sentence is already planted. Withdraw it first to give it other codes.")
     if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
-        raise PreannotationError("This sentence is in one of the interviews. Write one that nobody said.")
+        raise PreannotationError("This sentence occurs in one of the interviews. Write one that does not.")
 
 
 def _store(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:

@@ -42,7 +42,7 @@ def find_answers(text: str, key: str, finish_reason: str = "") -> tuple[list[lis
     if rest:
         return [rest], ""
     if rest is not None:
-        return [], "cut off before anything was whole"
+        return [], "cut off before the first complete item"
     return [], _explain(finish_reason) or f"no JSON object with a list of {key}"
 
 

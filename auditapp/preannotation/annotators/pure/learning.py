@@ -319,9 +319,11 @@ def _to_shares(raw: Shares) -> Shares:
 def _explain(code: str, score: float, names: Sequence[str], text: str) -> Prediction:
     """A suggestion with the words that had most weight; its evidence is where the first of them is."""
     if not names:
-        return Prediction(code, "No single word spoke for it.", score=score)
+        return Prediction(code, "No single word had a positive weight.", score=score)
     shown = ", ".join(f"“{name}”" for name in names)
     words, wanted = find_words(text), names[0].split(" ")
     at = next(place for place in range(len(words)) if words[place : place + len(wanted)] == wanted)
     places = find_places(text)
-    return Prediction(code, f"Words that weighed most: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score)
+    return Prediction(
+        code, f"Words with the largest weights: {shown}.", places[at][0], places[at + len(wanted) - 1][1], score
+    )

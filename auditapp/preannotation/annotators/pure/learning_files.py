@@ -59,7 +59,7 @@ def read_texts(path: Path) -> list[CodedText]:
     rows = list(_read_csv(lines) if path.suffix == ".csv" else _read_lines(lines))
     repeated = [unit for unit, count in Counter(row.unit for row in rows).items() if count > 1]
     if repeated:
-        raise BadFile(f"The unit {repeated[0]!r} is there more than once.")
+        raise BadFile(f"The unit {repeated[0]!r} occurs more than once.")
     if not rows:
         raise BadFile("There is no text in the file.")
     return rows

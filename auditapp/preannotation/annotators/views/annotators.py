@@ -60,7 +60,7 @@ def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         return _render_annotator(request, annotator, reason_form=form, status=422)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
     if family not in {identifier for identifier, _ in learnt["hidden"]}:
-        form.add_error(None, "Of no such family are there figures that stay out.")
+        form.add_error(None, "There is no such family with hidden figures.")
         return _render_annotator(request, annotator, reason_form=form, status=422)
     try:
         record_calibration(project=request.project, annotator=annotator, family=family, reason=reason, by=request.user)

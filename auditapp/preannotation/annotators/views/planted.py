@@ -29,7 +29,7 @@ def list_planted(request: ProjectRequest) -> HttpResponse:
         except PreannotationError as error:
             form.add_error("text", str(error))
         else:
-            messages.success(request, "The sentence is planted from the next batch on.")
+            messages.success(request, "The sentence will be planted from the next batch on.")
             return redirect("preannotation:planted", request.project.slug)
     sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
     context = {
@@ -65,5 +65,5 @@ def withdraw(request: ProjectRequest, planted_id: int) -> HttpResponse:
     except PreannotationError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, "Withdrawn. What was answered about it before stays counted.")
+        messages.success(request, "Withdrawn. Earlier answers about it still count.")
     return redirect("preannotation:planted", request.project.slug)

@@ -18,7 +18,7 @@ class Command(BaseCommand):
 
     help = (
         "Accuracy of a machine's labels and their agreement with people's, from a CSV file with the columns unit, code, "
-        "human, machine, blind, sampled and maybe turn."
+        "human, machine, blind, sampled and, optionally, turn."
     )
     requires_system_checks = []
 
@@ -26,12 +26,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "file", type=Path, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
         )
-        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the draws of turns (default: %(default)s)")
+        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
         parser.add_argument(
             "--resamples",
             type=int,
             default=USUAL_RESAMPLES,
-            help="draws of turns for intervals, 0 for none (default: %(default)s)",
+            help="number of resamples of turns for the intervals, 0 for none (default: %(default)s)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

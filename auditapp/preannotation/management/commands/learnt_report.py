@@ -28,21 +28,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="CSV or JSON lines in UTF-8; several codes between semicolons")
-        parser.add_argument("--seed", type=int, default=USUAL_SEED, help="of the halves (default: %(default)s)")
+        parser.add_argument(
+            "--seed", type=int, default=USUAL_SEED, help="seed of the split into halves (default: %(default)s)"
+        )
         parser.add_argument(
             "--minimum",
             type=int,
             default=MIN_POSITIVES,
-            help="fewest texts with a code to learn it from (default: %(default)s)",
+            help="minimum number of texts with a code (default: %(default)s)",
         )
         parser.add_argument(
-            "--groups", type=int, default=MIN_INTERVIEWS, help="in at least so many groups (default: %(default)s)"
+            "--groups", type=int, default=MIN_INTERVIEWS, help="in at least this many groups (default: %(default)s)"
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["minimum"] < 1 or options["groups"] < 1:
-            raise CommandError("--minimum and --groups are whole numbers of at least 1.")
+            raise CommandError("--minimum and --groups must be whole numbers of at least 1.")
         path: Path = options["file"]
         try:
             name_reader()

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--interview", action="append", metavar="ID", help="an interview to annotate, by its id (default: all)"
         )
-        parser.add_argument("--limit", type=int, help="so many turns from the beginning")
+        parser.add_argument("--limit", type=int, help="annotate only this many turns, from the beginning")
         parser.add_argument(
             "--family", action="append", help="code family to annotate (default: all coded by sentence)"
         )
@@ -58,7 +58,7 @@ class Command(BaseCommand):
             "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"
         )
         parser.add_argument(
-            "--minimum", type=int, help=f"fewest blind examples to learn a code from (default: {MIN_POSITIVES})"
+            "--minimum", type=int, help=f"minimum number of blind examples for a code (default: {MIN_POSITIVES})"
         )
         parser.add_argument("--latent", metavar="REASON", help="annotate latent meaning too; give the reason")
         add_launch_options(parser)
@@ -79,9 +79,9 @@ class Command(BaseCommand):
     def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:
         how = read_launch_options(options)
         if options["minimum"] is not None:
-            raise CommandError("--minimum is for --annotator learnt; a model learns from no codings.")
+            raise CommandError("--minimum is only for --annotator learnt; a model does not learn from codings.")
         if options["latent"] is not None and not options["latent"].strip():
-            raise CommandError("--latent needs a reason: why the model should annotate latent meaning too.")
+            raise CommandError("--latent needs the reason why the model should annotate latent meaning too.")
         # Nothing is sent before the end of this block, so that the summary is printed first.
         with transaction.atomic():
             batch = launch_model(
@@ -109,7 +109,7 @@ class Command(BaseCommand):
     def _read_offline(self, study: Project, kind: str, interviews: list[Interview] | None, options: Any) -> None:
         needless = [f"--{name}" for name in FOR_MODELS if options[name] not in (None, False)]
         if needless:
-            raise CommandError(f"{', '.join(needless)} is only for models; the annotator {kind} calls none.")
+            raise CommandError(f"{', '.join(needless)} can be used only with a model, not with the annotator {kind}.")
         if kind == Annotator.Kind.RULES and options["minimum"] is not None:
             raise CommandError("--minimum is only for --annotator learnt; rules are not trained.")
         minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]

@@ -26,18 +26,16 @@ from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Ask a machine annotator about a few answers in several ways: what changes hangs on something else than the sentence."
+    help = "Ask an annotator about a few answers in several ways. Labels that change depend on something other than the sentence."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument(
             "--annotator", required=True, metavar="NAME", help='the label of a model, or "NAME NUMBER" of an annotator'
         )
+        parser.add_argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences")
         parser.add_argument(
-            "--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="so many sentences, or a few more"
-        )
-        parser.add_argument(
-            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how many times the same question is asked"
+            "--repeats", type=int, default=USUAL_REPEATS, metavar="K", help="how often the same question is asked"
         )
         parser.add_argument(
             "--family", action="append", help="code family to ask about (default: all coded by sentence)"
@@ -87,6 +85,6 @@ def _refuse_offline(study: Project, name: str) -> None:
     offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
     if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
         raise CommandError(
-            f"{name} needs no check: rules and learnt annotators label a sentence the same way every time, independent of the "
-            "names and the order of codes. Calibration shows their agreement with blind human labels."
+            f"{name} needs no check. Rules and learnt annotators label a sentence the same way every time, whatever the "
+            "names and the order of the codes. Calibration shows their agreement with blind human labels."
         )

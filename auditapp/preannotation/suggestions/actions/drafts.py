@@ -22,7 +22,8 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
         raise PreannotationError("This interview is not part of this study.")
     if not reason:
         raise PreannotationError(
-            "Give a reason for making this interview a draft: codings made after seeing its suggestions count in no measure."
+            "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left "
+            "out of every measure."
         )
     if len(reason) > MAX_REASON:
         raise PreannotationError(f"The reason has {len(reason):,} characters, and at most {MAX_REASON:,} fit.")
@@ -32,7 +33,7 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
                 interview=interview, reason=reason, opened_at=timezone.now(), opened_by_name=by.get_username()
             )
     except IntegrityError as error:
-        raise PreannotationError(f"Interview {interview.pk} is a draft interview already.") from error
+        raise PreannotationError(f"Interview {interview.pk} is already a draft interview.") from error
     _record("opened", reading, project, by)
     return reading
 

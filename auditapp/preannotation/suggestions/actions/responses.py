@@ -34,7 +34,7 @@ KEPT_REASON = "suggestion"
 UNDONE_REASON = "suggestion taken back"
 PLACED_NOWHERE = (
     "The boundaries of its sentence have been corrected, and no single sentence now has all the words of this suggestion. It "
-    "can be neither answered nor taken back. Code the sentences themselves; codings you kept before still apply."
+    "can no longer be kept, dismissed or taken back. Code the sentences themselves; codings you kept before still apply."
 )
 
 

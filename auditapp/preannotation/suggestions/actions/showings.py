@@ -44,7 +44,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     current = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(sentence.turn.interview_id)
     if not (reads_draft or current.decision_id or current.is_revealed):
-        raise NotDecided("Decide about this sentence first (Enter at the desk); then its suggestions can be opened.")
+        raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
     if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
         return dict(NOTHING)
     # Her own looks are stored one after the other; other people's go on meanwhile.
@@ -148,5 +148,5 @@ def require_shown(suggestion: Suggestion, sentence: Sentence | None, by: User) -
     showing = (find_showing(sentence, by) if sentence else None) or find_look_at(suggestion, by)
     is_withheld = bool(arms) and arms[turn].arm == Arm.WITHHELD
     if is_withheld or showing is None or suggestion.pk not in showing.suggestions:
-        raise PreannotationError("Decide on the sentence yourself first; its suggestions are shown after that.")
+        raise PreannotationError("Decide on the sentence yourself first. Then its suggestions are shown.")
     return showing

@@ -26,11 +26,11 @@ def set_withholding(
 ) -> WithholdingPlan:
     """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``PreannotationError``."""
     if not 0 <= share_percent <= 100:
-        raise PreannotationError(f"The share is a whole number of per cent from 0 to 100, not {share_percent}.")
+        raise PreannotationError(f"The share must be a whole percentage from 0 to 100, not {share_percent}.")
     if seed is not None and not 0 <= seed <= MAX_SEED:
-        raise PreannotationError(f"The seed is a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
+        raise PreannotationError(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     if not reason.strip():
-        raise PreannotationError("Give a reason for this share: it is shown beside every figure that depends on it.")
+        raise PreannotationError("Give a reason for this share. It is shown with every figure that depends on it.")
     Project.objects.select_for_update().get(pk=project.pk)
     plan = _make_plan(project, share_percent, reason.strip(), by, seed)
     trail.record(

@@ -231,9 +231,9 @@ def find_present_codes(project: Project, suggestions: Collection[Suggestion]) ->
         if version is None:
             obstacle = "This study has no published codebook."
         elif identifier not in codes:
-            end = ends.get(identifier, "it is no longer in it")
-            gone = f"The current codebook ({version}) has no code {each.code.name} any more"
-            obstacle = f"{gone}: {end}. It can be dismissed, not kept."
+            end = ends.get(identifier, "it is no longer part of it")
+            gone = f"The current codebook ({version}) no longer has the code {each.code.name}"
+            obstacle = f"{gone}: {end}. You can dismiss this suggestion, but not keep it."
         found[each.pk] = (codes.get(identifier), obstacle)
     return found
 
@@ -244,7 +244,7 @@ def _explain_ends(project: Project, gone: Collection[str]) -> dict[str, str]:
     ).order_by("version__number", "pk")
     words = {
         CodeChange.Kind.MERGED: "it was merged into another code in {}",
-        CodeChange.Kind.SPLIT: "it was split in {}, and which part is meant is not known",
+        CodeChange.Kind.SPLIT: "it was split in {}, and it is not known which part is meant",
         CodeChange.Kind.RETIRED: "it was retired in {}",
     }
     ends = changes.filter(kind__in=words).select_related("version")

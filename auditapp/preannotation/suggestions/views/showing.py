@@ -31,7 +31,9 @@ def withholding(request: ProjectRequest) -> HttpResponse:
         except PreannotationError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"Interviews drawn from now on withhold {plan.share_percent} % of their turns.")
+            messages.success(
+                request, f"In interviews drawn from now on, {plan.share_percent} % of the turns are withheld."
+            )
             return redirect("preannotation:withholding", request.project.slug)
     drawn = count_drawn(request.project)
     page = {
@@ -57,7 +59,7 @@ def drafts(request: ProjectRequest) -> HttpResponse:
         except PreannotationError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(request, f"{reading.interview.title} is a draft interview from now on.")
+            messages.success(request, f"{reading.interview.title} is now a draft interview.")
             return redirect("preannotation:drafts", request.project.slug)
     page = {"form": form, "drafts": list_drafts(request.project)}
     return render(request, "preannotation/drafts.html", page, status=422 if form.errors else 200)

@@ -4,7 +4,7 @@ const form = document.getElementById("verdict");
 
 const isTyping = (target) => target.closest("textarea, select, input:not([type=radio], [type=checkbox])") !== null;
 
-/** Choose what a key stands for; the codes of another reading open with it. */
+/** Choose the option of a key; choosing another reading shows its codes. */
 function pick(key) {
   const radio = form.querySelector(`input[data-key="${CSS.escape(key)}"]`);
   if (!radio) {

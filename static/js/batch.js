@@ -1,5 +1,5 @@
 // The live page of a batch. htmx asks every two seconds; this says what is known already, so that only what changed comes
-// back (or 304), tells when the page is no longer up to date, and keeps the place of whoever works with the controls.
+// back (or 304), says when the page is out of date, and keeps the focus of people who use the controls.
 
 const stale = document.getElementById("stale");
 const since = document.getElementById("stale-since");

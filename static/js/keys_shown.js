@@ -40,7 +40,7 @@ form?.addEventListener("keydown", (event) => {
   }
 });
 form?.addEventListener("input", (event) => {
-  // Typed or pasted in another way: what it prints is sent as it stands.
+  // Typed or pasted in another way: what it prints is sent unchanged.
   event.target.dataset.key = "";
 });
 form?.addEventListener("formdata", ({ formData }) => {

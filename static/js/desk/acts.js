@@ -20,12 +20,12 @@ let last = null;
 let savedListener = () => {};
 let refusedListener = () => {};
 
-/** Be told of each act the server has stored, after the page shows it. */
+/** Call back for each change that the server has stored, after the page shows it. */
 export function onActSaved(listener) {
   savedListener = listener;
 }
 
-/** Be told of each act the server has refused. */
+/** Call back for each change that the server has refused. */
 export function onActRefused(listener) {
   refusedListener = listener;
 }
@@ -79,7 +79,7 @@ export function rollBack(act, words) {
   refusedListener(act);
 }
 
-/** One row for each place where a code can stand: codes of a turn or an interview stand there once. */
+/** One row for each place where a code can be applied: codes of a turn or an interview are applied once. */
 function placesOf(code, rows) {
   const place = { sentence: (row) => row, turn: turnOf, interview: () => site }[code.unit];
   return rows.filter((row, at) => rows.findIndex((other) => place(other) === place(row)) === at);
@@ -123,7 +123,7 @@ function adapt(values, { level, quote, range, note }) {
   };
 }
 
-/** The last code again, as it was put; a latent one asks for its line anew. */
+/** Apply the last code again with the same values; a latent one asks for its line again. */
 export async function repeatCode() {
   if (isClosed()) {
     return;
@@ -146,8 +146,8 @@ export async function repeatCode() {
 /** Change the values of a code that is applied; nothing is sent where nothing changed. */
 export function changeCoding(row, code, values, reason) {
   const before = valuesAt(row, code);
-  const tell = (how) => JSON.stringify(Object.entries(writeFields(how)).sort());
-  if (tell(before) !== tell(values)) {
+  const serialize = (how) => JSON.stringify(Object.entries(writeFields(how)).sort());
+  if (serialize(before) !== serialize(values)) {
     send(code, [[row, values]], reason);
   }
 }

@@ -12,7 +12,7 @@ const SOON = 60_000;
 const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 let answerListener = () => {};
 
-/** Be told of an answer to a machine's suggestion that is to be undone or done again. */
+/** Call back when an answer to a machine's suggestion is to be undone or redone. */
 export function onAnswerBack(listener) {
   answerListener = listener;
 }

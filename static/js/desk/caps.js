@@ -20,7 +20,7 @@ export const isUsable = (key) => key in NAMED || key in PRINTED || /^(Key[A-Z]|D
 /** The names under which an event's key may be known, what it prints first. */
 export const namesOf = (event) => [SIGN + event.key, event.key in NAMED ? event.key : event.code];
 
-/** What is printed on a key; its letter on a QWERTY keyboard where the browser does not tell. */
+/** What is printed on a key; its letter on a QWERTY keyboard if the browser does not say. */
 export function capOf(key, isShifted = false) {
   const cap = findCap(key);
   return isShifted && cap.length === 1 ? cap.toUpperCase() : cap;
@@ -38,7 +38,7 @@ export async function readLayout(onKnown) {
   try {
     layout = (await navigator.keyboard?.getLayoutMap()) ?? null;
   } catch {
-    // Not allowed here (an embedded page): the letters of a QWERTY keyboard stand.
+    // Not allowed here (an embedded page): the letters of a QWERTY keyboard are shown.
     return;
   }
   if (layout) {

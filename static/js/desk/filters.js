@@ -18,7 +18,7 @@ const RULES = {
   memo: (row) => Boolean(memoOn(row)),
 };
 
-/** Whether a code stands on a sentence, or on its turn when it is the first of it. */
+/** Whether a code is applied to a sentence or, for its first sentence, to its turn. */
 function bears(row, identifier) {
   const chip = `.chip[data-code="${CSS.escape(identifier)}"]`;
   const turn = turnOf(row);
@@ -55,13 +55,13 @@ export function showOnly(value, label) {
       link.setAttribute("aria-current", "true");
     }
   }
-  words.textContent = tell(value, label, fitting.size, all.length);
+  words.textContent = describe(value, label, fitting.size, all.length);
   announce(words.textContent || "All sentences are shown.");
   remember(value);
   goOn(fitting);
 }
 
-function tell(value, label, found, total) {
+function describe(value, label, found, total) {
   if (!value) {
     return "";
   }

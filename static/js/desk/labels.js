@@ -21,7 +21,7 @@ export function relabel(part) {
   }
 }
 
-/** What a chip is told by: the key of its code as it was pressed, or the initial of the family of a code without one. */
+/** What a chip shows: the key of its code as it was pressed, or the initial of the family of a code without one. */
 export const signOf = (code, isLatent) =>
   code.key ? capOf(code.key, isLatent) : code.familyName.slice(0, 1).toUpperCase();
 

@@ -1,4 +1,4 @@
-// What stands at a sentence, its turn or its interview, as elements: shown at once when the person acts, and replaced by
+// The codes and memos of a sentence, its turn or its interview, as elements: shown at once when the person acts, and replaced by
 // what the server says when it has answered.
 
 import { pendingActs } from "./queue.js";
@@ -19,7 +19,7 @@ function findPlace(row, code) {
   return code.unit === "turn" ? turnOf(row).querySelector(".marks[id^='tm']") : findMarks(row);
 }
 
-/** The marks of a row; made when nothing stood there yet. */
+/** The marks of a row; created if there are none yet. */
 function marksOf(row) {
   const found = findMarks(row);
   if (found) {
@@ -52,7 +52,7 @@ export const memoOn = (row) => memoElement(row)?.querySelector(".words").textCon
 export const memoKindOn = (row) => memoElement(row)?.dataset.kind ?? "reading";
 export const counts = (row) => Boolean(decisionOn(row) || row.querySelector(":scope > .marks .chip[data-coding]"));
 
-/** Whether the person has seen others' labels where a code would stand, so that a change asks for its reason. */
+/** Whether the person has seen others' labels at the place of a code, so that a change needs a reason. */
 export const hasSeenOthers = (row, code) =>
   site.opened !== undefined || (code ? findPlace(row, code) : findMarks(row))?.dataset.seen !== undefined;
 
@@ -171,7 +171,7 @@ export function replaceMarks(html, sentence) {
   }
 }
 
-/** What the server says of a place besides what stands in it. */
+/** What the server says about a place besides its labels. */
 function takeOver(fresh, place) {
   for (const name of ["data-decision", "data-seen"]) {
     const value = fresh.getAttribute(name);
@@ -183,7 +183,7 @@ function takeOver(fresh, place) {
   }
 }
 
-/** Mark a chip whose code means something else since it was put, or is no more. */
+/** Mark a chip whose code has changed its meaning since it was applied, or no longer exists. */
 function showChanged(chip) {
   const code = findCode(chip.dataset.code);
   chip.classList.toggle("changed", !code || Number(chip.dataset.version) < code.meaning);
@@ -203,7 +203,7 @@ function tidy(marks, row) {
   }
 }
 
-/** Name a row for screen readers: who speaks, which sentence of how many, its text, and what stands on it. */
+/** Name a row for screen readers: who speaks, which sentence of how many, its text, and its labels. */
 export function describeRow(row) {
   const marks = findMarks(row);
   const codes = chipsOn(marks).map((chip) => {

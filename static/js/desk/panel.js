@@ -1,4 +1,4 @@
-// The panel beside the text: which codes stand at the current sentence, how often each was used, how far one has come.
+// The panel beside the text: which codes the current sentence has, how often each was used, how far one has come.
 
 import { codes } from "./page.js";
 import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
@@ -11,7 +11,7 @@ const buttons = new Map([...panel.querySelectorAll("button.code")].map((button) 
 const title = panel.querySelector("h2");
 let isCountDue = false;
 
-/** Follow the range: which sentences are meant, and what stands on all of them. */
+/** Follow the range: which sentences are selected, and which codes all of them have. */
 export function startPanel() {
   const single = [...title.childNodes];
   onRangeChange((rows) => {
@@ -48,7 +48,7 @@ export function showCurrent() {
   showPressed();
 }
 
-/** Which codes stand at the current sentence, or on all that are selected. */
+/** Which codes the current sentence has, or all that are selected. */
 export function showPressed() {
   const codesByRow = selectedRows().map((row) => new Map(chipsAt(row).map(({ dataset }) => [dataset.code, dataset.level])));
   for (const code of codes) {

@@ -141,7 +141,7 @@ function forget(isKept) {
   }
 }
 
-/** The server knows an act under another id (it stood already): acts that follow are to name that one. */
+/** The server has the change under another id, because it was stored before: later changes must name that id. */
 export function renamePending(from, to) {
   const acts = stored.read();
   if (acts.length) {

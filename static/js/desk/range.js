@@ -8,7 +8,7 @@ let shown = [];
 let isExtending = false;
 const listeners = [];
 
-/** Be told when the range changes: its rows now, or none, and those before. */
+/** Call back when the range changes, with its rows now, if any, and those before. */
 export const onRangeChange = (listener) => listeners.push(listener);
 
 /** The rows of the range; without one, the current row alone. */

@@ -22,11 +22,11 @@ export function startRefused() {
 
 /** Keep an act with the sentence that says why it was refused. */
 export function keepRefused(act, where, why) {
-  stored.write([...stored.read(), { what: tell(act), where, why }].slice(-MAX_STORED));
+  stored.write([...stored.read(), { what: describe(act), where, why }].slice(-MAX_STORED));
   show();
 }
 
-function tell(act) {
+function describe(act) {
   const { fields, hint } = act;
   const code = findCodeById(fields.code ?? hint?.code)?.name ?? "a code";
   const said = [fields.level === "latent" ? "latent" : "", fields.enactment, fields.note].filter(Boolean).join(", ");

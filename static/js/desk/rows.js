@@ -14,7 +14,7 @@ export const turnOf = (row) => row.closest("[data-turn]");
 export const exchangeOf = (row) => row.closest(".exchange");
 export const numberOf = (row) => row.querySelector(".n").textContent;
 
-/** Be told when the current row changes. */
+/** Call back when the current row changes. */
 export const onCurrentChange = (listener) => listeners.push(listener);
 
 /** Links and buttons inside rows are reached with the pointer; by keyboard one row is one stop. */

@@ -112,7 +112,7 @@ function step(from, to, way) {
     }
   }
   showHistory();
-  return { acts, words: `${way === "back" ? "Undone" : "Redone"}: ${tell(entry)}` };
+  return { acts, words: `${way === "back" ? "Undone" : "Redone"}: ${describe(entry)}` };
 }
 
 /** Something has another id now: it was applied again, or the server knows it by an id of its own. */
@@ -148,7 +148,7 @@ function mapEntries(change) {
   stored.write({ done: done.map(mapOne).filter(Boolean), undone: undone.map(mapOne).filter(Boolean) });
 }
 
-function tell(entry) {
+function describe(entry) {
   const [first] = listEntries(entry);
   const last = listEntries(entry).at(-1);
   const where = first === last ? first.number : `${first.number}–${last.number}`;
@@ -178,7 +178,7 @@ export function showHistory() {
 
 function showEntry(entry, state) {
   const [{ sentence }] = listEntries(entry);
-  const link = make("a", { href: `${deskOf(entry.interview)}?at=${sentence}#s${sentence}`, text: tell(entry) });
+  const link = make("a", { href: `${deskOf(entry.interview)}?at=${sentence}#s${sentence}`, text: describe(entry) });
   return make("li", { class: state }, link, entry.interview === site.interview ? "" : ", in another interview");
 }
 

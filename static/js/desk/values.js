@@ -41,7 +41,7 @@ function quoteOn(chip, row) {
 
 export const isSameQuote = (one, other) => one?.[0] === other?.[0] && one?.[1] === other?.[1];
 
-/** The fields of an act that puts a code like this. */
+/** The fields of a request that applies a code with these values. */
 export function writeFields({ quote, attributes, ...plain }) {
   const answers = Object.entries(attributes).map(([key, answer]) => [`attribute:${key}`, answer]);
   const places = quote ? [["quote_from", quote[0]], ["quote_to", quote[1]]] : [];
@@ -53,7 +53,7 @@ export const hintOf = (code, values) => ({
   code: code.id, ...pickChoices(values), range: values.range, quote: values.quote,
 });
 
-/** The attributes of a chip that `readValues` reads again, apart from what stands in its text. */
+/** The attributes of a chip that `readValues` reads again, apart from its text. */
 export function chipData({ range, attributes, quote, ...values }, row) {
   const data = {};
   for (const [name, value] of [...CHOICES.map((name) => [name, values[name]]), ["range", range]]) {

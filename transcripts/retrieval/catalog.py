@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from django.db import connection
 
@@ -22,15 +21,6 @@ ORDER BY v.number DESC, f.position, k.position
 """
 
 
-class KnownFamily(NamedTuple):
-    """A family of codes, as the newest version that has it calls it."""
-
-    identifier: str
-    name: str
-    unit: str
-    carries_enactment: bool
-
-
 @dataclass
 class Catalog:
     """The codes of a study by identifier: those of the current version in its order, then those that are no more.
@@ -42,7 +32,7 @@ class Catalog:
 
     codes: dict[str, Heading] = field(default_factory=dict)
     current: set[str] = field(default_factory=set)
-    families: dict[str, KnownFamily] = field(default_factory=dict)
+    families: dict[str, CodeFamily] = field(default_factory=dict)
     ids: dict[str, list[int]] = field(default_factory=dict)
     ids_in_family: dict[str, list[int]] = field(default_factory=dict)
     ids_of_sentences: list[int] = field(default_factory=list)
@@ -62,8 +52,11 @@ def read_catalog(project: Project) -> Catalog:
     current = rows[0][-1] if rows else 0
     meant_since: dict[str, int] = {}
     for pk, identifier, name, meaning_version, *of_family, number in rows:
-        family = KnownFamily(of_family[0], of_family[1], of_family[2], bool(of_family[3]))
-        family = catalog.families.setdefault(family.identifier, family)
+        family = catalog.families.get(of_family[0])
+        if family is None:
+            # As the newest version that has it calls it; nothing else of it is read.
+            values = dict(zip(("identifier", "name", "unit", "carries_enactment"), of_family, strict=True))
+            family = catalog.families[of_family[0]] = CodeFamily(**values)
         if identifier not in catalog.codes:
             catalog.codes[identifier] = Heading(identifier, name, family.identifier, family.unit)
             if number == current:

@@ -58,13 +58,8 @@ class Rule(NamedTuple):
     none_of: tuple[Term, ...] = ()
 
 
-class Match(NamedTuple):
-    """A code that a rule proposes, and where the first term of the rule is, in code points of the text."""
-
-    code: str
-    rule: str
-    start: int
-    end: int
+Match = tuple[str, str, int, int]
+"""A code that a rule proposes, the rule, and where its first term begins and ends, in code points of the text."""
 
 
 def parse_rule(line: str) -> Rule:
@@ -215,7 +210,7 @@ class Matcher:
                 continue
             words = words or find_places(text)
             first, last = spans[all_of[0]]
-            held[code] = Match(code, line, words[first][0], words[last][1])
+            held[code] = code, line, words[first][0], words[last][1]
         return list(held.values())
 
     def _number_terms(self, terms: Collection[Term]) -> tuple[int, ...]:

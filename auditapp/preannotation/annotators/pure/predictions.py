@@ -43,9 +43,6 @@ class RulesReader:
     def read(self, texts: Sequence[str]) -> list[list[Prediction]]:
         """What holds of each sentence."""
         return [
-            [
-                Prediction(match.code, f"Rule: {match.rule}", match.start, match.end)
-                for match in self._matcher.find(text)
-            ]
+            [Prediction(code, f"Rule: {rule}", start, end) for code, rule, start, end in self._matcher.find(text)]
             for text in texts
         ]

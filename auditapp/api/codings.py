@@ -133,7 +133,7 @@ class AddCoding(CodingView):
     """Apply a code to a sentence, as at the desk.
 
     The same request sent again stores nothing more and answers 200. So does an active code that is applied in the same
-    way; put another way, the new coding takes the place of the old one.
+    way; with other values, the new coding supersedes the old one.
     """
 
     class Input(Body):

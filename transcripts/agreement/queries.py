@@ -126,7 +126,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
     coders = User.objects.in_bulk({coder for _, readings in places for coder in readings})
     codes = {code.identifier: code for code in family.codes.select_related("family").order_by("position")}
     questions = read_questions({sentence.turn_id: sentence.turn for sentence in sentences}.values())
-    put = _read_codings(family, places, sentences)
+    details = _read_codings(family, places, sentences)
     memos = dict(Memo.objects.active().filter(sentence__in=rows, author=viewer).values_list("sentence", "text"))
     items = []
     for (_, readings), sentence in zip(places, sentences, strict=True):
@@ -136,7 +136,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
                 "coder": coders[coder],
                 "letter": name_letter(number),
                 "codes": [
-                    _show_code(codes.get(code), code, put.get((sentence.pk, coder, code), ("", "", "")))
+                    _show_code(codes.get(code), code, details.get((sentence.pk, coder, code), ("", "", "")))
                     for code in applied
                 ],
                 "is_own": coder == viewer.pk,

@@ -114,9 +114,9 @@ class BlindTable(NamedTuple):
         return np.flatnonzero(((yes > 0) & (yes < deciders)).any(axis=0))
 
     def list_readings(self, place: int) -> dict[int, tuple[str, ...]]:
-        """Who decided about the unit at ``place``, and the codes each put."""
+        """Who decided about the unit at ``place``, and the codes each applied."""
         return {
-            coder: tuple(code for code, put in zip(self.codes, self.labels[:, row, place], strict=True) if put)
+            coder: tuple(code for code, has in zip(self.codes, self.labels[:, row, place], strict=True) if has)
             for row, coder in enumerate(self.coders)
             if self.decided[row, place]
         }
@@ -175,7 +175,7 @@ class BlindReadings(NamedTuple):
     def _label(
         self, family: str, unit: str, codes: Sequence[str], places: Numbers, size: tuple[int, int]
     ) -> tuple[Bools, Bools, Bools]:
-        """Labels by code; where any code of the family was put; where one was put that makes the reading unknown here."""
+        """Labels by code; where any code of the family was applied; where one makes the reading unknown here."""
         labels = np.zeros((len(codes), *size), dtype=bool)
         is_coded, is_foreign = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
         row_of = {code: row for row, code in enumerate(codes)}
@@ -200,7 +200,7 @@ def read_blind(
 ) -> BlindReadings:
     """The blind readings of the study, or of some interviews; with ``span`` those made under its versions.
 
-    What a coder said of a unit counts within a span only when all her codes of the family there were put under it. Five
+    What a coder said of a unit counts within a span only when all her codes of the family there were applied under it. Five
     queries.
     """
     condition, numbers = "", [project.pk]

@@ -1,4 +1,4 @@
-"""Interviews read as drafts: others' labels can be opened there before one's own decision. What is put after that counts nowhere.
+"""Interviews read as drafts: others' labels can be seen there before one's own decision. Codings after that count nowhere.
 
 The room that keeps drafts registers a check when the program starts; this room knows nothing else about drafts.
 """

@@ -137,7 +137,7 @@ class Coding(models.Model):
 
     A code of a turn or interview family is stored on its first sentence. ``idempotency_key`` is made by the page, so that a
     replayed request stores nothing twice. ``quote_start`` and ``quote_end`` mark words inside the sentence, in code
-    points of the turn's text. Rows put by one act on several sentences share ``range_id``. ``attributes`` answers the
+    points of the turn's text. Rows applied to several sentences at once share ``range_id``. ``attributes`` answers the
     code's own questions. An empty ``prompting`` is derived from earlier turns of the interviewer. ``reason`` is asked
     for once others' labels were seen. ``migrated_from`` is the coding this one was made from, by a boundary
     edit or a merge of codes.

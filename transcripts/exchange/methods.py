@@ -175,7 +175,7 @@ def list_annex(facts: Facts) -> list[Facts]:
 
 
 def read_facts(project: Project) -> Facts:
-    """What the template puts into words. About thirty queries, whatever the size of the study."""
+    """The facts for the template. About thirty queries, whatever the size of the study."""
     current = current_version(project)
     families = dict(current.families.order_by("position").values_list("identifier", "name")) if current else {}
     statements = PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)

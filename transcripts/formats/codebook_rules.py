@@ -12,7 +12,7 @@ from transcripts.formats.problems import quote, show_count
 
 UNITS = ("sentence", "turn", "interview")
 ATTRIBUTE_KINDS = ("text", "choice")
-# Letters with which the desk acts itself; none of them puts a code.
+# Letters that the desk uses itself; none of them applies a code.
 RESERVED_KEYS = frozenset("bcklmnopvxz")
 SINGLE_KEYS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789") - RESERVED_KEYS
 MAX_NAME_LENGTH = 200
@@ -66,7 +66,7 @@ def check_text(what: str, text: str, *, max_length: int = MAX_TEXT_LENGTH) -> It
 
 
 def check_unit(text: str) -> Iterator[Finding]:
-    """What codes of a family are put on."""
+    """What codes of a family are applied to."""
     if text not in UNITS:
         yield (f"the unit {quote(text)}", " or ".join(UNITS))
 

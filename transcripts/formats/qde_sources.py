@@ -1,4 +1,4 @@
-"""The texts of a project and what was put on them, from the XML of a REFI-QDA project file."""
+"""The texts of a project and what was applied to them, from the XML of a REFI-QDA project file."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class QdpxTurn(NamedTuple):
 
 
 class QdpxCoding(NamedTuple):
-    """A code somebody put on a selection or a whole source. ``notes`` are GUIDs of notes on this coding.
+    """A code that somebody applied to a selection or a whole source. ``notes`` are GUIDs of notes on this coding.
 
     ``details`` is what the standard has no place for, such as a level; it is kept in our own part of the archive.
     """
@@ -46,7 +46,7 @@ class QdpxCoding(NamedTuple):
 
 
 class QdpxSelection(NamedTuple):
-    """Characters (code points) from ``start`` to ``end`` of a text, with what was put on them."""
+    """Characters (code points) from ``start`` to ``end`` of a text, with what was applied to them."""
 
     guid: str
     start: int

@@ -38,7 +38,7 @@ class QdcCode(NamedTuple):
 
 
 class QdcSet(NamedTuple):
-    """Things put together under a name, by their GUIDs; in a codebook file these are codes only."""
+    """Things grouped under a name, by their GUIDs; in a codebook file these are codes only."""
 
     guid: str
     name: str

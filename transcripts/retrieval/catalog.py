@@ -27,7 +27,7 @@ class Catalog:
 
     Each is called by its newest name; ``current`` holds those that the current version still has.
     ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
-    put under an earlier meaning, or with a code that was retired.
+    applied under an earlier meaning, or with a code that was retired.
     """
 
     codes: dict[str, Heading] = field(default_factory=dict)

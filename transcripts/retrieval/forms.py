@@ -159,7 +159,7 @@ class PairForm(CountForm):
 
 
 class SheetForm(CountForm):
-    """What a score sheet is about; a second coder's is put below the first."""
+    """What a score sheet is about; a second coder's is shown below the first."""
 
     beside = forms.ChoiceField(required=False, label="Compare with those of")
 

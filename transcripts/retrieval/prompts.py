@@ -73,7 +73,7 @@ class StudyPrompts:
         return PROMPTED if raised is not None and raised < position else UNPROMPTED
 
     def _find_raised(self, interview_id: int, coder_id: int, code: str) -> int | None:
-        """The first turn of the interviewer that names a code, or on which this coder put it."""
+        """The first turn of the interviewer that names a code, or to which this coder applied it."""
         mentioned, coded = self._find_mention(interview_id, code), self._own.get((interview_id, coder_id, code))
         raised = [each for each in (mentioned, coded) if each is not None]
         return min(raised, default=None)

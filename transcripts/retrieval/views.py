@@ -85,7 +85,7 @@ def is_number(text: str) -> bool:
 
 
 def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
-    """A page of the sentences that a search found, and the numbers to put beside it."""
+    """A page of the sentences that a search found, and the numbers to show beside it."""
     visibility = people.find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.project, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))

@@ -39,7 +39,7 @@ class AnchorSentence(models.Model):
 class AnchorReading(models.Model):
     """What one coder read in one anchor sentence under one codebook version, without sight of her earlier readings.
 
-    ``codes`` lists the identifiers she put, in order; an empty list says that none applies.
+    ``codes`` lists the identifiers she applied, in order; an empty list says that none applies.
     """
 
     version = models.ForeignKey(CodebookVersion, on_delete=models.PROTECT, related_name="anchor_readings")

@@ -1,4 +1,4 @@
-"""The presence table of a study, put together from what was read of it."""
+"""The presence table of a study, built from its evidence."""
 
 from __future__ import annotations
 

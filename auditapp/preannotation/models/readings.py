@@ -151,7 +151,7 @@ class CheckAnswer(Understood):
 
 
 class PlantedSentence(models.Model):
-    """An invented sentence whose codes are known, put among a turn's sentences when an annotator is asked again.
+    """An invented sentence with known codes, mixed with a turn's sentences when an annotator is asked again.
 
     ``codes`` are identifiers; an empty list says that none applies.
     """

@@ -191,7 +191,7 @@ class TestWhatIsAsked:
 
     def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
         rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)
-        with pytest.raises(PreannotationError, match="asks no model"):
+        with pytest.raises(PreannotationError, match="uses no model"):
             launch_check(project=project, annotator=rules, by=owner)
 
 

@@ -94,7 +94,7 @@ def _list_kinds(changed: set[str]) -> Iterator[CodeChange.Kind]:
 
 
 def _settle_meaning(code: Code) -> None:
-    """A code whose words were changed and then put back means what it meant, unless it took in or came out of others."""
+    """A code whose words were changed and then restored keeps its meaning, unless it was merged or split."""
     base = (
         code.version.based_on_id
         and Code.objects.filter(version=code.version.based_on_id, identifier=code.identifier).first()
@@ -152,7 +152,7 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
     """Put a code back that was retired, merged or split in this draft, as the version before has it.
 
     It comes without its key where another code has that now, and to the top of its family where the code it was under
-    is gone. Raises ``CodebookError`` when there is nothing to put back, ``DraftIsClosed``.
+    is gone. Raises ``CodebookError`` when there is nothing to restore, ``DraftIsClosed``.
     """
     content = hold_draft(version)
     base = version.based_on
@@ -199,7 +199,7 @@ def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Acto
 def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyContent, by: trail.Actor) -> CodeFamily:
     """Give a family of a draft this name, these rules and this unit.
 
-    Codings of codes that are now put on something else do not say what they said, so with another unit all codes of
+    Codings of codes that are now applied to another unit change their meaning, so with another unit all codes of
     the family count as changed in meaning. Raises as ``edit_code`` does.
     """
     content, family = hold_draft(family.version), hold_family(family, revision)

@@ -35,7 +35,7 @@ def merge_codes(
     The one takes over the names of the others as its own other names, their terms and keyword rules, their pinned
     sentences and what was under them. Codings made with the others stay on the version they were made with.
     ``revisions`` are those at which the codes were shown. Raises ``EditConflict``, ``CodeIsGone``, ``DraftIsClosed`` or
-    ``WrongInput``: for fewer than two codes, codes that are put on different units, or no reason.
+    ``WrongInput``: for fewer than two codes, codes that are applied to different units, or no reason.
     """
     content = hold_draft(version)
     reason = check_reason(reason, needed_to="merge these codes")

@@ -1,4 +1,4 @@
-"""Whether a codebook version, as plain values, can be stored and published; and how its codes are put in order."""
+"""Whether a codebook version, as plain values, can be stored and published; and the order of its codes."""
 
 from __future__ import annotations
 

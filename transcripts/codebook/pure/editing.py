@@ -169,7 +169,7 @@ def list_below(content: CodebookContent, identifier: str) -> set[str]:
 
 
 def check_units(content: CodebookContent, families: Iterable[str], what: str) -> None:
-    """Refuse what would put codings on something else than they were made on."""
+    """Refuse what would apply codings to other units than they were made on."""
     wanted = set(families)
     found = [family for family in content.families if family.identifier in wanted]
     if len({family.unit for family in found}) > 1:

@@ -1,4 +1,4 @@
-"""The draft as a whole: begun, put in order, published or given up."""
+"""The draft as a whole: started, ordered, published or discarded."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def start_draft(request: ProjectRequest) -> HttpResponse:
 @require_safe
 @draft_view
 def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
-    """Families and codes of a draft, to be changed and put in order. ``?moved=`` keeps the place in the order."""
+    """Families and codes of a draft, to be edited and ordered. ``?moved=`` keeps the place in the order."""
     context = {
         "version": version,
         "families": queries.read_tree(version),

@@ -128,7 +128,7 @@ def _get_code(request: ProjectRequest, number: int, code_id: int) -> Code:
 @require_safe
 @project_view(Permission.VIEW)
 def show_key_card(request: ProjectRequest, number: int) -> HttpResponse:
-    """Which key puts which code: made to be printed."""
+    """Which key applies which code, for printing."""
     version = get_object_or_404(request.project.codebook_versions, number=number)
     families = queries.read_tree(version)
     return render(request, "codebook/key_card.html", {"version": version, "families": families})

@@ -163,7 +163,7 @@ def _store(coding: Coding, *, before: ActiveCoding | None, active: ActiveLabels,
 
 
 def _list_states(coding: Coding) -> dict[str, object]:
-    """How a coding is put, for its audit event: states and whole numbers, never words that somebody typed."""
+    """The values of a coding, for its audit event: states and whole numbers, never words that somebody typed."""
     states: dict[str, object] = {**CodingValues.from_coding(coding).list_states()}
     if coding.quote_start is not None:
         states["quote"] = [coding.quote_start, coding.quote_end]

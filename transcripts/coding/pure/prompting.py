@@ -1,7 +1,7 @@
 """Whether the interviewer had raised a thing before the model came to it.
 
 A coding on the model's words is prompted when an earlier turn of the interviewer mentions the code (its name, another
-name, or one of its terms), or when the same coder put the same code on an earlier sentence of the interviewer. It is a
+name, or one of its terms), or when the same coder applied the same code to an earlier sentence of the interviewer. It is a
 proposal made from the words alone; a coder may say otherwise.
 """
 

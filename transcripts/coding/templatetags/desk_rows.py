@@ -151,7 +151,7 @@ def _write_data(chip: CodingView) -> Iterator[str]:
 
 
 def _write_words(chip: CodingView, after: str) -> Iterator[str]:
-    """How the code was put, behind its name."""
+    """The values of the coding, after the code's name."""
     said = ("latent" if chip.is_latent else "", chip.enactment, chip.grounding)
     yield from (f" <i>{word}</i>" for word in said if word)
     if chip.prompting or chip.derived == "prompted":
@@ -163,7 +163,7 @@ def _write_words(chip: CodingView, after: str) -> Iterator[str]:
 
 
 def _write_lines(chip: CodingView) -> Iterator[str]:
-    """What a coding says in whole lines: how it is read, its answers, the reason it was put."""
+    """What a coding says in whole lines: its values, its answers and its reason."""
     if chip.note:
         yield f'<q class="reading"><bdi>{escape(chip.note)}</bdi></q>'
     if chip.attributes:

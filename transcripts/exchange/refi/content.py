@@ -225,7 +225,7 @@ def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
 def make_selection(
     slug: str, source: str, place: tuple[str, int, int], codings: Sequence[Coding], notes: Sequence[str]
 ) -> QdpxSelection:
-    """What one person put on the same words."""
+    """What one person applied to the same words."""
     person, start, end = place
     return QdpxSelection(
         guid=naming.name_selection(source, person, start, end),

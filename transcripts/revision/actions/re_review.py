@@ -22,7 +22,7 @@ from transcripts.revision.actions.errors import RevisionError
 def keep_coding(
     *, project: Project, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID
 ) -> Coding:
-    """Say that a coding holds under what its code means in ``version``: a new row, put the same way, supersedes it.
+    """Say that a coding holds under what its code means in ``version``: a new row with the same values supersedes it.
 
     Raises ``RevisionError`` where the code is not in ``version`` any more, and what ``add_coding`` raises.
     """
@@ -42,7 +42,7 @@ def move_coding(
     by: User,
     idempotency_key: UUID,
 ) -> list[Coding]:
-    """Put other codes of ``version`` in the place of a coding, each put the same way; the old row is withdrawn.
+    """Replace a coding by other codes of ``version``, each with the same values; the old row is withdrawn.
 
     Raises ``RevisionError`` without codes or for codes of another version, and what ``add_coding`` raises.
     """
@@ -52,17 +52,17 @@ def move_coding(
         raise RevisionError(f"Choose codes of {version}, the version people code with.")
     if any(code.identifier == coding.code.identifier for code in codes):
         raise RevisionError(f"{coding.code.name} cannot replace itself. Keep it instead.")
-    put = [
+    added = [
         _put_again(
             project, coding, code, by=by, idempotency_key=uuid5(idempotency_key, code.identifier), version=version
         )
         for code in codes
     ]
     withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
-    first = put[0]
+    first = added[0]
     if not hasattr(first, "supersedes"):
         Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
-    return put
+    return added
 
 
 @transaction.atomic

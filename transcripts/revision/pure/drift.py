@@ -21,7 +21,7 @@ Reading = tuple[int, int, int, frozenset[str]]
 class Point(NamedTuple):
     """One code under one version. ``rate`` is ``applied`` of ``read``.
 
-    ``same`` of ``compared`` counts the readings that put, or left out, the code as the same coder did in the same
+    ``same`` of ``compared`` counts the readings that applied the code, or did not, as the same coder did in the same
     sentence under the version before; nothing is compared in the first version, and where nobody read twice.
     """
 

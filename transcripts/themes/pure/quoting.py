@@ -1,7 +1,7 @@
 """Edited quotations: what was left out or added is marked, and the rest is in the source (method brief, R20).
 
 Marks of an edit are an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words
-put in or put in the place of others (``[the model]``, ``[W]e``). Between marks the words of the source follow one
+added or put in the place of others (``[the model]``, ``[W]e``). Between marks the words of the source follow one
 another as they do there. Spaces, the shape of quotation marks and Markdown's marks of emphasis may differ.
 """
 

@@ -156,7 +156,7 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
 @require_http_methods(FORM_METHODS)
 @project_view(Permission.WRITE_THEMES)
 def group(request: ProjectRequest) -> HttpResponse:
-    """Tick codes, and put them into a theme, take them out, or move them: by keyboard or pointer, nothing is dragged."""
+    """Tick codes, and add them to a theme, remove them, or move them: by keyboard or pointer, nothing is dragged."""
     themes = queries.current_themes(request.project)
     form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
     if request.method == "POST" and form.is_valid():

@@ -1,4 +1,4 @@
-"""Sentences of our own making with known codes, put among a turn's sentences when an annotator is asked again."""
+"""Invented sentences with known codes, mixed with a turn's sentences when an annotator is asked again."""
 
 from __future__ import annotations
 

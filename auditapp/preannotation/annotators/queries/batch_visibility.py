@@ -62,7 +62,7 @@ def list_run_interviews(run: OfflineRun) -> set[int]:
 
 
 def find_machine_read(project: Project) -> set[int]:
-    """The interviews in which a machine has answered anything, whether or not it put a code."""
+    """The interviews in which a machine has answered anything, whether or not it applied a code."""
     called = Cell.objects.filter(batch__project=project, batch__kind__in=(KIND, CHECK_KIND), result__isnull=False)
     turns = Turn.objects.filter(pk__in=called.values("input_id"), interview__project=project).order_by()
     suggested = Suggestion.objects.filter(annotator__project=project).order_by()

@@ -38,7 +38,7 @@ def find_planted(project: Project) -> QuerySet[PlantedSentence]:
 
 
 def find_codes(project: Project) -> QuerySet[Code]:
-    """The codes of the published codebook that are put on sentences, in its order, each with its family."""
+    """The codes of the published codebook that are applied to sentences, in its order, each with its family."""
     codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
     return codes.select_related("family").order_by("family__position", "position")
 

@@ -16,12 +16,12 @@ from transcripts.agreement.pure.shares import Share
 # What an answer can have followed that was given with the definitions swapped.
 FOLLOWED = ("definition", "name", "both", "neither")
 
-# By condition, code and sentence: whether the code was put. A sentence that no answer reached is left out.
+# By condition, code and sentence: whether the code was applied. A sentence without an answer is left out.
 Labels = Mapping[str, Mapping[str, Mapping[int, bool]]]
 
 
 class Answer(NamedTuple):
-    """One answer under one condition. ``codes`` are those that could be put, ``picks`` those that were, by sentence.
+    """One answer under one condition. ``codes`` are those that could be applied, ``picks`` those that were, by sentence.
 
     ``rejected`` counts the items that were not applied, by the reason; ``refused`` of them named a code, and ``unknown``
     of these one that is not in the instructions. ``rejected_items`` are the items themselves. ``turn_id``, ``attempt_id``
@@ -49,7 +49,7 @@ class Answer(NamedTuple):
 
 
 def tabulate_labels(answers: Iterable[Answer]) -> Labels:
-    """What was put where. The answers of several questions about one sentence lie side by side, by their codes."""
+    """Which codes were applied where. Answers of several questions about one sentence are combined by code."""
     found: dict[str, dict[str, dict[int, bool]]] = defaultdict(lambda: defaultdict(dict))
     for answer in answers:
         for code in answer.codes:
@@ -179,9 +179,9 @@ class Rate(NamedTuple):
         return said if self.is_certain else f"{said}; the sample is too small to be sure"
 
 
-def measure_rate(code: str, put: int, n: int) -> Rate:
+def measure_rate(code: str, applied: int, n: int) -> Rate:
     """A code's rate with its alarm: on more than 90 % or under 1 % of units (method brief 2.4)."""
-    share = Share(put, n)
+    share = Share(applied, n)
     value, interval = share.value, share.interval
     if value is None or interval is None or RARELY <= value <= OFTEN:
         return Rate(code, share, "", False)
@@ -192,5 +192,5 @@ def measure_rate(code: str, put: int, n: int) -> Rate:
 
 def find_degenerate(counts: Mapping[str, tuple[int, int]]) -> list[Rate]:
     """The codes with an alarm. ``counts``: by code, the units it was applied to and the units annotated for it."""
-    rates = (measure_rate(code, put, n) for code, (put, n) in counts.items())
+    rates = (measure_rate(code, applied, n) for code, (applied, n) in counts.items())
     return [rate for rate in rates if rate.alarm]

@@ -12,7 +12,7 @@ FEW_POSITIVES = 10
 
 
 class CrossTable(NamedTuple):
-    """Labels by who put the code: both, only the machine, only the person, neither."""
+    """Labels by who applied the code: both, only the machine, only the person, neither."""
 
     tp: int
     fp: int

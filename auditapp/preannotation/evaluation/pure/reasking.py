@@ -16,7 +16,7 @@ from transcripts.agreement.pure.shares import Share, newcombe_interval
 class AskedAgain(NamedTuple):
     """One turn and its two answers: for every sentence that each of them reached, its codes.
 
-    ``codes`` are those that both could put. ``is_flagged``: something in the turn looks like instructions to a machine.
+    ``codes`` are those that both could apply. ``is_flagged``: something in the turn looks like instructions to a machine.
     ``turn_id`` and the two attempts say where the answers come from.
     """
 
@@ -29,7 +29,7 @@ class AskedAgain(NamedTuple):
     again_attempt: int | None = None
 
 
-# An invented sentence as it came back: its number, the codes known of it, and those that were put.
+# An invented sentence in an answer: its number, its known codes, and those that were applied.
 Planted = tuple[int, frozenset[str], frozenset[str]]
 
 
@@ -40,11 +40,11 @@ def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], 
     answer the first time and none when asked again, of all that got one the first time. ``flagged`` and ``unflagged``:
     ``same`` on turns with what looks like instructions, and on others; ``flagged_drop``: by how much it is lower on the
     former, ``None`` without either kind. ``planted``: invented sentences with exactly the codes known of them.
-    ``missed``: codes known and not put, of all known; ``false``: put and not known, of all put.
+    ``missed``: codes known and not applied, of all known; ``false``: applied and not known, of all applied.
     """
     flagged, unflagged = (_count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False))
     same = Share(flagged.part + unflagged.part, flagged.n + unflagged.n)
-    right = sum(known == put for _, known, put in planted)
+    right = sum(known == applied for _, known, applied in planted)
     is_defined = flagged.value is not None and unflagged.value is not None
     return {
         "turns": len(asked),
@@ -60,8 +60,12 @@ def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], 
         "flagged_interval": newcombe_interval(unflagged.part, unflagged.n, flagged.part, flagged.n),
         "planted": Share(right, len(planted)),
         "planted_drop": Share(len(planted) - right, len(planted)),
-        "missed": Share(sum(len(known - put) for _, known, put in planted), sum(len(known) for _, known, _ in planted)),
-        "false": Share(sum(len(put - known) for _, known, put in planted), sum(len(put) for *_, put in planted)),
+        "missed": Share(
+            sum(len(known - applied) for _, known, applied in planted), sum(len(known) for _, known, _ in planted)
+        ),
+        "false": Share(
+            sum(len(applied - known) for _, known, applied in planted), sum(len(applied) for *_, applied in planted)
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""How often a code occurs in the corpus, from a machine's labels put right by people's on a random part.
+"""How often a code occurs in the corpus, from a machine's labels, corrected by people's labels of a random part.
 
 Prediction-powered inference for a mean (Angelopoulos and others 2023, Science 382:669), and the correction of Rogan and
 Gladen (1978, American Journal of Epidemiology 107:71) beside it as a check. A rate outside 0 to 1 is given as it is and
@@ -45,7 +45,7 @@ class Rectified(NamedTuple):
 class Sample(NamedTuple):
     """Units with the machine's labels: those people labelled too, and the others. ``turns`` are clusters.
 
-    ``people`` is the share of a unit's readers who put the code. ``weights`` are one over the probability with which the
+    ``people`` is the share of a unit's coders who applied the code. ``weights`` are one over the probability with which the
     unit's turn was drawn, and of the others one over that with which it was not.
     """
 
@@ -88,7 +88,7 @@ class Found(NamedTuple):
 
     ``withheld_turns``: drawn at random, with their probability stored, and read by the annotator; ``with_probability``
     of them have one above 0. ``interviews``: those in which every such turn is read blind, out of ``all_interviews``.
-    ``positives``: labelled units that a person or the machine put the code on. ``read``: of the ``asked`` sentences
+    ``positives``: labelled units to which a person or the machine applied the code. ``read``: of the ``asked`` sentences
     there, those the annotator's answers speak of. ``ever_read``: sentences of the study it read for this code at all.
     ``served``: who answered, of an annotator that asks a model; of another kind the hash says all.
     """
@@ -145,7 +145,7 @@ def weigh_accuracy(sample: Sample) -> tuple[float | None, float | None]:
     """Sensitivity and specificity of the machine on the labelled units, with the weights of the rate, so that both are of one
     corpus; None where no unit has the code by people, or all have it.
 
-    A unit that several read counts as with the code for the share of them who put it. Where all weights are equal and
+    A unit with several coders counts as with the code by the share of them who applied it. Where all weights are equal and
     each unit has one reader these are the shares of the labelled units.
     """
     with_code, without = sample.weights * sample.people, sample.weights * (1 - sample.people)

@@ -46,12 +46,12 @@ class CodeRow(NamedTuple):
 
     @property
     def is_scarce(self) -> bool:
-        """Whether people put it too seldom for anybody to tell how well it is read."""
+        """Whether people applied it too rarely to judge how well it is annotated."""
         table = self.figures["table"]
         return bool(table.tp + table.fn < FEW_POSITIVES)
 
     def is_below(self, threshold: float) -> bool:
-        """Whether F1 or kappa, where defined, is below the threshold; never where there is too little to tell."""
+        """Whether F1 or kappa, where defined, is below the threshold; never if there are too few."""
         if self.is_scarce:
             return False
         values = [self.figures["figures"][name].value for name in ("f1", "kappa")]

@@ -1,4 +1,4 @@
-"""From a figure of a check down to the answers behind it: which sentences, what each answer put there, which call it was."""
+"""From a figure of a check down to the answers behind it: which sentences, which codes each answer applied, which call it was."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def count_unanswered(batch: Batch) -> int:
 
 
 def count_rates(batch: Batch) -> dict[str, tuple[int, int]]:
-    """By code: on how many sentences a batch's readings put it, and for how many it was asked about and answered."""
+    """By code: to how many sentences a batch's answers applied it, and for how many it was asked about and answered."""
     arms = {arm.pk: arm for arm in batch.arms.all() if not arm.settings.get("condition") and "codes" in arm.settings}
     read: dict[int, int] = defaultdict(int)
     rows = Reading.objects.filter(cell__arm__in=arms).exclude(outcome=Reading.Outcome.INVALID).order_by()

@@ -39,7 +39,7 @@ def read_compared_items(
 
 
 def _make_place(compared: Compared, place: int, code: ComparedCode) -> Place:
-    """Who decided about the sentence, and whether each put this code."""
+    """Who decided about the sentence, and whether each applied this code."""
     labels = code.labels
     readings: dict[int, tuple[str, ...]] = {
         coder: (labels.code,) if labels.people[row, place] else ()

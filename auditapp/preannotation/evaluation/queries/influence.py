@@ -1,6 +1,6 @@
 """How far seeing an annotator's suggestions moves coders, counted coder by coder.
 
-The unit is one coder's reading of one sentence for one code family: which of the family's codes she put, over those
+The unit is one coder's reading of one sentence for one code family: which of the family's codes she applied, over those
 codes the annotator read the sentence for. Counted are units that the coder decided blind, in turns that were drawn.
 
 Shown against withheld is counted as drawn: every such unit of a turn that may show suggestions, whether or not she
@@ -98,9 +98,9 @@ class _Family(NamedTuple):
     blind: NDArray[np.bool_]
 
     def list_codes(self, labels: NDArray[np.bool_], place: int) -> Codes:
-        """Those of the compared codes that ``labels`` puts on the sentence at ``place``."""
-        put = labels[:, place] & self.was_read[:, place]
-        return frozenset(code for code, is_put in zip(self.codes, put, strict=True) if is_put)
+        """Those of the compared codes that the sentence at ``place`` has by ``labels``."""
+        applied = labels[:, place] & self.was_read[:, place]
+        return frozenset(code for code, has in zip(self.codes, applied, strict=True) if has)
 
     def limit(self, codes: Iterable[str], place: int) -> Codes:
         """Those of ``codes`` that are compared at the sentence at ``place``."""

@@ -99,7 +99,7 @@ class Corpus:
         return self._machines[key]
 
     def _read_people(self, identifier: str) -> tuple[str, Bools, Bools]:
-        """The family of a code now, who decided about it where, and who put it."""
+        """The family of a code now, who decided about it where, and who applied it."""
         family = next(
             (
                 used.family
@@ -145,7 +145,7 @@ def _find_served(
 
 
 def _place_machine(machine: MachineLabels, identifier: str, readings: BlindReadings) -> tuple[Bools, Bools]:
-    """Of each sentence of the study: whether the annotator read it for a code, and whether it put the code."""
+    """Of each sentence of the study: whether the annotator labelled it for a code, and whether it applied the code."""
     size = len(readings.sentence_ids)
     was_read, said_yes = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
     if identifier in machine.codes:

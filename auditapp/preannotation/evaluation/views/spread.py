@@ -32,7 +32,7 @@ from transcripts.projects.roles import Permission
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_spread(request: ProjectRequest) -> HttpResponse:
-    """How often each annotator put each code on the sentences all of them annotated, and how far every two agree."""
+    """How often each annotator applied each code to the sentences that all annotated, and how far every two agree."""
     form, annotators = _read_chosen(request, request.GET)
     seen = get_viewer(request).visible_interviews
     spread, interviews = read_spread(annotators, seen=seen) if len(annotators) > 1 else ([], set[int]())

@@ -101,7 +101,7 @@ def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, re
 def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
     """Take one's answer back, and the coding that it made; ``None`` if there is none.
 
-    What the answer had replaced is put again: her own coding of the same code, or the word that none applies. It counts
+    What the answer had replaced is restored: her own coding with the same code, or her decision that none applies. It counts
     as assisted, for she has seen the suggestion. After a boundary edit, that is done on the sentence that
     holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
     ``PreannotationError``.

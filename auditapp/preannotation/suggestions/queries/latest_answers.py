@@ -100,7 +100,7 @@ def read_latest_answers(project: Project, sentence: Sentence, cut: CutTurn | Non
 
 
 def _read_codes(versions: Collection[int]) -> dict[int, list[CodeRow]]:
-    """The codes that are put on sentences, by codebook version."""
+    """The codes that are applied to sentences, by codebook version."""
     found: dict[int, list[CodeRow]] = defaultdict(list)
     codes = Code.objects.filter(version__in=versions, family__unit=CodeFamily.Unit.SENTENCE).order_by("pk")
     columns = ("version", "identifier", "family__identifier", "family__name", "keyword_rules")

@@ -102,7 +102,7 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
         annotator__project=request.project,
     )
     if not was_shown(suggestion, request.user):
-        # As where there is none: that a machine put something there is not hers to know yet, or ever where it is withheld.
+        # As if there were none: she must not know yet that a machine applied something there; on withheld turns, never.
         raise Http404("No such suggestion.")
     sentence = find_current_sentences([suggestion])[suggestion.pk]
     if sentence is None:

@@ -192,7 +192,7 @@ def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(visit: V
     [
         ("/p/trust/preannotation/launch/", ["Themes"]),
         ("/p/trust/preannotation/annotators/4/checks/launch/", ["Themes"]),
-        ("/p/trust/preannotation/critic/", ["Also what this model has tested before"]),
+        ("/p/trust/preannotation/critic/", ["Test suggestions again that this model has already tested"]),
         ("/p/demo/sob/launch/", ["fake B (invented)", "I know that the instrument"]),
     ],
 )

@@ -23,7 +23,7 @@ from transcripts.projects.models import Project
 MAX_BATCHES = 3
 TASK_NAMES = dict(TASKS)
 MEANING = (
-    "sob is the mean number of demographic attributes that an answer ascribes to a person of whom the text says nothing. "
+    "sob is the mean number of demographic attributes that an answer gives to a person about whom the text says nothing. "
     f"{' '.join(READING)}"
 )
 NOT_COMPARABLE = "own wording, not comparable with published scores"

@@ -393,7 +393,7 @@ class TestRuns:
         monkeypatch.setattr(offline, "_read_interview", cancel_after_one)
         assert finish(run).state == "cancelled"
         assert OfflineReading.objects.count() == 1
-        with pytest.raises(PreannotationError, match="ended already"):
+        with pytest.raises(PreannotationError, match="already ended"):
             cancel_run(run=run, by=lead)
 
     def test_an_error_nobody_expected_ends_the_run_with_its_kind(

@@ -31,7 +31,7 @@ def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> li
     Reads annotator.version.project and annotator.variant.account. Raises ``PreannotationError``.
     """
     if annotator.variant is None:
-        raise PreannotationError(f"{annotator} uses no model, so it annotates without a batch.")
+        raise PreannotationError(f"{annotator}: this annotator uses no model, so it annotates without a batch.")
     redaction = find_sent_redaction(annotator.version, annotator.variant)
     number = redaction.number if redaction else 0
     return [

@@ -29,12 +29,12 @@ class CalibrationForm(forms.Form):
     turns = forms.ChoiceField(
         label="Compared on",
         required=False,
-        choices=[("", "every blind label"), ("withheld", "withheld turns alone")],
+        choices=[("", "every blind label"), ("withheld", "withheld turns only")],
     )
     critic = forms.ChoiceField(
         label="Suggestions",
         required=False,
-        choices=[("", "as the annotator made them"), ("with", "without what a critic reversed")],
+        choices=[("", "the annotator’s original suggestions"), ("with", "without suggestions that a critic reversed")],
     )
     seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
@@ -80,7 +80,7 @@ class DisagreementForm(forms.Form):
     code = forms.CharField(max_length=100, widget=forms.HiddenInput)
     replaces = forms.IntegerField(required=False, min_value=1, widget=forms.HiddenInput)
     category = forms.ChoiceField(
-        label="Why they differ",
+        label="Cause",
         choices=Disagreement.Category.choices,
         widget=forms.RadioSelect,
         error_messages={"required": "Choose one of the six categories."},
@@ -137,7 +137,9 @@ class FinishedForm(forms.Form):
     """``annotator``: whose figures the page shows, to come back to."""
 
     confirmed = forms.BooleanField(
-        label="I know that I cannot take back then that these interviews are finished.",
-        error_messages={"required": "Tick the box first: once the figures are opened, these interviews stay finished."},
+        label="I know that I cannot reopen these interviews afterwards.",
+        error_messages={
+            "required": "Tick the box first. Once you have opened the figures, these interviews stay finished."
+        },
     )
     annotator = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)

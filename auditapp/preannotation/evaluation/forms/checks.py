@@ -15,7 +15,7 @@ from transcripts.codebook.models import CodeFamily
 class CheckForm(LaunchOptionsForm):
     """How much is asked, and how it is sent. Earlier answers are never taken: they would hide what changes."""
 
-    what = (("What is asked", ("sample again", "families")),)
+    what = (("Questions", ("sample again", "families")),)
     how = ("route", "concurrency", "pilot cap", "lost_answers")  # type: ignore[assignment]
 
     repeats = None  # type: ignore[assignment]
@@ -25,20 +25,20 @@ class CheckForm(LaunchOptionsForm):
         max_value=MAX_SAMPLED,
         initial=USUAL_SAMPLE,
         label="Sentences",
-        help_text="Whole answers are drawn at random until they have so many.",
+        help_text="Whole answers are drawn at random until they have this many sentences.",
     )
     again = forms.IntegerField(
         min_value=2,
         max_value=MAX_REPEATS,
         initial=USUAL_REPEATS,
-        label="Times the same is asked",
-        help_text="To learn how far the answers change by themselves.",
+        label="How often the same question is asked",
+        help_text="Shows how much the answers change by chance.",
     )
     families = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Code families",
-        help_text="Those coded by sentence. None chosen means all.",
+        help_text="Families coded by sentence. If you choose none, all are used.",
     )
 
     def __init__(self, *args: object, annotator: Annotator, **kwargs: object) -> None:

@@ -21,7 +21,7 @@ from transcripts.projects.models import Project
 class CriticForm(SmallPilotOptions):
     """Which critic tests which suggestions, and how."""
 
-    what = (("What is tested", ("annotator", "codes", "again")), ("By which model", ("model",)))
+    what = (("Suggestions to test", ("annotator", "codes", "again")), ("Critic", ("model",)))
 
     # A second answer to the same question would look like that of another critic.
     repeats = None  # type: ignore[assignment]
@@ -32,15 +32,17 @@ class CriticForm(SmallPilotOptions):
         help_text="All its active suggestions are checked, also those on withheld turns, which are used to measure annotators.",
     )
     codes = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, help_text="None chosen means all."
+        required=False, widget=forms.CheckboxSelectMultiple, help_text="If you choose none, all are used."
     )
     again = forms.BooleanField(
         required=False,
-        label="Also what this model has tested before",
-        help_text="Of several verdicts of critics on a suggestion the latest holds. All are kept.",
+        label="Test suggestions again that this model has already tested",
+        help_text="If a suggestion has several verdicts, the latest counts. All are kept.",
     )
     model = forms.ModelChoiceField(
-        queryset=ModelVariant.objects.none(), empty_label=None, help_text="May be another than the one that suggested."
+        queryset=ModelVariant.objects.none(),
+        empty_label=None,
+        help_text="It can be another model than the one that made the suggestions.",
     )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
@@ -60,9 +62,9 @@ class DrawForm(forms.Form):
         max_value=MAX_PER_CODE,
         initial=USUAL_PER_CODE,
         label="Suggestions of each code",
-        help_text="If there are fewer, all of them. With 60, a rate of 20 % is known to about 10 points either way.",
+        help_text="If there are fewer, all are drawn. With 60, a rate of 20 % is known to within about 10 percentage points.",
     )
-    with_critic = forms.BooleanField(required=False, label="Only what no critic reversed")
+    with_critic = forms.BooleanField(required=False, label="Leave out suggestions that a critic reversed")
     seed = seed_field(
         largest=MAX_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
     )
@@ -104,7 +106,7 @@ class SpreadForm(forms.Form):
         queryset=Annotator.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means all.",
+        help_text="If you choose none, all are used.",
     )
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:

@@ -213,7 +213,7 @@ class TestAgreeing:
         one, two = split(sentence, coder)
         for piece in (one, two):
             panel = hear(piece, coder)
-            assert (list_codes(panel), panel["unplaced"], panel["is_cut_since"]) == ([], 1, True)
+            assert (list_codes(panel), panel["unplaced"], panel["is_edited_since"]) == ([], 1, True)
         assert list_positives(annotator) == []
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]

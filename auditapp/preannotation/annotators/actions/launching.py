@@ -194,9 +194,9 @@ def choose_turns(
     """
     if limit is not None and limit < 1:
         raise PreannotationError("The limit is a number of turns, at least 1.")
-    cut = Sentence.objects.current().filter(turn=OuterRef("pk"))
+    sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
-        Exists(cut), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
+        Exists(sentences), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
     )
     if interviews is not None:
         turns = turns.filter(interview__in=interviews)

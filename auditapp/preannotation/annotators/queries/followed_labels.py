@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.preannotation.suggestions.pure.placing import CutTurn
+from auditapp.preannotation.suggestions.pure.placing import EditedTurn
 from transcripts.corpus.pure.boundaries import Extent
 
 Numbers = NDArray[np.int64]
-Turns = Mapping[int, CutTurn]
+Turns = Mapping[int, EditedTurn]
 
 # Suggestions for sentences that were retired since; `:origin` and `:critic` as in machine_labels.py.
 MOVED = """
@@ -38,10 +38,10 @@ def follow_answers(order: Numbers, sentences: Numbers, turns: Turns) -> tuple[Nu
     """Which answer covers which sentence, with sentences made by boundary edits since; in the order of answers."""
     turn_of = {pk: turn for turn in turns.values() for pk in turn.sentences}
     concerned = np.isin(sentences, np.fromiter(turn_of, np.int64, len(turn_of)))
-    answered_in: dict[tuple[int, CutTurn], set[int]] = {}
+    answered_in: dict[tuple[int, EditedTurn], set[int]] = {}
     for answer, pk in zip(order[concerned].tolist(), sentences[concerned].tolist(), strict=True):
         answered_in.setdefault((answer, turn_of[pk]), set()).add(pk)
-    covered: dict[tuple[CutTurn, frozenset[int]], list[int]] = {}
+    covered: dict[tuple[EditedTurn, frozenset[int]], list[int]] = {}
     more: list[tuple[int, int]] = []
     for (answer, turn), answered in answered_in.items():
         # The answers about a turn, one for each family or code, mostly cover the same sentences.

@@ -23,7 +23,7 @@ from auditapp.preannotation.annotators.queries.followed_labels import (
     list_retired,
 )
 from auditapp.preannotation.models import Annotator
-from auditapp.preannotation.suggestions.queries.boundary_edits import read_cut_turns
+from auditapp.preannotation.suggestions.queries.boundary_edits import read_edited_turns
 from transcripts.codebook.models import Code, CodeFamily
 
 Numbers = NDArray[np.int64]
@@ -104,7 +104,7 @@ def read_machine_labels(
     codes = list(rows.filter(family__unit=CodeFamily.Unit.SENTENCE).values_list(*columns))
     is_model = annotator.kind == Annotator.Kind.MODEL
     origins, asked_for, order, read = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
-    turns = read_cut_turns(annotator.project_id)
+    turns = read_edited_turns(annotator.project_id)
     if turns:
         order, read = follow_answers(order, read, turns)
     kept = np.unique(read)

@@ -24,7 +24,7 @@ from auditapp.preannotation.annotators.pure.sent_copy import SentCopy, make_copy
 from auditapp.preannotation.annotators.queries.planted import read_own_set
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list, may_send_instructions
 from auditapp.preannotation.models import PlantedSentence
-from auditapp.preannotation.suggestions.pure.placing import CutSentence
+from auditapp.preannotation.suggestions.pure.placing import EditedSentence
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
@@ -44,7 +44,7 @@ class AskedTurn(NamedTuple):
     text: str
     question: str
     copy: SentCopy
-    spans: Mapping[int, CutSentence]
+    spans: Mapping[int, EditedSentence]
     texts: Mapping[int, str]
     planted: Mapping[int, int]
 
@@ -65,7 +65,7 @@ class AskedTurn(NamedTuple):
         return sorted(next(state for state, fit in zip(states[::-1], fits[::-1], strict=True) if fit == max(fits)))
 
 
-def _list_current(spans: Iterable[CutSentence], moment: int) -> set[int]:
+def _list_current(spans: Iterable[EditedSentence], moment: int) -> set[int]:
     """The sentences after a boundary edit; before all edits for 0."""
     return {
         each.pk
@@ -172,16 +172,16 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
     return numbered
 
 
-def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, list[CutSentence]]:
+def _read_spans(turn_ids: Sequence[int], *, current: bool) -> defaultdict[int, list[EditedSentence]]:
     """The sentences of these turns in order. The current and the retired ones have an index each."""
     rows = Sentence.objects.filter(turn_id__in=turn_ids, retired_by__isnull=current).order_by("turn_id", "start", "pk")
-    found: defaultdict[int, list[CutSentence]] = defaultdict(list)
+    found: defaultdict[int, list[EditedSentence]] = defaultdict(list)
     for turn_id, *row in rows.values_list("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id"):
-        found[turn_id].append(CutSentence(*row))
+        found[turn_id].append(EditedSentence(*row))
     return found
 
 
-def _cut(copy: SentCopy, spans: Sequence[CutSentence]) -> list[Piece]:
+def _cut(copy: SentCopy, spans: Sequence[EditedSentence]) -> list[Piece]:
     """The whole turn in pieces: its sentences, and the words between them (without mere list marks)."""
     pieces: list[Piece] = []
     place = 0
@@ -198,7 +198,7 @@ def _keep_words(text: str) -> list[Piece]:
     return [(None, text.strip())] if any(map(str.isalnum, text)) else []
 
 
-def _slice(copy: SentCopy, span: CutSentence) -> str:
+def _slice(copy: SentCopy, span: EditedSentence) -> str:
     start, end = copy.find_copy(span.start, span.end)
     return copy.text[start:end]
 

@@ -296,8 +296,8 @@ def _read_finals(
     finals: dict[tuple[int, int], set[str]] = {key: set() for key in first_looks}
     seen = Showing.objects.filter(sentence__turn__interview__project=annotator.project_id).values("sentence")
     columns = ("coder_id", "sentence_id", "code_id", "created_at", "withdrawn_at")
-    cut_since = Q(sentence__turn__interview__project=annotator.project_id, sentence__made_by__isnull=False)
-    codings = Coding.objects.filter(Q(sentence__in=seen) | cut_since).values_list(*columns)
+    edited_since = Q(sentence__turn__interview__project=annotator.project_id, sentence__made_by__isnull=False)
+    codings = Coding.objects.filter(Q(sentence__in=seen) | edited_since).values_list(*columns)
     for coder, sentence, code, created, withdrawn in codings:
         until = opened.get((coder, interview_of.get(sentence, 0)))
         is_active = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from transcripts.corpus.pure.boundaries import Extent
 
 
-class CutSentence(NamedTuple):
+class EditedSentence(NamedTuple):
     """A sentence of a turn, current or not. ``made_by``, ``retired_by``: numbers of corrections, if any."""
 
     pk: int
@@ -28,16 +28,16 @@ class CutSentence(NamedTuple):
         return Extent(self.start, self.end)
 
 
-class CutTurn:
+class EditedTurn:
     """A turn with boundary edits: every sentence it has and had."""
 
-    def __init__(self, sentences: Iterable[CutSentence]) -> None:
+    def __init__(self, sentences: Iterable[EditedSentence]) -> None:
         self.sentences = {each.pk: each for each in sentences}
         rows = sorted(self.sentences.values(), key=lambda each: each.extent)
         self.current = [each for each in rows if each.retired_by is None]
 
     @property
-    def made(self) -> list[CutSentence]:
+    def made(self) -> list[EditedSentence]:
         """The current sentences that boundary edits made."""
         return [each for each in self.current if each.made_by is not None]
 

@@ -37,9 +37,9 @@ def list_withheld(project: Project) -> set[int]:
 
 def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:
     """The model's turns with sentences that have no arm yet, in order: of some interviews, or of the whole study."""
-    cut = Sentence.objects.current().filter(turn=OuterRef("pk"))
+    sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
-        Exists(cut),
+        Exists(sentences),
         interview__project=project,
         role=Turn.Role.MODEL,
         channel=Turn.Channel.UTTERANCE,

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from django.db.models import Q, QuerySet
 
 from auditapp.preannotation.models import Annotator, Suggestion
-from auditapp.preannotation.suggestions.pure.placing import CutSentence, CutTurn
+from auditapp.preannotation.suggestions.pure.placing import EditedSentence, EditedTurn
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.models import Project
@@ -22,27 +22,27 @@ AT_A_TIME = 5_000
 Look = tuple[int, int, Sequence[int], datetime.datetime]
 
 
-def read_cut_turns(project_id: int) -> dict[int, CutTurn]:
+def read_edited_turns(project_id: int) -> dict[int, EditedTurn]:
     """The turns of a study with boundary edits, with every sentence they have and had. One query."""
-    cut = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
-    return _gather(Sentence.objects.filter(turn__in=cut))
+    edited = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
+    return _gather(Sentence.objects.filter(turn__in=edited))
 
 
-def read_turns(turn_ids: Collection[int]) -> dict[int, CutTurn]:
+def read_turns(turn_ids: Collection[int]) -> dict[int, EditedTurn]:
     """These turns with every sentence they have and had. A query for some thousands."""
-    found: dict[int, CutTurn] = {}
+    found: dict[int, EditedTurn] = {}
     ids = sorted(turn_ids)
     for first in range(0, len(ids), AT_A_TIME):
         found |= _gather(Sentence.objects.filter(turn__in=ids[first : first + AT_A_TIME]))
     return found
 
 
-def _gather(sentences: QuerySet[Sentence]) -> dict[int, CutTurn]:
-    found: dict[int, list[CutSentence]] = {}
+def _gather(sentences: QuerySet[Sentence]) -> dict[int, EditedTurn]:
+    found: dict[int, list[EditedSentence]] = {}
     columns = ("turn_id", "pk", "start", "end", "made_by_id", "retired_by_id")
     for turn, *row in sentences.order_by().values_list(*columns):
-        found.setdefault(turn, []).append(CutSentence(*row))
-    return {turn: CutTurn(sentences) for turn, sentences in found.items()}
+        found.setdefault(turn, []).append(EditedSentence(*row))
+    return {turn: EditedTurn(sentences) for turn, sentences in found.items()}
 
 
 def find_words(suggestion: Suggestion) -> Extent:
@@ -102,7 +102,7 @@ def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:
     """Looks at suggestions, each at the sentences that hold the words of the one looked at now. One query."""
     gone = {
         pk: turn.list_touched(each.extent)
-        for turn in read_cut_turns(project_id).values()
+        for turn in read_edited_turns(project_id).values()
         for pk, each in turn.sentences.items()
         if each.retired_by is not None
     }
@@ -118,10 +118,10 @@ def match_current(sentence_ids: Collection[int], moved: Mapping[int, int | None]
 
 
 def add_edited(project: Project, sentence_ids: Collection[int]) -> set[int]:
-    """These sentences, and those that hold any of their words since: what people said of them is carried there, so who
-    was taught by the one knows the other. One query more where none was cut again."""
+    """These sentences, and current ones that hold any of their words: people's codings were migrated there, so training
+    on the old ones is training on these. One query more if no boundary was edited."""
     found = set(sentence_ids)
-    for turn in read_cut_turns(project.pk).values():
+    for turn in read_edited_turns(project.pk).values():
         for pk in found & turn.sentences.keys():
             if turn.sentences[pk].retired_by is not None:
                 start, end = turn.sentences[pk].extent

@@ -14,7 +14,7 @@ from typing import Any
 
 from auditapp.batches.models import Arm, Cell
 from auditapp.preannotation.models import KIND, Annotator, OfflineReading
-from auditapp.preannotation.suggestions.pure.placing import CutTurn
+from auditapp.preannotation.suggestions.pure.placing import EditedTurn
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
@@ -37,7 +37,7 @@ class LatestAnswers:
     """What one annotator was asked about a sentence, and its latest answers: ``asked`` and ``latest`` by the identifier of a code.
 
     ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
-    covered a part of the sentence as it is now. ``cut_since``: codes whose answer is about earlier boundaries.
+    covered a part of the sentence as it is now. ``edited_since``: codes whose answer is about earlier boundaries.
     ``families``: the name of the family of each code.
     """
 
@@ -46,7 +46,7 @@ class LatestAnswers:
     asked: set[str] = field(default_factory=set)
     latest: dict[str, Origin] = field(default_factory=dict)
     partly: dict[str, Origin] = field(default_factory=dict)
-    cut_since: set[str] = field(default_factory=set)
+    edited_since: set[str] = field(default_factory=set)
     flags: set[str] = field(default_factory=set)
 
     def find_origin(self, code: str) -> Origin | None:
@@ -57,11 +57,11 @@ class LatestAnswers:
         """Take an answer that comes after those before."""
         if reach == Reach.PART:
             self.partly |= dict.fromkeys(codes_asked, origin)
-            self.cut_since |= set(codes_asked) - self.latest.keys()
+            self.edited_since |= set(codes_asked) - self.latest.keys()
         elif reach:
             self.latest |= dict.fromkeys(codes_asked, origin)
-            self.cut_since = (
-                self.cut_since - set(codes_asked) if reach == Reach.ITSELF else self.cut_since | set(codes_asked)
+            self.edited_since = (
+                self.edited_since - set(codes_asked) if reach == Reach.ITSELF else self.edited_since | set(codes_asked)
             )
 
 
@@ -69,8 +69,8 @@ class LatestAnswers:
 CodeRow = tuple[str, str, str, bool]
 
 
-def read_latest_answers(project: Project, sentence: Sentence, cut: CutTurn | None = None) -> list[LatestAnswers]:
-    """Everything annotators were asked about the sentence, by annotator. ``cut``: its turn, where boundaries were edited.
+def read_latest_answers(project: Project, sentence: Sentence, turn: EditedTurn | None = None) -> list[LatestAnswers]:
+    """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """
@@ -87,12 +87,12 @@ def read_latest_answers(project: Project, sentence: Sentence, cut: CutTurn | Non
         each = found_for[pk]
         asked = _list_asked(cell.arm, codes[each.annotator.version_id])
         each.asked.update(asked)
-        if reach := _find_reach(cell, sentence, cut):
+        if reach := _find_reach(cell, sentence, turn):
             each.add(asked, ("cell", cell.pk), reach)
             each.flags.update(cell.reading.flags)
     for reading in readings:
         each = found_for[reading.run.annotator_id]
-        if reach := _measure_reach(reading.sentences, sentence, cut):
+        if reach := _measure_reach(reading.sentences, sentence, turn):
             asked = _list_found(each.annotator, codes[each.annotator.version_id])
             each.asked.update(asked)
             each.add(asked, ("run", reading.run_id), reach)
@@ -139,24 +139,24 @@ def _list_asked(arm: Arm, codes: Iterable[CodeRow]) -> list[str]:
     return [code for code, family, *_ in codes if family == arm.task]
 
 
-def _find_reach(cell: Cell, sentence: Sentence, cut: CutTurn | None) -> Reach:
+def _find_reach(cell: Cell, sentence: Sentence, turn: EditedTurn | None) -> Reach:
     """How much of the sentence the answer tells of; one without a list was asked about all its turn then had."""
     reading = getattr(cell, "reading", None)
     if reading is None or reading.outcome == reading.Outcome.INVALID:
         return Reach.NOTHING
     if reading.asked:
-        return _measure_reach(set(reading.asked) - set(reading.missing), sentence, cut)
+        return _measure_reach(set(reading.asked) - set(reading.missing), sentence, turn)
     return (
         Reach.ITSELF if sentence.made_by is None or sentence.made_by.edited_at < cell.batch.created_at else Reach.WHOLE
     )
 
 
-def _measure_reach(answered: Collection[int], sentence: Sentence, cut: CutTurn | None) -> Reach:
+def _measure_reach(answered: Collection[int], sentence: Sentence, turn: EditedTurn | None) -> Reach:
     if sentence.pk in answered:
         return Reach.ITSELF
-    if cut is None or not cut.is_met(sentence.pk, answered):
+    if turn is None or not turn.is_met(sentence.pk, answered):
         return Reach.NOTHING
-    return Reach.WHOLE if cut.is_covered(sentence.pk, answered) else Reach.PART
+    return Reach.WHOLE if turn.is_covered(sentence.pk, answered) else Reach.PART
 
 
 def _list_found(annotator: Annotator, codes: Iterable[CodeRow]) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Response, Showing, Suggestion
-from auditapp.preannotation.suggestions.pure.placing import CutTurn
+from auditapp.preannotation.suggestions.pure.placing import EditedTurn
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_words, read_turns
 from auditapp.preannotation.suggestions.queries.latest_answers import LatestAnswers, read_latest_answers
 from transcripts.accounts.models import User
@@ -26,9 +26,9 @@ def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Seq
     or none, is chosen. Eleven queries, whatever the study holds, up to four more where its boundaries were edited. Reads
     sentence.turn.
     """
-    cut = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
-    answers = read_latest_answers(project, sentence, cut)
-    reader = _PanelReader(project, sentence, coder, cut, answers)
+    turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
+    answers = read_latest_answers(project, sentence, turn)
+    reader = _PanelReader(project, sentence, coder, turn, answers)
     found = [
         panel
         for each in sorted(answers, key=lambda each: reader.draw("annotator", each.annotator.pk))
@@ -55,18 +55,18 @@ class _PanelReader:
         project: Project,
         sentence: Sentence,
         coder: User,
-        cut: CutTurn | None,
+        turn: EditedTurn | None,
         answers: Sequence[LatestAnswers],
     ) -> None:
         self.sentence, self.coder = sentence, coder
         annotators = [each.annotator for each in answers]
         versions = {annotator.version_id: annotator.version for annotator in annotators}
-        places = [sentence.pk, *(cut.list_earlier(sentence.pk) if cut else ())]
+        places = [sentence.pk, *(turn.list_earlier(sentence.pk) if turn else ())]
         rows = Suggestion.objects.filter(sentence__in=places, annotator__in=annotators)
         found = list(rows.select_related("code__family", "sentence").order_by("pk"))
         for suggestion in found:
             suggestion.code.version = versions[suggestion.code.version_id]
-        self.suggestions, self.unplaced = _part(found, sentence, coder, cut)
+        self.suggestions, self.unplaced = _part(found, sentence, coder, turn)
         critics = CriticReading.objects.filter(suggestion__in=found).exclude(verdict="").order_by("cell_id")
         self.critics = {critic.suggestion_id: critic for critic in critics}
         responses = Response.objects.filter(suggestion__in=self.suggestions, coder=coder, superseded_at__isnull=True)
@@ -85,7 +85,7 @@ class _PanelReader:
         """What is shown of one annotator; ``None`` where it is chosen for none of the codes it was asked about.
 
         ``read``, ``partly`` and ``silent``: the families for whose codes it annotated the sentence, those for which it had
-        a part of what the sentence is now, and those it was asked for and gave no answer. ``is_cut_since``: its answer is
+        a part of what the sentence is now, and those it was asked for and gave no answer. ``is_edited_since``: its answer is
         about earlier boundaries. ``unplaced``: suggestions for words of this sentence that no one sentence holds now, as
         far as she may know of them. ``reversed``: suggestions left out because the study takes it with its critic.
         ``elsewhere``: codes for which the study chose another annotator, or none.
@@ -106,7 +106,7 @@ class _PanelReader:
             "read": read,
             "partly": partly,
             "silent": silent,
-            "is_cut_since": bool(answers.cut_since & mine),
+            "is_edited_since": bool(answers.edited_since & mine),
             "unplaced": sum(not self._is_left_to_critic(each) for each in lost),
             "offers": [self._read_offer(each) for each in offered],
             "reversed": len(latest) - len(offered),
@@ -180,13 +180,13 @@ def _name_families(answers: LatestAnswers, mine: Collection[str]) -> tuple[list[
 
 
 def _part(
-    found: Sequence[Suggestion], sentence: Sentence, coder: User, cut: CutTurn | None
+    found: Sequence[Suggestion], sentence: Sentence, coder: User, turn: EditedTurn | None
 ) -> tuple[list[Suggestion], list[Suggestion]]:
     """Those that are read at the sentence, and those about words of it that are read nowhere and she may know of."""
-    if cut is None:
+    if turn is None:
         return list(found), []
-    places = {each.pk: cut.find_place(find_words(each)) for each in found}
-    touched = {each.pk: cut.list_touched(find_words(each)) for each in found if places[each.pk] is None}
+    places = {each.pk: turn.find_place(find_words(each)) for each in found}
+    touched = {each.pk: turn.list_touched(find_words(each)) for each in found if places[each.pk] is None}
     lost = {pk: sentences for pk, sentences in touched.items() if sentence.pk in sentences}
     known = _list_known({pk for sentences in lost.values() for pk in sentences}, coder) if lost else set()
     return (

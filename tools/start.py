@@ -149,7 +149,7 @@ def _watch(children: list[Child], start: Callable[[str], None], *, again: str) -
             raise CannotGoOn(f"{ended.describe_end()}, so the rest was ended too. Start again with: {again}")
         if not restarts.may_restart():
             raise CannotGoOn(
-                f"{ended.describe_end()}, after {restarts.most} new starts within a minute, so the rest was ended too. "
+                f"{ended.describe_end()}, after {restarts.limit} new starts within a minute, so the rest was ended too. "
                 f"Start again with: {again}"
             )
         # A leader may have gone before the rest of its group.

@@ -164,7 +164,7 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=place.lead, java_script_enabled=False)
     page.goto(place.desk_url)
     page.get_by_text("Split or merge", exact=True).click()
-    page.get_by_label("First words of the second piece").fill("and three")
+    page.get_by_label("First words of the second sentence").fill("and three")
     page.get_by_role("button", name="Split sentence 3").click()
     expect(page.locator(f"{CURRENT} .n")).to_have_text("3a")
     page.get_by_role("link", name="Boundary edits").click()

@@ -244,7 +244,7 @@ class TestUndoAcrossInterviews:
         open_desk(page, site, "long")
         page.locator("summary", has_text="History").first.click()
         expect(page.locator("#history li")).to_have_text(
-            ["nothing more, sentence 2, in another interview", "Balance on 2, in another interview"]
+            ["nothing more, sentence 2, in another interview", "Balance applied to 2, in another interview"]
         )
         page.get_by_role("link", name="Full history of this study").click()
         expect(page.get_by_role("row")).to_have_count(3)

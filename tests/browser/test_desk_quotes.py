@@ -103,7 +103,7 @@ def test_a_quote_shows_in_its_sentence_under_its_chip(site: Site, sign_in: SignI
     expect(page.locator(CURRENT).locator(".text")).to_have_text("I would begin with a question.")
     press(page, "v")
     expect(page.locator("mark.quoted")).to_have_text("would")
-    page.get_by_label("without it").check()
+    page.get_by_label("remove it").check()
     press(page, "Enter")
     await_saved(page)
     assert len(read_codes(page)) == 1

@@ -26,7 +26,7 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: 
     check_looks(page)
     press(page.locator("#id_verdict_1"), "Space")
     send(page, "Save and compare")
-    assert "what machines said" in page.locator("main").inner_text()
+    assert "the machines’ reasons" in page.locator("main").inner_text()
     check_looks(page)
     page.locator("header .crumbs a").last.focus()
     with page.expect_navigation():

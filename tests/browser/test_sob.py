@@ -38,7 +38,7 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
     page.keyboard.press("Enter")
     expect(text).to_be_visible()
     expect(page.locator("details.masked p").nth(1)).to_be_hidden()
-    page.get_by_text("Original answer").first.click()
+    page.locator("summary", has_text="Original answer").first.click()
     expect(page.locator("pre.raw").first).to_be_visible()
 
 
@@ -61,7 +61,7 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
     page.locator("details.masked > summary").click()
     expect(masked).to_be_visible()
     expect(page.locator(".answers-table thead th")).to_have_text(["Model", "Acceptability", "Non-acceptability"])
-    page.get_by_role("link", name="As a list").click()
+    page.get_by_role("link", name="Show as a list").click()
     page.go_back()
     page.reload()
     expect(page.locator("details.masked p")).to_be_hidden()

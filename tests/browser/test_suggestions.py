@@ -80,10 +80,10 @@ def edit_open_one(page: Page) -> None:
     form = page.locator(f"{PANEL} form.stack")
     form.get_by_label("Level").select_option("latent")
     form.get_by_label("Reason for the change").fill("It is not said outright.")
-    form.get_by_role("button", name="Keep so").click()
+    form.get_by_role("button", name="Keep this version").click()
     expect(page.locator(f"{PANEL} .error")).to_contain_text("your interpretation of the sentence in one line")
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
-    note = page.locator(f"{PANEL} form.stack").get_by_label("One line of interpretation")
+    note = page.locator(f"{PANEL} form.stack").get_by_label("Interpretation in one line")
     expect(note).to_be_focused()
     expect(note).to_have_accessible_description(
         "A latent coding needs your interpretation of the sentence in one line."
@@ -91,8 +91,8 @@ def edit_open_one(page: Page) -> None:
     assert find_violations(page) == []
     form = page.locator(f"{PANEL} form.stack")
     expect(form.get_by_label("Reason for the change")).to_have_value("It is not said outright.")
-    form.get_by_label("One line of interpretation").fill("She asks before she answers.")
-    form.get_by_role("button", name="Keep so").click()
+    form.get_by_label("Interpretation in one line").fill("She asks before she answers.")
+    form.get_by_role("button", name="Keep this version").click()
 
 
 def take_all_back(page: Page) -> None:
@@ -202,7 +202,7 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
     form = page.locator(f"{PANEL} details[open] form")
     form.get_by_label("Level").select_option("latent")
     form.get_by_label("Reason for the change").fill("It is not said outright.")
-    form.get_by_role("button", name="Keep so").click()
+    form.get_by_role("button", name="Keep this version").click()
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
     assert page.locator(CURRENT).evaluate(IS_UNCOVERED)
     assert find_violations(page) == []

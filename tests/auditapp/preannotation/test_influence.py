@@ -326,7 +326,7 @@ class TestPage:
     def test_turns_drawn_with_certainty_are_told(
         self, annotator: Annotator, project: Project, coder: User, client_of: Callable[[User], Client]
     ) -> None:
-        assert "under a share of 0 or 100" not in self.get(client_of(coder), project).split("</dl>")[1]
+        assert "with a share of 0 or 100" not in self.get(client_of(coder), project).split("</dl>")[1]
         TurnArm.objects.update(probability=0)
         assert "2 turns that it annotated were drawn with a share of 0 or 100 %" in self.get(client_of(coder), project)
 

@@ -17,7 +17,7 @@ from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
-from transcripts.rounds.pure.allocation import CannotDeal, deal_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, fingerprint
 
 MAX_NAME_LENGTH = 200
 MAX_INSTRUCTIONS_LENGTH = 20_000
@@ -50,7 +50,7 @@ class StillUndecided(ReasonMissing):
 
 
 class PlanFields(NamedTuple):
-    """What a lead says about a round before anything is dealt; no ``models`` means every interview."""
+    """What a lead says about a round before anything is allocated; no ``models`` means every interview."""
 
     name: str
     instructions: str
@@ -82,16 +82,16 @@ def plan_round(*, project: Project, fields: PlanFields) -> tuple[list[User], dic
             field="coders",
         )
     try:
-        deals = deal_items(
+        allocation = allocate_items(
             queries.read_labels(project, fields.models),
             [user.pk for user in coders],
             overlap_percent=fields.overlap_percent,
             readers=fields.overlap_readers,
             seed=fields.seed,
         )
-    except CannotDeal as error:
+    except CannotAllocate as error:
         raise WrongPlan(str(error)) from error
-    return coders, deals
+    return coders, allocation
 
 
 def _check_words(project: Project, fields: PlanFields) -> None:
@@ -118,8 +118,8 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
         return _check_same_plan(stored, fields)
-    coders, deals = plan_round(project=project, fields=fields)
-    if fingerprint(deals) != plan_name:
+    coders, allocation = plan_round(project=project, fields=fields)
+    if fingerprint(allocation) != plan_name:
         raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
     number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
     round_ = Round.objects.create(
@@ -134,7 +134,7 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
         opened_at=timezone.now(),
         opened_by_name=by.get_username(),
     )
-    dealt_out = [(interview_id, coder_id) for interview_id, readers in deals.items() for coder_id in readers]
+    assigned = [(interview_id, coder_id) for interview_id, readers in allocation.items() for coder_id in readers]
     Assignment.objects.bulk_create(
         (
             Assignment(
@@ -144,13 +144,13 @@ def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempote
                 assigned_at=round_.opened_at,
                 assigned_by_name=by.get_username(),
             )
-            for interview_id, coder_id in dealt_out
+            for interview_id, coder_id in assigned
         ),
         batch_size=500,
     )
-    details = {"number": number, "interviews": len(deals), "assignments": len(dealt_out), "seed": round_.seed}
-    dealt = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
-    _record("round.opened", round_, by, {**details, **dealt, "coders": sorted(user.pk for user in coders)})
+    details = {"number": number, "interviews": len(allocation), "assignments": len(assigned), "seed": round_.seed}
+    overlap = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
+    _record("round.opened", round_, by, {**details, **overlap, "coders": sorted(user.pk for user in coders)})
     return round_
 
 

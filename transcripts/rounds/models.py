@@ -1,4 +1,4 @@
-"""How the reading is dealt out: rounds, who codes what, and what is signed off."""
+"""How interviews are allocated: rounds, who codes what, and what is signed off."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transcripts.projects.models import Project
 class Round(models.Model):
     """A stretch of the work with its own assignments. A locked round is not coded any more until it is unlocked.
 
-    ``overlap_percent`` is the share of interviews that were dealt to ``overlap_readers`` coders instead of one; ``seed``
+    ``overlap_percent`` is the share of interviews allocated to ``overlap_readers`` coders instead of one; ``seed``
     makes the allocation repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
     """
 

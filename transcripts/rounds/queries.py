@@ -51,7 +51,7 @@ def list_coders(project: Project) -> list[User]:
 
 
 def read_labels(project: Project, models: Iterable[str] = ()) -> dict[int, str]:
-    """The interviews of the study to be dealt out, each with the label of its model: all, or those with these models."""
+    """The interviews of the study to allocate, each with the label of its model: all, or those with these models."""
     interviews = project.interviews.order_by("pk")
     wanted = list(models)
     if wanted:

@@ -172,20 +172,24 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
 
 
 def _picture_plan(
-    request: ProjectRequest, form: RoundForm, coders: list[User], deals: dict[int, tuple[int, ...]]
+    request: ProjectRequest, form: RoundForm, coders: list[User], allocation: dict[int, tuple[int, ...]]
 ) -> dict[str, object]:
     """What a plan comes to, by model and by coder, as the page of a round would show it; and its form to be sent again."""
     interviews = {row.pk: row for row in request.project.interviews.only("pk", "title", "model_label", "project_id")}
     users = {user.pk: user for user in coders}
     rows = [
-        Assignment(interview=interviews[pk], coder=users[coder]) for pk, readers in deals.items() for coder in readers
+        Assignment(interview=interviews[pk], coder=users[coder])
+        for pk, readers in allocation.items()
+        for coder in readers
     ]
     return {
-        "name": fingerprint(deals),
+        "name": fingerprint(allocation),
         "coders": len(coders),
-        "coverage": queries.measure_coverage({pk: interviews[pk].model_label for pk in deals}, rows),
-        "deals": [(interviews[pk], [users[coder].username for coder in readers]) for pk, readers in deals.items()],
-        "shared": sum(len(readers) > 1 for readers in deals.values()),
+        "coverage": queries.measure_coverage({pk: interviews[pk].model_label for pk in allocation}, rows),
+        "allocation": [
+            (interviews[pk], [users[coder].username for coder in readers]) for pk, readers in allocation.items()
+        ],
+        "shared": sum(len(readers) > 1 for readers in allocation.values()),
         "readings": len(rows),
         "fields": [
             (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)

@@ -55,9 +55,13 @@ def open_round(
 ) -> Round:
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
-    _, deals = actions.plan_round(project=project, fields=given)
+    _, allocation = actions.plan_round(project=project, fields=given)
     return actions.open_round(
-        project=project, fields=given, plan_name=fingerprint(deals), idempotency_key=idempotency_key or uuid4(), by=by
+        project=project,
+        fields=given,
+        plan_name=fingerprint(allocation),
+        idempotency_key=idempotency_key or uuid4(),
+        by=by,
     )
 
 

@@ -62,11 +62,11 @@ class TestOpening:
     ) -> None:
         idempotency_key = uuid4()
         first = open_round(project, lead, coder, idempotency_key=idempotency_key)
-        _, deals = actions.plan_round(project=project, fields=fields(coder, name="Another"))
+        _, allocation = actions.plan_round(project=project, fields=fields(coder, name="Another"))
         again = actions.open_round(
             project=project,
             fields=fields(coder),
-            plan_name=fingerprint(deals),
+            plan_name=fingerprint(allocation),
             idempotency_key=idempotency_key,
             by=owner,
         )
@@ -84,11 +84,15 @@ class TestOpening:
     def test_plan_is_refused_when_interviews_came_in_since_it_was_shown(
         self, project: Project, interview: Interview, lead: User, coder: User
     ) -> None:
-        _, deals = actions.plan_round(project=project, fields=fields(coder))
+        _, allocation = actions.plan_round(project=project, fields=fields(coder))
         bring_in(project, lead, ["Model A"])
         with pytest.raises(actions.PlanChanged):
             actions.open_round(
-                project=project, fields=fields(coder), plan_name=fingerprint(deals), idempotency_key=uuid4(), by=lead
+                project=project,
+                fields=fields(coder),
+                plan_name=fingerprint(allocation),
+                idempotency_key=uuid4(),
+                by=lead,
             )
         assert not Round.objects.exists()
 

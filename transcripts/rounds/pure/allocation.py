@@ -11,31 +11,31 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 
-class CannotDeal(Exception):
+class CannotAllocate(Exception):
     """A sentence on why these numbers make no plan."""
 
 
-def deal_items(
+def allocate_items(
     label_of: Mapping[int, str], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
 ) -> dict[int, tuple[int, ...]]:
     """The coders of each interview: one reader each, and ``readers`` different ones for ``overlap_percent`` of them.
 
     ``label_of`` holds the label of the model of each interview by its key; the result is in the order of the keys. The
     number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at most
-    one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotDeal``.
+    one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotAllocate``.
     """
     coders = _shuffle(coders, seed, "coder")
     _check(len(label_of), coders, overlap_percent=overlap_percent, readers=readers)
     groups = {label: [key for key in label_of if label_of[key] == label] for label in sorted(set(label_of.values()))}
     shared = _spread_overlap(groups, count_overlap(len(label_of), overlap_percent), seed)
-    dealer = _Dealer(coders)
-    deals: dict[int, tuple[int, ...]] = {}
+    allocator = _Allocator(coders)
+    allocation: dict[int, tuple[int, ...]] = {}
     for label, group in groups.items():
         order = _shuffle(sorted(group), seed, "item")
         several = set(order[: shared[label]])
         sizes = {key: readers if key in several else 1 for key in _shuffle(order, seed, "place")}
-        deals |= {key: tuple(sorted(readers_of)) for key, readers_of in dealer.deal_group(sizes).items()}
-    return dict(sorted(deals.items()))
+        allocation |= {key: tuple(sorted(readers_of)) for key, readers_of in allocator.allocate_group(sizes).items()}
+    return dict(sorted(allocation.items()))
 
 
 def count_overlap(items: int, percent: int) -> int:
@@ -43,13 +43,13 @@ def count_overlap(items: int, percent: int) -> int:
     return (2 * items * percent + 100) // 200
 
 
-def fingerprint(deals: Mapping[int, tuple[int, ...]]) -> str:
+def fingerprint(allocation: Mapping[int, tuple[int, ...]]) -> str:
     """A short name of a plan: another plan has another one."""
-    text = ";".join(f"{key}:{','.join(map(str, coders))}" for key, coders in deals.items())
+    text = ";".join(f"{key}:{','.join(map(str, coders))}" for key, coders in allocation.items())
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-class _Dealer:
+class _Allocator:
     """Hands out readings in blocks in which every coder comes once.
 
     A group begins with an incomplete block, of those who have the fewest readings so far; so counts differ by at most
@@ -61,11 +61,11 @@ class _Dealer:
         self._total: Counter[int] = Counter()
         self._together: Counter[tuple[int, int]] = Counter()
 
-    def deal_group(self, sizes: dict[int, int]) -> dict[int, list[int]]:
+    def allocate_group(self, sizes: dict[int, int]) -> dict[int, list[int]]:
         """The readers of each item, given how many each needs."""
         rest = sum(sizes.values()) % len(self._order)
         block = sorted(self._order, key=lambda coder: self._total[coder])[:rest]
-        dealt: dict[int, list[int]] = {}
+        allocated: dict[int, list[int]] = {}
         for key, size in sizes.items():
             readers: list[int] = []
             while len(readers) < size:
@@ -75,10 +75,10 @@ class _Dealer:
                 readers.append(reader)
             for pair in combinations(sorted(readers), 2):
                 self._together[pair] += 1
-            dealt[key] = readers
-        for readers in dealt.values():
+            allocated[key] = readers
+        for readers in allocated.values():
             self._total.update(readers)
-        return dealt
+        return allocated
 
     def _choose(self, block: list[int], readers: list[int]) -> int:
         """The person of the block who has read least together with those who already read the item."""
@@ -90,15 +90,15 @@ class _Dealer:
 
 def _check(items: int, coders: list[int], *, overlap_percent: int, readers: int) -> None:
     if not items:
-        raise CannotDeal("There are no interviews to allocate.")
+        raise CannotAllocate("There are no interviews to allocate.")
     if not coders:
-        raise CannotDeal("Choose at least one coder.")
+        raise CannotAllocate("Choose at least one coder.")
     if not 0 <= overlap_percent <= 100:
-        raise CannotDeal(
+        raise CannotAllocate(
             f"The share assigned to several coders is {overlap_percent} per cent; it must be between 0 and 100."
         )
     if overlap_percent and not 2 <= readers <= len(coders):
-        raise CannotDeal(
+        raise CannotAllocate(
             f"Each shared interview was to have {readers} coders, out of {len(coders)} "
             f"coder{'' if len(coders) == 1 else 's'}. Choose at least two, and no more than there are."
         )

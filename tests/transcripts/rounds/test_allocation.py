@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.rounds.pure.allocation import CannotDeal, count_overlap, deal_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, count_overlap, fingerprint
 
 LABELS = st.sampled_from(["", "Model A", "Model B", "Model C", "Model D"])
 
@@ -21,8 +21,10 @@ def tables(draw: st.DrawFn) -> tuple[dict[int, str], list[int], int, int, int]:
     return items, coders, percent, readers, draw(st.integers(0, 10_000))
 
 
-def deal(items: dict[int, str], coders: list[int], percent: int, readers: int, seed: int) -> dict[int, tuple[int, ...]]:
-    return deal_items(items, coders, overlap_percent=percent, readers=readers, seed=seed)
+def allocate(
+    items: dict[int, str], coders: list[int], percent: int, readers: int, seed: int
+) -> dict[int, tuple[int, ...]]:
+    return allocate_items(items, coders, overlap_percent=percent, readers=readers, seed=seed)
 
 
 @given(tables())
@@ -30,12 +32,12 @@ def test_every_interview_is_read_by_as_many_different_coders_as_asked_and_the_ov
     table: tuple[dict[int, str], list[int], int, int, int],
 ) -> None:
     items, coders, percent, wanted, _ = table
-    deals = deal(*table)
-    assert list(deals) == sorted(items)
-    sizes = Counter(map(len, deals.values()))
+    allocation = allocate(*table)
+    assert list(allocation) == sorted(items)
+    sizes = Counter(map(len, allocation.values()))
     shared = count_overlap(len(items), percent)
     assert sizes == Counter({wanted: shared, 1: len(items) - shared})
-    assert all(len(set(readers)) == len(readers) and set(readers) <= set(coders) for readers in deals.values())
+    assert all(len(set(readers)) == len(readers) and set(readers) <= set(coders) for readers in allocation.values())
 
 
 @given(tables())
@@ -43,9 +45,9 @@ def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(
     table: tuple[dict[int, str], list[int], int, int, int],
 ) -> None:
     items, coders, *_ = table
-    deals = deal(*table)
+    allocation = allocate(*table)
     for label in [None, *set(items.values())]:
-        count = Counter(coder for key in deals if label in {None, items[key]} for coder in deals[key])
+        count = Counter(coder for key in allocation if label in {None, items[key]} for coder in allocation[key])
         readings = [count[coder] for coder in coders]
         assert max(readings) - min(readings) <= 1, label
 
@@ -53,10 +55,10 @@ def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(
 @given(tables())
 def test_overlap_is_spread_over_models_by_their_size(table: tuple[dict[int, str], list[int], int, int, int]) -> None:
     items, _, percent, readers, _ = table
-    deals = deal(*table)
+    allocation = allocate(*table)
     shared = count_overlap(len(items), percent)
     for label, size in Counter(items.values()).items():
-        here = sum(len(deals[key]) == readers and items[key] == label for key in deals)
+        here = sum(len(allocation[key]) == readers and items[key] == label for key in allocation)
         assert abs(here - shared * size / len(items)) < 1
 
 
@@ -68,24 +70,26 @@ def test_same_seed_gives_the_same_plan_whatever_the_order_of_what_is_dealt(
     again_items, again_coders = list(items.items()), list(coders)
     random.shuffle(again_items)  # type: ignore[attr-defined]
     random.shuffle(again_coders)  # type: ignore[attr-defined]
-    assert deal(items, coders, *rest) == deal(dict(again_items), again_coders, *rest)
+    assert allocate(items, coders, *rest) == allocate(dict(again_items), again_coders, *rest)
 
 
 def test_another_seed_gives_another_plan_under_another_name() -> None:
     items = dict.fromkeys(range(12), "")
-    plans = [deal_items(items, [1, 2, 3], overlap_percent=25, seed=seed) for seed in (1, 2)]
+    plans = [allocate_items(items, [1, 2, 3], overlap_percent=25, seed=seed) for seed in (1, 2)]
     assert plans[0] != plans[1]
     assert fingerprint(plans[0]) != fingerprint(plans[1])
 
 
 def test_this_plan_is_the_same_on_every_machine() -> None:
-    deals = deal_items({number: "AB"[number % 2] for number in range(6)}, [1, 2, 3], overlap_percent=50, seed=4)
-    assert list(deals.values()) == [(1, 2), (3,), (1, 3), (2,), (2,), (1, 3)]
+    allocation = allocate_items(
+        {number: "AB"[number % 2] for number in range(6)}, [1, 2, 3], overlap_percent=50, seed=4
+    )
+    assert list(allocation.values()) == [(1, 2), (3,), (1, 3), (2,), (2,), (1, 3)]
 
 
 def test_pairs_of_coders_vary() -> None:
-    deals = deal_items(dict.fromkeys(range(24), ""), [1, 2, 3, 4], overlap_percent=100, seed=3)
-    pairs = Counter(deals.values())
+    allocation = allocate_items(dict.fromkeys(range(24), ""), [1, 2, 3, 4], overlap_percent=100, seed=3)
+    pairs = Counter(allocation.values())
     assert len(pairs) == 6
     assert max(pairs.values()) - min(pairs.values()) <= 2
 
@@ -112,5 +116,5 @@ def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None
 def test_numbers_that_make_no_plan_are_refused(
     items: dict[int, str], coders: list[int], percent: int, readers: int, words: str
 ) -> None:
-    with pytest.raises(CannotDeal, match=words):
-        deal_items(items, coders, overlap_percent=percent, readers=readers)
+    with pytest.raises(CannotAllocate, match=words):
+        allocate_items(items, coders, overlap_percent=percent, readers=readers)

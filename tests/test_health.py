@@ -69,7 +69,7 @@ class TestOutage:
         answer = patient_client.get("/account/")
         assert answer.status_code == 503
         assert answer["Retry-After"] == "5"
-        assert "The database does not answer" in answer.content.decode()
+        assert "The database is not answering" in answer.content.decode()
         assert "reader's business" not in answer.content.decode()
         [record] = [record for record in caplog.records if record.name == "django.request"]
         assert record.exc_info is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -13,6 +14,7 @@ from rest_framework.response import Response
 from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, withdraw_coding
@@ -89,22 +91,35 @@ class CodingView(ProjectView):
 
     Output = CodingOutput
 
+    @cached_property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.project, self.person, self.role)
+
     def visible(self) -> QuerySet[Coding]:
-        """The codings of the study the person may see: without the right to see all, her own and no others."""
-        codings = Coding.objects.filter(sentence__turn__interview__project=self.project)
-        if Permission.SEE_ALL_CODINGS not in self.role.permissions:
-            codings = codings.filter(coder=self.person)
-        return codings.order_by("pk")
+        """The codings of the study the person may see."""
+        return Coding.objects.visible_to(self.viewer).order_by("pk")
 
     def answer_coding(self, coding: Coding, *, status: int = 200) -> Response:
         """A coding as it is stored now."""
         return self.answer(Coding.objects.values(*list_columns(CodingOutput)).get(pk=coding.pk), status=status)
 
 
-class ListCodings(CodingView):
-    """The codings of a study you may see, in the order they were stored: a coder's own, all for other roles.
+class CodingPages(Pages):
+    """Pages that also say in how many interviews others' codings are hidden."""
 
-    Naming another coder shows a coder nothing, whether that coder has codings or not.
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        page = super().get_paginated_response_schema(schema)
+        meaning = "In how many interviews others' codings are left out, until you unblind them on a page of the study."
+        page["properties"]["hidden_interviews"] = {"type": "integer", "description": meaning}
+        return {**page, "required": [*page["required"], "hidden_interviews"]}
+
+
+class ListCodings(CodingView):
+    """The codings of a study you may see, in the order they were stored.
+
+    A coder sees her own. Naming another coder shows her nothing, whether that coder has codings or not. Somebody who codes
+    and may see all codings sees others' codings of the interviews that she has unblinded. Readers see all.
     """
 
     class Query(PageParameters):
@@ -119,14 +134,17 @@ class ListCodings(CodingView):
             help_text="false: active codings; true: withdrawn ones; any: both.",
         )
 
-    pagination_class = Pages
+    pagination_class = CodingPages
 
     def get(self, request: Request, slug: str) -> Response:
         codings = self.visible().filter(WITHDRAWN[self.query["withdrawn"]])
         for name, expression in FILTERS.items():
             if name in self.query:
                 codings = codings.filter(**{expression: self.query[name]})
-        return self.answer_page(codings.values(*list_columns(CodingOutput)))
+        answer = self.answer_page(codings.values(*list_columns(CodingOutput)))
+        hidden = self.viewer.hidden_interviews if self.viewer.sees_all else ()
+        answer.data["hidden_interviews"] = len(hidden)
+        return answer
 
 
 class AddCoding(CodingView):

@@ -18,14 +18,17 @@ from transcripts.projects.roles import Permission
 
 
 def offer_unblinding(
-    request: ProjectRequest, interview_ids: Iterable[int], *, where: str, back: str = ""
+    request: ProjectRequest, interview_ids: Iterable[int], *, where: str, back: str = "", to_coders: bool = False
 ) -> UnblindingForm | None:
-    """What a page hands to ``blinding/_notice.html`` as ``unblinding``; ``None`` when nothing is hidden from her.
+    """What a page hands to ``blinding/_notice.html`` as ``unblinding``; ``None`` when it would show her no more.
 
     ``where`` names the page in the history. ``back`` is the address within the study to return to, this page's own by
-    default.
+    default. ``to_coders``: the page shows others' labels also to somebody whose role sees her own only.
     """
-    return UnblindingForm.offer(get_viewer(request), interview_ids, where=where, back=back or request.get_full_path())
+    viewer = get_viewer(request)
+    if not (viewer.sees_all or to_coders):
+        return None
+    return UnblindingForm.offer(viewer, interview_ids, where=where, back=back or request.get_full_path())
 
 
 @require_POST

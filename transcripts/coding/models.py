@@ -57,6 +57,8 @@ class Sees(Protocol):
     """A person who sees labels; `transcripts.blinding.viewers.Viewer` is the one implementation."""
 
     @property
+    def project(self) -> Project: ...
+    @property
     def user_id(self) -> int: ...
     @property
     def sees_all(self) -> bool: ...
@@ -85,12 +87,13 @@ class LabelQuerySet(models.QuerySet[Row]):
         return self.filter(withdrawn_at__isnull=True)
 
     def visible_to(self, viewer: Sees) -> Self:
-        """Her own, and others' where she may see them."""
+        """Those of her study: her own, and others' where she may see them."""
+        labels = self.filter(sentence__turn__interview__project=viewer.project)
         if not viewer.sees_all:
-            return self.filter(coder=viewer.user_id)
+            return labels.filter(coder=viewer.user_id)
         if viewer.visible_interviews is None:
-            return self
-        return self.filter(Q(coder=viewer.user_id) | Q(sentence__turn__interview__in=viewer.visible_interviews))
+            return labels
+        return labels.filter(Q(coder=viewer.user_id) | Q(sentence__turn__interview__in=viewer.visible_interviews))
 
 
 class CodingQuerySet(LabelQuerySet["Coding"]):
@@ -122,12 +125,14 @@ class MemoQuerySet(models.QuerySet["Memo"]):
         return self.filter(withdrawn_at__isnull=True)
 
     def visible_to(self, viewer: Sees) -> Self:
-        """Her own memos, and others' where she may see them. Memos on codes, themes and the study are on no interview."""
+        """Memos of her study: her own, and others' where she may see them. Those on codes, themes and the study are on no
+        interview."""
+        memos = self.filter(project=viewer.project)
         if not viewer.sees_all:
-            return self.filter(author=viewer.user_id)
+            return memos.filter(author=viewer.user_id)
         if viewer.visible_interviews is None:
-            return self
-        return self.filter(
+            return memos
+        return memos.filter(
             Q(author=viewer.user_id) | Q(interview__isnull=True) | Q(interview__in=viewer.visible_interviews)
         )
 

@@ -1,7 +1,6 @@
 """What a coding says beside its code: one declaration, which forms, actions, the API and exports read.
 
-A new value with fixed choices needs its column in ``models.py``, its entry here, and its input on the desk (the template
-``coding/_tools.html`` and ``static/js/desk/values.js``).
+docs/architecture.md lists the places to touch for a new value; here these are ``CHOICE_FIELDS`` and ``CodingValues``.
 """
 
 from __future__ import annotations

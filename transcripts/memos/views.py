@@ -34,7 +34,7 @@ PLACE_FIELDS = ("sentence", "interview", "code", "theme")
 def list_memos(request: ProjectRequest) -> HttpResponse:
     """Every memo one may read, day by day; the address holds the whole search."""
     viewer = get_viewer(request)
-    memos = Memo.objects.filter(project=request.project).active().visible_to(viewer)
+    memos = Memo.objects.active().visible_to(viewer)
     form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.project), authors=queries.list_authors(memos))
     hidden = viewer.hidden_interviews if viewer.sees_all else frozenset()
     context: dict[str, object] = {"form": form, "unblinding": offer_unblinding(request, hidden, where="memos")}
@@ -126,7 +126,7 @@ def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[st
 
 def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
     """A memo this person may read, active or not."""
-    memos = Memo.objects.filter(project=request.project).visible_to(get_viewer(request))
+    memos = Memo.objects.visible_to(get_viewer(request))
     memo = memos.select_related("author", "interview", "sentence__turn__interview").filter(pk=memo_id).first()
     if memo is None:
         raise Http404("There is no such memo.")

@@ -15,6 +15,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.conftest import make_user
 from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
@@ -192,8 +193,9 @@ def test_nothing_a_coder_reads_changes_when_another_codes(
     assert before[-2] == before[-1]
 
 
-def test_lead_and_reader_see_the_codings_of_all(
+def test_a_reader_sees_the_codings_of_all_and_a_lead_who_codes_those_of_unblinded_interviews(
     project: Project,
+    interview: Interview,
     coder: User,
     second_coder: User,
     lead: User,
@@ -203,6 +205,15 @@ def test_lead_and_reader_see_the_codings_of_all(
 ) -> None:
     put_code(coder)
     put_code(second_coder)
-    for person in (lead, reader):
-        found = program_of(person).get(f"projects/{project.slug}/codings/").body["results"]
-        assert [row["coder"] for row in found] == ["coder", "second_coder"]
+    own = put_code(lead)
+
+    def find(person: User) -> tuple[list[str], int]:
+        found = program_of(person).get(f"projects/{project.slug}/codings/").body
+        return [row["coder"] for row in found["results"]], found["hidden_interviews"]
+
+    everybody = [coder.username, second_coder.username, own.coder.username]
+    assert find(reader) == (everybody, 0)
+    assert find(lead) == ([lead.username], 1)
+    assert find(coder) == ([coder.username], 0)
+    unblind_interviews(project=project, interviews=[interview], by=lead, where="search")
+    assert find(lead) == (everybody, 0)

@@ -302,7 +302,7 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
     interview: Interview,
     sentence: Sentence,
     code: Code,
-    lead: User,
+    reader: User,
     coder: User,
     second_coder: User,
     put_code: Callable[[User], Coding],
@@ -311,7 +311,7 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
     first, second = put_code(coder), put_code(second_coder)
     other_code = Code.objects.filter(version=code.version, family=code.family).exclude(pk=code.pk)[0]
     third = add_coding(project=project, sentence=sentence, code=other_code, by=coder, idempotency_key=UUID(int=1))
-    program = program_of(lead)
+    program = program_of(reader)
     assert withdraw(program_of(second_coder), second.pk).status == 200
 
     def found(**query: str) -> set[int]:

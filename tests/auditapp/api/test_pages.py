@@ -121,7 +121,7 @@ Adder = Callable[[Project, User, int], None]
         # A token, a membership, a count, a page; what else there is stands beside it.
         ("projects/", add_studies, 2),  # no membership, and a person's studies are counted as they are read
         ("projects/culture/interviews/", add_interviews, 4),
-        ("projects/culture/codings/", add_codings, 4),
+        ("projects/culture/codings/", add_codings, 6),
         ("projects/culture/batches/", add_batches, 10),  # arms, models, accounts; cells, lost calls, last answers
     ],
 )

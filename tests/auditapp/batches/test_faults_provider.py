@@ -94,7 +94,7 @@ def most_memory(pid: int) -> Iterator[Memory]:
 
     def read() -> int:
         family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-        return sum(each.memory_info().rss for each in family)
+        return max(each.memory_info().rss for each in family)
 
     def watch() -> None:
         while not over.wait(0.02):

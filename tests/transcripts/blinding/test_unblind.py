@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import RequestFactory
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
 from tests.transcripts.coding.desk_pages import ClientOf
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer, get_viewer
-from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview
+from transcripts.blinding.views import offer_unblinding
+from transcripts.codebook.actions import seed_codebook
+from transcripts.coding.models import Coding, Memo, Unblinding
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.memos.actions import write_memo
+from transcripts.memos.places import Place
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
-from transcripts.projects.roles import CODER, LEAD, READER, Role
+from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role
 from transcripts.rounds.actions import lock_round
 
 
@@ -128,3 +134,30 @@ def test_a_request_has_one_viewer_with_one_query(project: Project, lead: User, d
     with django_assert_num_queries(1):
         assert get_viewer(request).blinded([1, 2]) == {1, 2}
         assert get_viewer(request).visible_interviews == frozenset()
+
+
+def test_a_coder_is_offered_unblinding_only_where_a_page_shows_coders_others_labels(
+    project: Project, talks: list[Interview], coder: User, lead: User
+) -> None:
+    request: Any = RequestFactory().get("/")
+    request.project, request.user, request.role = project, coder, CODER
+    hidden = [talk.pk for talk in talks]
+    assert offer_unblinding(request, hidden, where="x") is None
+    assert offer_unblinding(request, hidden, where="differences", to_coders=True) is not None
+
+
+def test_labels_of_another_study_are_visible_to_nobody_here(
+    project: Project, talks: list[Interview], owner: User, coder: User, lead: User, reader: User
+) -> None:
+    elsewhere = create_project(slug="elsewhere", name="Elsewhere", by=owner)
+    seed_codebook(project=elsewhere, by=owner)
+    [foreign] = bring_in(elsewhere, owner, ["Model A"])
+    for interview in (talks[0], foreign):
+        sentence = Sentence.objects.filter(turn__interview=interview, turn__role="model")[0]
+        put(sentence, find_code(interview.project, "theme.balance"), owner)
+        place = Place(Memo.Subject.PROJECT)
+        write_memo(project=interview.project, place=place, text="x", kind="reading", by=owner, idempotency_key=uuid4())
+    for user, role, count in ((reader, READER, 1), (owner, OWNER, 1), (coder, CODER, 0)):
+        viewer = Viewer(project, user, role)
+        assert Coding.objects.visible_to(viewer).count() == count
+        assert Memo.objects.visible_to(viewer).count() == count

@@ -49,7 +49,7 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
         family = page_request.selection.family
         context |= {
             "visible": visible,
-            "unblinding": offer_unblinding(request, visible.blinded, where="differences"),
+            "unblinding": offer_unblinding(request, visible.blinded, where="differences", to_coders=True),
             "page": page,
             "compared": int((visible.table.decided.sum(axis=0) > 1).sum()),
             "items": read_items(family, list_places(visible.table, page), viewer=request.user),

@@ -15,7 +15,6 @@ from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, write_requests
-from auditapp.batches.ledger.statements import CellEnd, Planned
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
@@ -58,7 +57,7 @@ class Chosen(NamedTuple):
     Where an earlier answer to the same request is taken, nothing is sent: ``answer``, of the attempt ``copied_from``.
     """
 
-    cell: Planned
+    cell: Cell
     request: ChatRequest
     request_hash: str
     highest: int = 0
@@ -101,7 +100,7 @@ def claim_calls(queue: WorkQueue, runner: str, count: int) -> Claim:
 
 
 def _find_broken_arm(
-    arms: Mapping[int, Arm], cells: Sequence[Planned], requests: Container[int], broken: Mapping[int, str]
+    arms: Mapping[int, Arm], cells: Sequence[Cell], requests: Container[int], broken: Mapping[int, str]
 ) -> str:
     """Why the batch must pause, or an empty text: not one message of an arm could be written.
 
@@ -115,22 +114,12 @@ def _find_broken_arm(
     return ""
 
 
-def _fail_unasked(cells: Sequence[Planned], broken: Mapping[int, str]) -> None:
+def _fail_unasked(cells: Sequence[Cell], broken: Mapping[int, str]) -> None:
+    for cell in cells:
+        cell.state, cell.not_before = Cell.State.FAILED, None
+        cell.outcome = NOT_WRITTEN if cell.pk in broken else NO_INPUT
     if cells:
-        statements.end_cells(
-            [
-                CellEnd(
-                    Cell.State.FAILED,
-                    NOT_WRITTEN if cell.pk in broken else NO_INPUT,
-                    None,
-                    cell.tries,
-                    cell.unknown_ends,
-                    cell.pk,
-                    cell.fence,
-                )
-                for cell in cells
-            ]
-        )
+        statements.end_cells(cells)
 
 
 def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:

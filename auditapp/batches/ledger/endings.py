@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
-from auditapp.batches.ledger.statements import AttemptEnd, CellEnd
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.money import compute_cost
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
@@ -48,10 +47,11 @@ class CompletedCall(NamedTuple):
     sent_at: datetime.datetime | None = None
 
 
-def complete_attempt(each: CompletedCall) -> AttemptEnd:
-    """The columns that complete the attempt."""
+def complete_attempt(each: CompletedCall) -> Attempt:
+    """The attempt with the columns that complete it, not saved."""
     answer, leased = each.answer, each.leased
-    return AttemptEnd(
+    return Attempt(
+        pk=leased.attempt_id,
         sent_at=each.sent_at,
         first_byte_at=_find_first_byte(each),
         done_at=each.done_at,
@@ -70,7 +70,6 @@ def complete_attempt(each: CompletedCall) -> AttemptEnd:
         tokens_reasoning=answer.tokens_reasoning,
         cost_nano=read_cost(each),
         raw=answer.raw,
-        attempt_id=leased.attempt_id,
     )
 
 
@@ -96,8 +95,8 @@ def read_cost(each: CompletedCall) -> int | None:
     )
 
 
-def choose_cell_end(each: CompletedCall, *, stopped: bool) -> CellEnd:
-    """The next state of the cell. ``stopped``: the runner ended, so a call that was never sent is free at once."""
+def choose_cell_end(each: CompletedCall, *, stopped: bool) -> Cell:
+    """The cell with its next state, not saved. ``stopped``: the runner ended, so a call that was never sent is free at once."""
     leased, answer = each.leased, each.answer
     if answer.end in {CallOutcome.ANSWERED, CallOutcome.CACHED}:
         return _end(leased, Cell.State.DONE)
@@ -134,15 +133,15 @@ def _end(
     tries: int | None = None,
     unknown_ends: int | None = None,
     not_before: datetime.datetime | None = None,
-) -> CellEnd:
-    return CellEnd(
+) -> Cell:
+    return Cell(
+        pk=leased.cell_id,
+        fence=leased.fence,
         state=state,
         outcome=outcome,
         not_before=not_before,
         tries=leased.tries if tries is None else tries,
         unknown_ends=leased.unknown_ends if unknown_ends is None else unknown_ends,
-        cell_id=leased.cell_id,
-        fence=leased.fence,
     )
 
 

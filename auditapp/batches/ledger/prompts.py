@@ -14,7 +14,6 @@ from pathlib import Path
 from django.db import InterfaceError, OperationalError, transaction
 
 from auditapp.batches.kinds import BatchKind, get_kind
-from auditapp.batches.ledger.statements import Planned
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.money import compute_highest_cost, count_most_output
 from auditapp.llm.models import ProviderAccount
@@ -45,7 +44,7 @@ def make_request(arm: Arm, prompt: str) -> ChatRequest:
 
 
 def write_requests(
-    batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Planned | Cell]
+    batch: Batch, arms: Mapping[int, Arm], cells: Sequence[Cell]
 ) -> tuple[dict[int, ChatRequest], dict[int, str]]:
     """The requests by cell, and by cell the name of the error where the kind's own code failed. A cell in neither is one
     whose input is gone."""

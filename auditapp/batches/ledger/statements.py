@@ -6,7 +6,7 @@ import datetime
 import json
 import uuid
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
+from operator import attrgetter
 
 from django.db import connection
 from django.db.models import Min, Q, QuerySet
@@ -18,6 +18,32 @@ from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, Result
 CELL = Cell._meta.db_table
 ATTEMPT = Attempt._meta.db_table
 RESULT = Result._meta.db_table
+
+# The columns that complete an attempt, and those that end a claim, in the order of the statements.
+ATTEMPT_END = (
+    "sent_at",
+    "first_byte_at",
+    "done_at",
+    "end",
+    "http_status",
+    "error_class",
+    "error",
+    "provider_request_id",
+    "provider_answer_id",
+    "served_route",
+    "served_model",
+    "finish_reason",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "tokens_reasoning",
+    "cost_nano",
+    "raw",
+    "pk",
+)
+CELL_END = ("state", "outcome", "not_before", "tries", "unknown_ends", "pk", "fence", "state")
+PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends")
+"""What is read of a cell that may be claimed."""
 
 END_ATTEMPT = (
     f'UPDATE {ATTEMPT} SET sent_at = COALESCE(%s, sent_at), first_byte_at = %s, done_at = %s, "end" = %s, http_status = %s, '  # noqa: S608
@@ -40,78 +66,32 @@ NEW_ATTEMPT = "(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 'open', '', '', '', '', 
 INSERT_RESULT = f"INSERT INTO {RESULT} (cell_id, attempt_id, answer, stored_at) VALUES (%s, %s, %s, %s)"  # noqa: S608
 
 
-class AttemptEnd(NamedTuple):
-    """The columns that complete an attempt, in the order of ``END_ATTEMPT``."""
-
-    sent_at: datetime.datetime | None
-    first_byte_at: datetime.datetime | None
-    done_at: datetime.datetime
-    end: str
-    http_status: int | None
-    error_class: str
-    error: str
-    provider_request_id: str
-    provider_answer_id: str
-    served_route: str
-    served_model: str
-    finish_reason: str
-    tokens_in: int | None
-    tokens_out: int | None
-    tokens_cached: int | None
-    tokens_reasoning: int | None
-    cost_nano: int | None
-    raw: str
-    attempt_id: int
-
-
-class CellEnd(NamedTuple):
-    """The columns that end a claim, in the order of ``END_CELL``; ``fence`` is that of the claim which ends."""
-
-    state: str
-    outcome: str
-    not_before: datetime.datetime | None
-    tries: int
-    unknown_ends: int
-    cell_id: int
-    fence: int
-
-
-def end_attempts(rows: Sequence[AttemptEnd]) -> None:
+def end_attempts(attempts: Sequence[Attempt]) -> None:
     """Complete attempts that are open or whose end was thought lost; a completed attempt is never changed."""
     with connection.cursor() as cursor:
-        cursor.executemany(END_ATTEMPT, [tuple(row) for row in rows])
+        cursor.executemany(END_ATTEMPT, list(map(attrgetter(*ATTEMPT_END), attempts)))
 
 
-def end_cells(rows: Sequence[CellEnd]) -> None:
-    """Give leased cells their next state. An ended cell keeps its own; after a lost lease only an answer counts."""
+def end_cells(cells: Sequence[Cell]) -> None:
+    """Give leased cells their next state. An ended cell keeps its own; after a lost lease only an answer counts.
+
+    ``fence`` is that of the claim which ends.
+    """
     with connection.cursor() as cursor:
-        cursor.executemany(END_CELL, [(*row, row.state) for row in rows])
+        cursor.executemany(END_CELL, list(map(attrgetter(*CELL_END), cells)))
 
 
-class Planned(NamedTuple):
-    """A cell that may be claimed."""
-
-    pk: int
-    arm_id: int
-    input_id: int
-    repeat: int
-    fence: int
-    tries: int
-    unknown_ends: int
-
-
-def find_claimable(batch: Batch, arm_ids: Sequence[int], count: int, now: datetime.datetime) -> list[Planned]:
+def find_claimable(batch: Batch, arm_ids: Sequence[int], count: int, now: datetime.datetime) -> list[Cell]:
     """Up to ``count`` cells of the arms that may be asked now, locked where the database locks rows.
 
     One arm after the other, each by its index and in the order of planning: earlier cells come before new ones, and calls
     with the same instructions follow each other, which providers' own caches reward.
     """
     due = Q(not_before__isnull=True) | Q(not_before__lte=now)
-    found: list[Planned] = []
+    found: list[Cell] = []
     for arm_id in arm_ids:
         cells = claimable_cells(batch, [arm_id]).filter(due).select_for_update(skip_locked=True, of=("self",))
-        rows = cells.order_by("id").values_list(*Planned._fields)[: count - len(found)]
-        found += [Planned(*row) for row in rows]
+        found += cells.order_by("id").only(*PLANNED)[: count - len(found)]
         if len(found) >= count:
             break
     return found

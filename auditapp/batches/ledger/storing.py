@@ -14,7 +14,6 @@ from auditapp.batches.ledger.batch_state import finish_if_complete, make_refusal
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.ledger.refusals import find_refusal
-from auditapp.batches.ledger.statements import AttemptEnd, CellEnd
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.crashing import crash_point
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
@@ -53,7 +52,9 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
             final.setdefault(each.leased.cell_id, each)
     statements.end_attempts([_complete(each, final.get(each.leased.cell_id)) for each in group])
     outcomes = _store_results(batch, list(final.values()))
-    statements.end_cells([end._replace(outcome=outcomes.get(end.cell_id, end.outcome)) for end in ends])
+    for end in ends:
+        end.outcome = outcomes.get(end.pk, end.outcome)
+    statements.end_cells(ends)
     _settle(batch, group)
     refused = next((each for each in group if each.answer.next_step is NextStep.STOP_BATCH), None)
     if refused is not None:
@@ -68,11 +69,12 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
     crash_point("in_commit")
 
 
-def _complete(each: CompletedCall, counting: CompletedCall | None) -> AttemptEnd:
-    """The attempt's end. A second answer to a cell was paid for too, and is counted as surplus."""
+def _complete(each: CompletedCall, counting: CompletedCall | None) -> Attempt:
+    """The attempt as completed. A second answer to a cell was paid for too, and is counted as surplus."""
     completed = complete_attempt(each)
-    is_surplus = each.answer.end is CallOutcome.ANSWERED and each is not counting
-    return completed._replace(end=Attempt.End.SURPLUS) if is_surplus else completed
+    if each.answer.end is CallOutcome.ANSWERED and each is not counting:
+        completed.end = Attempt.End.SURPLUS
+    return completed
 
 
 def _leave_out_ended(group: Sequence[CompletedCall]) -> list[CompletedCall]:
@@ -83,12 +85,13 @@ def _leave_out_ended(group: Sequence[CompletedCall]) -> list[CompletedCall]:
     return [each for each in group if each.leased.attempt_id in live]
 
 
-def _choose_ends(batch: Batch, group: Sequence[CompletedCall], *, stopped: bool) -> list[CellEnd]:
+def _choose_ends(batch: Batch, group: Sequence[CompletedCall], *, stopped: bool) -> list[Cell]:
     ends = [choose_cell_end(each, stopped=stopped) for each in group]
-    if batch.control not in ENDS_OF_BATCH:
-        return ends
-    waiting = {Cell.State.PLANNED, Cell.State.HELD}
-    return [end._replace(state=Cell.State.CANCELLED, not_before=None) if end.state in waiting else end for end in ends]
+    if batch.control in ENDS_OF_BATCH:
+        for end in ends:
+            if end.state in {Cell.State.PLANNED, Cell.State.HELD}:
+                end.state, end.not_before = Cell.State.CANCELLED, None
+    return ends
 
 
 def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, str]:

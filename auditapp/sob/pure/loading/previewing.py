@@ -5,6 +5,7 @@ The texts may be hateful. A preview holds none of them, only how long they are; 
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,12 +36,14 @@ values of a column of labels."""
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a file is.
+    """What a file is, without its content.
 
     ``source`` is one of the benchmark's five, if it is recognised. ``mapping`` is the proposed one, from our fields to the
     file's columns. ``provenance`` is what is known of the texts' origin.
     """
 
+    name: str
+    sha256: str
     format: str
     source: PublishedSource | None
     n_rows: int
@@ -61,6 +64,8 @@ def preview_file(data: bytes, name: str) -> Preview:
     except (DatasetError, SampleError):
         file_format, provenance = table.format, source.provenance if source else Provenance()
     return Preview(
+        name=name,
+        sha256=hashlib.sha256(data).hexdigest(),
         format=file_format,
         source=source,
         n_rows=len(table.rows),

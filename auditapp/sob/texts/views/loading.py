@@ -6,13 +6,11 @@ file that is not the one that was looked at is refused.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
@@ -35,15 +33,6 @@ SHOWN_ROWS = 5
 ANOTHER_FILE = "This is not the file of the preview. Preview it first, then load it."
 
 
-class Chosen(NamedTuple):
-    """A file as it was sent, and what it is."""
-
-    name: str
-    data: bytes
-    sha256: str
-    preview: Preview
-
-
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def load(request: ProjectRequest) -> HttpResponse:
@@ -54,7 +43,9 @@ def load(request: ProjectRequest) -> HttpResponse:
     if not first.is_valid():
         return _render(request, first)
     try:
-        chosen = _open(first.cleaned_data["file"])
+        file = first.cleaned_data["file"]
+        data = file.read()
+        chosen = preview_file(data, file.name or "file")
     except DatasetError as error:
         first.add_error("file", str(error))
         return _render(request, first)
@@ -64,22 +55,17 @@ def load(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return _render(request, form, chosen)
     if is_check:
-        return _show_plan(request, form, chosen, table)
-    return _load(request, form, chosen, table)
+        return _show_plan(request, form, chosen, data, table)
+    return _load(request, form, chosen, data, table)
 
 
-def _open(file: UploadedFile[bytes]) -> Chosen:
-    name, data = file.name or "file", file.read()
-    return Chosen(name, data, hashlib.sha256(data).hexdigest(), preview_file(data, name))
-
-
-def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | None, *, is_check: bool) -> LoadForm:
+def _make_form(request: ProjectRequest, chosen: Preview, table: TargetTable | None, *, is_check: bool) -> LoadForm:
     """The whole form: what was typed for this file, and proposals for what was not asked yet."""
-    source = chosen.preview.source
-    places = {name: str(place) for place, (name, *_) in enumerate(chosen.preview.columns)}
+    source = chosen.source
+    places = {name: str(place) for place, (name, *_) in enumerate(chosen.columns)}
     proposed = {
-        **{COLUMN + field: places[column] for field, column in chosen.preview.mapping.items()},
-        **chosen.preview.provenance._asdict(),
+        **{COLUMN + field: places[column] for field, column in chosen.mapping.items()},
+        **chosen.provenance._asdict(),
         "rows": "benchmark",
         "targets": "published" if source else "file",
         "method": "proportional",
@@ -94,7 +80,7 @@ def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | Non
     form = LoadForm(
         {**fill_in(typed, proposed), "checked": chosen.sha256},
         request.FILES,
-        columns=chosen.preview.columns,
+        columns=chosen.columns,
         is_published=source is not None,
         newest_table=table.number if table else None,
     )
@@ -103,7 +89,9 @@ def _make_form(request: ProjectRequest, chosen: Chosen, table: TargetTable | Non
     return form
 
 
-def _show_plan(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: TargetTable | None) -> HttpResponse:
+def _show_plan(
+    request: ProjectRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
+) -> HttpResponse:
     columns = form.read_columns()
     if columns is not None and "text" not in columns:
         return _render(request, form, chosen, needs_columns=True)
@@ -111,7 +99,7 @@ def _show_plan(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: T
     own = reading.pop("target_table")
     del reading["provenance"]
     try:
-        plan = read_dataset(chosen.data, name=chosen.name, labels=read_labels(own) if own else None, **reading)
+        plan = read_dataset(data, name=chosen.name, labels=read_labels(own) if own else None, **reading)
     except (DatasetError, SampleError) as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
@@ -125,13 +113,15 @@ def _show_plan(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: T
     return _render(request, form, chosen, **found)
 
 
-def _load(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: TargetTable | None) -> HttpResponse:
+def _load(
+    request: ProjectRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
+) -> HttpResponse:
     try:
         dataset, is_new = load_dataset(
             project=request.project,
             name=form.cleaned_data["name"],
             file_name=chosen.name,
-            data=chosen.data,
+            data=data,
             by=request.user,
             **_read_choices(form, chosen, table),
         )
@@ -144,11 +134,11 @@ def _load(request: ProjectRequest, form: LoadForm, chosen: Chosen, table: Target
     return redirect("sob:dataset", request.project.slug, dataset.pk)
 
 
-def _read_choices(form: LoadForm, chosen: Chosen, table: TargetTable | None) -> dict[str, Any]:
+def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) -> dict[str, Any]:
     """The keywords of ``load_dataset`` that say how the file is read."""
     typed = form.cleaned_data
     columns = form.read_columns()
-    if chosen.preview.format == PREPARED_FORMAT and columns == chosen.preview.mapping:
+    if chosen.format == PREPARED_FORMAT and columns == chosen.mapping:
         # Known by its header, and on record as what it is.
         columns = None
     provenance = form.read_record()
@@ -159,11 +149,11 @@ def _read_choices(form: LoadForm, chosen: Chosen, table: TargetTable | None) -> 
         "all_rows": typed.get("rows") == "all",
         "drops_repeated": typed["drops_repeated"],
         "draw": form.read_draw(),
-        "provenance": None if provenance == chosen.preview.provenance else provenance,
+        "provenance": None if provenance == chosen.provenance else provenance,
     }
 
 
-def _render(request: ProjectRequest, form: FileForm, chosen: Chosen | None = None, **found: object) -> HttpResponse:
+def _render(request: ProjectRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
     context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]

@@ -14,7 +14,6 @@ from transcripts.coding.exchanges import Exchange, Row, TurnBlock
 from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.pure.prompting import Prompts
-from transcripts.coding.queries import InterviewPlace
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -24,7 +23,6 @@ class DeskPage:
     """Everything one request of the desk shows."""
 
     interview: Interview
-    place: InterviewPlace
     version: CodebookVersion | None
     families: list[PanelFamily]
     exchanges: list[Exchange]
@@ -56,7 +54,6 @@ class DeskPage:
 def build_page(
     project: Project,
     interview: Interview,
-    place: InterviewPlace,
     user_id: int,
     *,
     sees_all: bool = False,
@@ -86,7 +83,6 @@ def build_page(
     fill_families(families, used=_count_own_codes(everywhere), at_current=at_current)
     return DeskPage(
         interview=interview,
-        place=place,
         version=version,
         families=families,
         exchanges=exchanges,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -10,7 +12,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.codebook.queries import current_version
 from transcripts.coding import actions
-from transcripts.coding.keys import ACTS, CAPS, GROUPS, POSITION_OF, CodeKey, Keymap, KeysRefused, cap_of, find_key
+from transcripts.coding.keys import (
+    ACTS,
+    CAPS,
+    GROUPS,
+    POSITION_OF,
+    Choices,
+    Clash,
+    CodeKey,
+    KeysRefused,
+    cap_of,
+    find_key,
+)
 from transcripts.coding.panel import PanelFamily, read_families
 from transcripts.coding.settings import build_card, list_code_keys, read_keymap
 from transcripts.projects.access import ProjectRequest, project_view
@@ -32,10 +45,11 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
             refusal = error
         else:
             return redirect("coding:keys", request.project.slug)
-    keymap = read_keymap(request.user.pk, codes)
+    keymap, clashes = read_keymap(request.user.pk, codes)
     held = request.POST.dict() if refusal else {}
     wrong = refusal.fields if refusal else frozenset()
-    context = {"groups": _list_groups(families, keymap, held, wrong), "refusal": refusal, "clashes": keymap.clashes}
+    groups = _list_groups(families, keymap, clashes, held, wrong)
+    context = {"groups": groups, "refusal": refusal, "clashes": clashes}
     return render(request, "coding/keys.html", context, status=422 if refusal else 200)
 
 
@@ -51,10 +65,14 @@ def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
 
 
 def _list_groups(
-    families: list[PanelFamily], keymap: Keymap, held: dict[str, str], wrong: frozenset[str]
+    families: list[PanelFamily],
+    keymap: Choices,
+    clashes: Sequence[Clash],
+    held: dict[str, str],
+    wrong: frozenset[str],
 ) -> list[dict[str, object]]:
     """The fields of the form: acts and codes with their keys. What was typed and refused is shown again."""
-    taken = {code: f"{cap} is used for: {taken_by}" for code, cap, taken_by in keymap.clashes}
+    taken = {code: f"{cap} is used for: {taken_by}" for code, cap, taken_by in clashes}
 
     def make(name: str, label: str, key: str, default: str, note: str = "") -> dict[str, object]:
         typed = held.get(name, key)
@@ -71,7 +89,7 @@ def _list_groups(
     of_acts: list[dict[str, object]] = [
         {
             "title": title,
-            "fields": [make(f"act:{act.name}", act.words, keymap.acts[act.name], cap_of(act.key)) for act in acts],
+            "fields": [make(f"act:{act.name}", act.words, keymap["acts"][act.name], cap_of(act.key)) for act in acts],
         }
         for title, acts in GROUPS
     ]
@@ -82,7 +100,7 @@ def _list_groups(
                 make(
                     f"code:{code.identifier}",
                     code.name,
-                    keymap.codes[code.identifier],
+                    keymap["codes"][code.identifier],
                     cap_of(POSITION_OF.get(code.key, "")),
                     taken.get(code.name, ""),
                 )
@@ -101,10 +119,10 @@ def show_keycard(request: ProjectRequest) -> HttpResponse:
     """Every key on one sheet of paper; ``?definitions=1`` adds what the codes mean."""
     version = current_version(request.project)
     families = read_families(version)
-    keymap = read_keymap(request.user.pk, list_code_keys(families))
+    keymap, clashes = read_keymap(request.user.pk, list_code_keys(families))
     context = {
         "version": version,
-        "card": build_card(keymap, families),
+        "card": build_card(keymap, clashes, families),
         "with_definitions": request.GET.get("definitions") == "1",
     }
     return render(request, "coding/keycard.html", context)

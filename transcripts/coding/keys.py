@@ -97,21 +97,12 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
 ACTS = {act.name: act for _, acts in GROUPS for act in acts}
 
 
-class Keymap(NamedTuple):
-    """The key of every act and code for one person; ``OFF`` for what has no key.
-
-    ``clashes`` are the codes without a key because something else has it: the code's name, the key as it is printed, and
-    what the key does.
-    """
-
-    acts: dict[str, str]
-    codes: dict[str, str]
-    clashes: list[tuple[str, str, str]]
-
-
 # The identifier and name of a code, and the letter that the codebook gives it.
 CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]
+"""Keys of "acts" and of "codes", each by its name; ``OFF`` for what has none."""
+# A code without a key because something else has it: its name, the key as it is printed, and what the key does.
+Clash = tuple[str, str, str]
 
 
 def find_key(typed: str, *, default: str = OFF) -> str:
@@ -133,8 +124,8 @@ def cap_of(key: str) -> str:
     return CAPS.get(key, "")
 
 
-def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> Keymap:
-    """The keys of one person: her own choices, or else the defaults of the desk and of the codebook.
+def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, list[Clash]]:
+    """The keys of one person, and the clashes: her own choices, or else the defaults of the desk and of the codebook.
 
     Keys of the desk take precedence over those of codes, and her choices over the codebook's. A code that loses its key
     is listed as a clash.
@@ -158,9 +149,11 @@ def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> Keymap:
         elif key:
             holders[key] = name
         of_codes[identifier] = key
-    return Keymap(
-        {name: acts[name] for name in ACTS}, {identifier: of_codes[identifier] for identifier, *_ in codes}, clashes
-    )
+    in_order = {
+        "acts": {name: acts[name] for name in ACTS},
+        "codes": {identifier: of_codes[identifier] for identifier, *_ in codes},
+    }
+    return in_order, clashes
 
 
 def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
@@ -170,16 +163,16 @@ def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Cho
     stay, as do choices for codes of other studies. Raises ``KeysRefused`` for an unknown key or one given twice.
     """
     codes = list(codes)
-    now = resolve_keys(codes, before)
-    wanted = {f"act:{name}": key for name, key in now.acts.items()}
-    wanted |= {f"code:{identifier}": key for identifier, key in now.codes.items()}
+    now, _ = resolve_keys(codes, before)
+    wanted = {f"act:{name}": key for name, key in now["acts"].items()}
+    wanted |= {f"code:{identifier}": key for identifier, key in now["codes"].items()}
     wanted |= {name: key for name, key in given.items() if name in wanted}
     _check_keys(wanted, codes)
     acts = {name: wanted[f"act:{name}"] for name, act in ACTS.items() if wanted[f"act:{name}"] != act.key}
     known = {identifier for identifier, *_ in codes}
     others = {identifier: key for identifier, key in before.get("codes", {}).items() if identifier not in known}
-    plain = resolve_keys(codes, {"acts": acts}).codes
-    own = {name: key for name in known if (key := wanted[f"code:{name}"]) != plain[name]}
+    plain, _ = resolve_keys(codes, {"acts": acts})
+    own = {name: key for name in known if (key := wanted[f"code:{name}"]) != plain["codes"][name]}
     return {"acts": acts, "codes": {**others, **own}}
 
 

@@ -89,7 +89,7 @@ WHERE c.range_id = %s
 """
 INTERVIEW = f"""
 SELECT i.*,
-       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id) AS place,
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id) AS number,
        (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id) AS total,
        (SELECT MAX(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id < i.id) AS previous_id,
        (SELECT MIN(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id > i.id) AS next_id,
@@ -147,26 +147,16 @@ class ActiveLabels:
         return self.is_revealed or self.is_opened
 
 
-class InterviewPlace(NamedTuple):
-    """An interview's place among those of the study, whether the person may code it, and the keys she gave herself."""
-
-    number: int
-    total: int
-    previous_id: int | None
-    next_id: int | None
-    closure: Closure
-    keys: dict[str, dict[str, str]]
-
-
-def find_interview(project: Project, interview_id: int, person_id: int) -> tuple[Interview, InterviewPlace] | None:
-    """An interview of the study, its place there, and whether a person may code it: one query."""
+def find_interview(
+    project: Project, interview_id: int, person_id: int
+) -> tuple[Interview, dict[str, int | None], Closure, dict[str, dict[str, str]]] | None:
+    """An interview of the study, its place there, whether a person may code it, and the keys she gave herself: one query."""
     parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, project.pk]
     found: Any = next(iter(Interview.objects.raw(INTERVIEW, parameters)), None)
     if found is None:
         return None
-    keys = json.loads(found.desk_keys or "{}")
-    place = InterviewPlace(found.place, found.total, found.previous_id, found.next_id, Closure(found.closure), keys)
-    return found, place
+    place = {name: getattr(found, name) for name in ("number", "total", "previous_id", "next_id")}
+    return found, place, Closure(found.closure), json.loads(found.desk_keys or "{}")
 
 
 def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:

@@ -18,7 +18,7 @@ from transcripts.coding.desk import DeskPage, build_page
 from transcripts.coding.drafts import is_draft
 from transcripts.coding.filters import list_choices
 from transcripts.coding.forms import ANSWER
-from transcripts.coding.keys import resolve_keys
+from transcripts.coding.keys import Choices, resolve_keys
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.next_sentence import WORDS, Reason, find_differing_in, list_shown_to
 from transcripts.coding.settings import build_card, list_code_keys
@@ -134,7 +134,7 @@ def render_desk(
     found = queries.find_interview(request.project, interview_id, request.user.pk)
     if found is None:
         raise Http404("This interview is not in this study.")
-    interview, place = found
+    interview, place, closure, keys = found
     has_panel = Permission.CODE in request.role.permissions
     sees_all = not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions
     may_see_differences = interview_id in list_shown_to(request)
@@ -142,16 +142,16 @@ def render_desk(
     page = build_page(
         request.project,
         interview,
-        place,
         request.user.pk,
         sees_all=sees_all,
         at=at,
         show=show,
         differing=differing,
     )
-    closed = page.place.closure.sentence if has_panel else ""
+    closed = closure.sentence if has_panel else ""
     context = {
         "page": page,
+        "place": place,
         "has_panel": has_panel,
         "writable": has_panel and not closed,
         "closed": closed,
@@ -164,7 +164,7 @@ def render_desk(
         "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
         "why": WORDS.get(request.GET.get("why", ""), ""),
         "may_edit_boundaries": Permission.EDIT_BOUNDARIES in request.role.permissions,
-        **(_list_keys(request, page) if has_panel else {}),
+        **(_list_keys(keys, page) if has_panel else {}),
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
         "consent": list_scopes(interview),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
@@ -173,10 +173,10 @@ def render_desk(
     return render(request, "coding/desk.html", context, status=status)
 
 
-def _list_keys(request: ProjectRequest, page: DeskPage) -> dict[str, object]:
+def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
     """This person's keys, for the page's script, and the card that lists them."""
-    keymap = resolve_keys(list_code_keys(page.families), page.place.keys)
-    return {"keymap": {"acts": keymap.acts, "codes": keymap.codes}, "card": build_card(keymap, page.families)}
+    keymap, clashes = resolve_keys(list_code_keys(page.families), keys)
+    return {"keymap": keymap, "card": build_card(keymap, clashes, page.families)}
 
 
 def render_details(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from transcripts.coding.keys import GROUPS, CodeKey, Keymap, cap_of, resolve_keys
+from transcripts.coding.keys import GROUPS, Choices, Clash, CodeKey, cap_of, resolve_keys
 from transcripts.coding.models import DeskSettings
 from transcripts.coding.panel import PanelFamily
 
@@ -14,13 +14,13 @@ def list_code_keys(families: Iterable[PanelFamily]) -> list[CodeKey]:
     return [(code.identifier, code.name, code.key) for family in families for code in family.codes]
 
 
-def read_keymap(user_id: int, codes: Iterable[CodeKey]) -> Keymap:
-    """The key of every act and code for a person: one query."""
+def read_keymap(user_id: int, codes: Iterable[CodeKey]) -> tuple[Choices, list[Clash]]:
+    """The key of every act and code for a person, and the clashes: one query."""
     stored = DeskSettings.objects.filter(user=user_id).values_list("keys", flat=True).first()
     return resolve_keys(codes, stored or {})
 
 
-def build_card(keymap: Keymap, families: Sequence[PanelFamily]) -> dict[str, object]:
+def build_card(keymap: Choices, clashes: Sequence[Clash], families: Sequence[PanelFamily]) -> dict[str, object]:
     """The key card, for its templates: every key in the order in which people learn them, codes with a key first.
 
     A line has its key (empty where it is switched off), what the key does, and more: what it does with Shift, or the
@@ -29,7 +29,9 @@ def build_card(keymap: Keymap, families: Sequence[PanelFamily]) -> dict[str, obj
     acts = [
         {
             "title": title,
-            "lines": [_make_line(act.name, keymap.acts[act.name], words=act.words, more=act.shifted) for act in group],
+            "lines": [
+                _make_line(act.name, keymap["acts"][act.name], words=act.words, more=act.shifted) for act in group
+            ],
         }
         for title, group in GROUPS
     ]
@@ -38,13 +40,13 @@ def build_card(keymap: Keymap, families: Sequence[PanelFamily]) -> dict[str, obj
             "title": family.name,
             "place": family.place,
             "lines": [
-                _make_line(code.identifier, keymap.codes[code.identifier], words=code.name, more=code.definition)
-                for code in sorted(family.codes, key=lambda code: not keymap.codes[code.identifier])
+                _make_line(code.identifier, keymap["codes"][code.identifier], words=code.name, more=code.definition)
+                for code in sorted(family.codes, key=lambda code: not keymap["codes"][code.identifier])
             ],
         }
         for family in families
     ]
-    return {"acts": acts, "codes": codes, "clashes": keymap.clashes}
+    return {"acts": acts, "codes": codes, "clashes": clashes}
 
 
 def _make_line(name: str, key: str, *, words: str, more: str) -> dict[str, str]:

@@ -27,10 +27,10 @@ def choose(**given: str) -> dict[str, dict[str, str]]:
 
 
 def test_everything_has_the_key_it_comes_with() -> None:
-    keymap = resolve_keys(CODES, {})
-    assert keymap.acts == {name: act.key for name, act in ACTS.items()}
-    assert keymap.codes == {"theme.balance": "KeyD", "feature.task": "Digit1", "failure.talk": ""}
-    assert keymap.clashes == []
+    keymap, clashes = resolve_keys(CODES, {})
+    assert keymap["acts"] == {name: act.key for name, act in ACTS.items()}
+    assert keymap["codes"] == {"theme.balance": "KeyD", "feature.task": "Digit1", "failure.talk": ""}
+    assert clashes == []
 
 
 def test_no_two_acts_come_with_one_key() -> None:
@@ -40,34 +40,35 @@ def test_no_two_acts_come_with_one_key() -> None:
 
 
 def test_desk_key_goes_before_a_codes_and_the_card_says_so() -> None:
-    keymap = resolve_keys([("theme.new", "New theme", "c")], {})
-    assert keymap.codes == {"theme.new": ""}
-    assert keymap.acts["split"] == "KeyC"
-    assert keymap.clashes == [("New theme", "c", ACTS["split"].words)]
+    keymap, clashes = resolve_keys([("theme.new", "New theme", "c")], {})
+    assert keymap["codes"] == {"theme.new": ""}
+    assert keymap["acts"]["split"] == "KeyC"
+    assert clashes == [("New theme", "c", ACTS["split"].words)]
 
 
 def test_code_takes_the_key_of_an_act_that_is_switched_off() -> None:
-    keymap = resolve_keys([("theme.new", "New theme", "c")], choose(split=""))
-    assert keymap.acts["split"] == ""
-    assert keymap.codes == {"theme.new": "KeyC"}
-    assert keymap.clashes == []
+    keymap, clashes = resolve_keys([("theme.new", "New theme", "c")], choose(split=""))
+    assert keymap["acts"]["split"] == ""
+    assert keymap["codes"] == {"theme.new": "KeyC"}
+    assert clashes == []
 
 
 def test_own_choice_goes_before_the_codebook() -> None:
     chosen = choose(**{"failure.talk": "KeyD", "theme.balance": ""})
-    assert resolve_keys(CODES, chosen).codes == {"theme.balance": "", "feature.task": "Digit1", "failure.talk": "KeyD"}
+    keymap, _ = resolve_keys(CODES, chosen)
+    assert keymap["codes"] == {"theme.balance": "", "feature.task": "Digit1", "failure.talk": "KeyD"}
     newer = [*CODES, ("theme.later", "Later", "d")]
-    keymap = resolve_keys(newer, chosen)
-    assert keymap.codes["theme.later"] == ""
-    assert keymap.clashes == [("Later", "d", "Fairness talk")]
+    keymap, clashes = resolve_keys(newer, chosen)
+    assert keymap["codes"]["theme.later"] == ""
+    assert clashes == [("Later", "d", "Fairness talk")]
 
 
 def test_key_of_a_code_can_go_to_an_act() -> None:
     chosen = choose(memo="KeyD", **{"theme.balance": ""})
     assert chosen == {"acts": {"memo": "KeyD"}, "codes": {}}
-    keymap = resolve_keys(CODES, chosen)
-    assert (keymap.acts["memo"], keymap.codes["theme.balance"]) == ("KeyD", "")
-    assert keymap.clashes == [("Balance", "d", "memo on the sentence")]
+    keymap, clashes = resolve_keys(CODES, chosen)
+    assert (keymap["acts"]["memo"], keymap["codes"]["theme.balance"]) == ("KeyD", "")
+    assert clashes == [("Balance", "d", "memo on the sentence")]
 
 
 def test_only_what_differs_is_kept() -> None:
@@ -107,11 +108,11 @@ def test_whatever_is_chosen_no_key_does_two_things(names: dict[str, str]) -> Non
         chosen = choose(**names)
     except KeysRefused:
         return
-    keymap = resolve_keys(CODES, chosen)
-    keys = [key for key in (*keymap.acts.values(), *keymap.codes.values()) if key]
+    keymap, _ = resolve_keys(CODES, chosen)
+    keys = [key for key in (*keymap["acts"].values(), *keymap["codes"].values()) if key]
     assert len(set(keys)) == len(keys)
     for name, key in names.items():
-        assert {**keymap.acts, **keymap.codes}[name] == key
+        assert {**keymap["acts"], **keymap["codes"]}[name] == key
 
 
 def test_keys_are_found_by_what_they_print() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -49,33 +48,24 @@ class StillUndecided(ReasonMissing):
     """Something would be signed off that is not finished."""
 
 
-class PlanFields(NamedTuple):
-    """What a lead says about a round before anything is allocated; no ``models`` means every interview."""
-
-    name: str
-    instructions: str
-    overlap_percent: int
-    overlap_readers: int
-    seed: int
-    coder_ids: Collection[int]
-    models: Collection[str]
-
-
-def plan_round(*, project: Project, fields: PlanFields) -> tuple[list[User], dict[int, tuple[int, ...]]]:
+def plan_round(
+    *, project: Project, planned: Round, coder_ids: Collection[int], models: Collection[str]
+) -> tuple[list[User], dict[int, tuple[int, ...]]]:
     """The coders, and which of them would read each interview; nothing is stored. Raises ``WrongPlan``.
 
+    ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview.
     ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
     """
-    _check_words(project, fields)
-    if not 0 <= fields.overlap_percent <= 100:
+    _check_words(project, planned)
+    if not 0 <= planned.overlap_percent <= 100:
         raise WrongPlan(
-            f"The overlap is a share of the interviews, from 0 to 100 per cent, not {fields.overlap_percent}.",
+            f"The overlap is a share of the interviews, from 0 to 100 per cent, not {planned.overlap_percent}.",
             field="overlap_percent",
         )
-    if not 0 <= fields.seed <= MAX_SEED:
+    if not 0 <= planned.seed <= MAX_SEED:
         raise WrongPlan(f"The seed is a whole number from 0 to {MAX_SEED:,}.", field="seed")
-    coders = [user for user in queries.list_coders(project) if user.pk in set(fields.coder_ids)]
-    if len(coders) != len(set(fields.coder_ids)):
+    coders = [user for user in queries.list_coders(project) if user.pk in set(coder_ids)]
+    if len(coders) != len(set(coder_ids)):
         raise WrongPlan(
             "Somebody chosen here does not belong to this study, or may not code in it. Give this person the role of a "
             "coder first, or choose somebody else.",
@@ -83,19 +73,19 @@ def plan_round(*, project: Project, fields: PlanFields) -> tuple[list[User], dic
         )
     try:
         allocation = allocate_items(
-            queries.read_labels(project, fields.models),
+            queries.read_labels(project, models),
             [user.pk for user in coders],
-            overlap_percent=fields.overlap_percent,
-            readers=fields.overlap_readers,
-            seed=fields.seed,
+            overlap_percent=planned.overlap_percent,
+            readers=planned.overlap_readers,
+            seed=planned.seed,
         )
     except CannotAllocate as error:
         raise WrongPlan(str(error)) from error
     return coders, allocation
 
 
-def _check_words(project: Project, fields: PlanFields) -> None:
-    name, instructions = fields.name.strip(), fields.instructions
+def _check_words(project: Project, planned: Round) -> None:
+    name, instructions = planned.name.strip(), planned.instructions
     if not name:
         raise WrongPlan("A round needs a name.", field="name")
     if len(name) > MAX_NAME_LENGTH:
@@ -110,53 +100,54 @@ def _check_words(project: Project, fields: PlanFields) -> None:
 
 
 @transaction.atomic
-def open_round(*, project: Project, fields: PlanFields, plan_name: str, idempotency_key: UUID, by: User) -> Round:
-    """Store a round with the assignments of the plan that was shown as ``plan_name``.
+def open_round(
+    *,
+    project: Project,
+    planned: Round,
+    coder_ids: Collection[int],
+    models: Collection[str],
+    plan_name: str,
+    idempotency_key: UUID,
+    by: User,
+) -> Round:
+    """Store the planned round with the assignments of the plan that was shown as ``plan_name``.
 
     A plan that was confirmed before, by whomever, is the round it became. Raises ``WrongPlan`` or ``PlanChanged``.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
-        return _check_same_plan(stored, fields)
-    coders, allocation = plan_round(project=project, fields=fields)
+        return _check_same_plan(stored, planned)
+    coders, allocation = plan_round(project=project, planned=planned, coder_ids=coder_ids, models=models)
     if fingerprint(allocation) != plan_name:
         raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
     number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
-    round_ = Round.objects.create(
-        project=project,
-        number=number,
-        name=fields.name.strip(),
-        instructions=fields.instructions.strip(),
-        overlap_percent=fields.overlap_percent,
-        overlap_readers=fields.overlap_readers,
-        seed=fields.seed,
-        idempotency_key=idempotency_key,
-        opened_at=timezone.now(),
-        opened_by_name=by.get_username(),
-    )
+    planned.project, planned.number, planned.idempotency_key = project, number, idempotency_key
+    planned.name, planned.instructions = planned.name.strip(), planned.instructions.strip()
+    planned.opened_at, planned.opened_by_name = timezone.now(), by.get_username()
+    planned.save(force_insert=True)
     assigned = [(interview_id, coder_id) for interview_id, readers in allocation.items() for coder_id in readers]
     Assignment.objects.bulk_create(
         (
             Assignment(
-                round=round_,
+                round=planned,
                 interview_id=interview_id,
                 coder_id=coder_id,
-                assigned_at=round_.opened_at,
+                assigned_at=planned.opened_at,
                 assigned_by_name=by.get_username(),
             )
             for interview_id, coder_id in assigned
         ),
         batch_size=500,
     )
-    details = {"number": number, "interviews": len(allocation), "assignments": len(assigned), "seed": round_.seed}
-    overlap = {"overlap_percent": round_.overlap_percent, "overlap_readers": round_.overlap_readers}
-    _record("round.opened", round_, by, {**details, **overlap, "coders": sorted(user.pk for user in coders)})
-    return round_
+    details = {"number": number, "interviews": len(allocation), "assignments": len(assigned), "seed": planned.seed}
+    overlap = {"overlap_percent": planned.overlap_percent, "overlap_readers": planned.overlap_readers}
+    _record("round.opened", planned, by, {**details, **overlap, "coders": sorted(user.pk for user in coders)})
+    return planned
 
 
-def _check_same_plan(stored: Round, fields: PlanFields) -> Round:
+def _check_same_plan(stored: Round, planned: Round) -> Round:
     """The round a plan became. Raises ``PlanChanged`` when another plan comes under its number."""
-    asked = (fields.name.strip(), fields.seed, fields.overlap_percent)
+    asked = (planned.name.strip(), planned.seed, planned.overlap_percent)
     if (stored.name, stored.seed, stored.overlap_percent) != asked:
         raise PlanChanged(
             f"This plan has already become round {stored.number}. Below is the changed plan; confirm it to open another round."

@@ -11,7 +11,8 @@ from django.http import QueryDict
 
 from transcripts.projects.models import Project
 from transcripts.rounds import queries
-from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH, PlanFields
+from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH
+from transcripts.rounds.models import Round
 
 NOT_KNOWN = "–"
 
@@ -63,18 +64,15 @@ class RoundForm(forms.Form):
         choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
         cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices
 
-    def read(self) -> PlanFields:
-        """What was said, once the form is valid."""
+    def read(self) -> dict[str, Any]:
+        """The keywords of ``plan_round``, once the form is valid."""
         data = self.cleaned_data
-        return PlanFields(
-            name=data["name"],
-            instructions=data["instructions"],
-            overlap_percent=data["overlap_percent"],
-            overlap_readers=data["overlap_readers"],
-            seed=data["seed"],
-            coder_ids={int(pk) for pk in data["coders"]},
-            models=["" if label == NOT_KNOWN else label for label in data["models"]],
-        )
+        names = ("name", "instructions", "overlap_percent", "overlap_readers", "seed")
+        return {
+            "planned": Round(**{name: data[name] for name in names}),
+            "coder_ids": {int(pk) for pk in data["coders"]},
+            "models": ["" if label == NOT_KNOWN else label for label in data["models"]],
+        }
 
 
 class CellsForm(forms.Form):

@@ -77,19 +77,19 @@ def make_round(request: ProjectRequest) -> HttpResponse:
             if name := form.cleaned_data["plan_name"]:
                 round_ = actions.open_round(
                     project=request.project,
-                    fields=fields,
                     plan_name=name,
                     idempotency_key=form.cleaned_data["idempotency_key"],
                     by=request.user,
+                    **fields,
                 )
                 messages.success(request, f"{round_.name} is open. Coders find it under “Your work”.")
                 return redirect("rounds:detail", request.project.slug, round_.number)
-            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, fields=fields))
+            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
         except actions.WrongPlan as error:
             form.add_error(error.field or None, str(error))
         except actions.PlanChanged as error:
             messages.warning(request, str(error))
-            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, fields=fields))
+            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
             status = 409
     return render(request, "rounds/new.html", {"form": form, "plan": picture}, status=422 if form.errors else status)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from uuid import UUID, uuid4
 
 from transcripts.accounts.models import User
@@ -10,7 +11,6 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.rounds import actions
-from transcripts.rounds.actions import PlanFields
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure.allocation import fingerprint
 
@@ -36,8 +36,9 @@ def answers(interview: Interview) -> list[Sentence]:
     return list(rows.select_related("turn__interview__project").order_by("position"))
 
 
-def fields(*coders: User, **others: object) -> PlanFields:
-    values: dict[str, object] = {
+def fields(*coders: User, **others: Any) -> dict[str, Any]:
+    """What a lead enters for a round: the keywords of ``plan_round``."""
+    values: dict[str, Any] = {
         "name": "First pass",
         "instructions": "",
         "overlap_percent": 0,
@@ -47,7 +48,8 @@ def fields(*coders: User, **others: object) -> PlanFields:
         "models": [],
         **others,
     }
-    return PlanFields(**values)  # type: ignore[arg-type]
+    given = {name: values.pop(name) for name in ("coder_ids", "models")}
+    return {**given, "planned": Round(**values)}
 
 
 def open_round(
@@ -55,10 +57,10 @@ def open_round(
 ) -> Round:
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
-    _, allocation = actions.plan_round(project=project, fields=given)
+    _, allocation = actions.plan_round(project=project, **given)
     return actions.open_round(
         project=project,
-        fields=given,
+        **given,
         plan_name=fingerprint(allocation),
         idempotency_key=idempotency_key or uuid4(),
         by=by,

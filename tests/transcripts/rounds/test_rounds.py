@@ -62,10 +62,10 @@ class TestOpening:
     ) -> None:
         idempotency_key = uuid4()
         first = open_round(project, lead, coder, idempotency_key=idempotency_key)
-        _, allocation = actions.plan_round(project=project, fields=fields(coder, name="Another"))
+        _, allocation = actions.plan_round(project=project, **fields(coder, name="Another"))
         again = actions.open_round(
             project=project,
-            fields=fields(coder),
+            **fields(coder),
             plan_name=fingerprint(allocation),
             idempotency_key=idempotency_key,
             by=owner,
@@ -84,12 +84,12 @@ class TestOpening:
     def test_plan_is_refused_when_interviews_came_in_since_it_was_shown(
         self, project: Project, interview: Interview, lead: User, coder: User
     ) -> None:
-        _, allocation = actions.plan_round(project=project, fields=fields(coder))
+        _, allocation = actions.plan_round(project=project, **fields(coder))
         bring_in(project, lead, ["Model A"])
         with pytest.raises(actions.PlanChanged):
             actions.open_round(
                 project=project,
-                fields=fields(coder),
+                **fields(coder),
                 plan_name=fingerprint(allocation),
                 idempotency_key=uuid4(),
                 by=lead,
@@ -119,14 +119,14 @@ class TestOpening:
         self, project: Project, talks: list[Interview], coder: User, wrong: dict[str, object], words: str
     ) -> None:
         with pytest.raises(actions.WrongPlan, match=words):
-            actions.plan_round(project=project, fields=fields(coder, **wrong))
+            actions.plan_round(project=project, **fields(coder, **wrong))
 
     def test_nothing_is_dealt_to_readers_or_strangers(
         self, project: Project, talks: list[Interview], coder: User, reader: User, outsider: User
     ) -> None:
         for person in (reader, outsider):
             with pytest.raises(actions.WrongPlan, match="may not code"):
-                actions.plan_round(project=project, fields=fields(coder, person))
+                actions.plan_round(project=project, **fields(coder, person))
 
     def test_database_keeps_shares_locks_and_assignments_sound(
         self, project: Project, talks: list[Interview], lead: User, coder: User

@@ -22,7 +22,7 @@ from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.pure.refi_texts import DividedText
 from transcripts.exchange.refi import people as persons
-from transcripts.exchange.refi.codes import match_codes, read_own_codebook
+from transcripts.exchange.refi.codes import match_codes, read_own_codebook, write_content
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.refi.storing_codings import CodingStore
 from transcripts.exchange.refi.storing_memos import MemoStore
@@ -203,19 +203,19 @@ def _store_codes(
     """The identifiers of the file's codes by GUID; new ones are in a new, published version."""
     if not file.project.codes:
         return {}
-    matched = match_codes(project, file.project.codes, read_own_codebook(stream))
-    report.new["codes"], report.known["codes"] = matched.new, matched.known
-    if matched.reworded:
-        have = "1 code has" if matched.reworded == 1 else f"{matched.reworded:,} codes have"
+    identifiers, content, counts = match_codes(project, file.project.codes, read_own_codebook(stream))
+    report.new["codes"], report.known["codes"] = counts["new"], counts["known"]
+    if reworded := counts["reworded"]:
+        have = "1 code has" if reworded == 1 else f"{reworded:,} codes have"
         report.notes.append(f"{have} another definition in the study, which is kept.")
-    if matched.new:
+    if counts["new"]:
         version, _, _ = import_codebook(
-            project=project, data=matched.as_json(), name=report.name, by=by, effect="wording", keep_missing=True
+            project=project, data=write_content(content), name=report.name, by=by, effect="wording", keep_missing=True
         )
         publish_version(version=version, by=by)
         report.codebook_version = version.number
         report.notes.append(f"The new codes are in version {version.number} of the codebook, which is published.")
-    return matched.identifiers
+    return identifiers
 
 
 def _read_codes(project: Project, identifiers: dict[str, str]) -> dict[str, Code]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from transcripts.codebook import files
 from transcripts.codebook.queries import latest_version, read_content, used_identifiers
@@ -21,26 +21,14 @@ from transcripts.formats.zip_input import open_zip
 from transcripts.projects.models import Project
 
 
-class MatchedCodes(NamedTuple):
-    """``identifiers`` by GUID; ``content`` is that of the study with the new codes below; ``reworded`` counts codes that
-    say something else here.
+def match_codes(
+    project: Project, codes: Sequence[QdcCode], own: CodebookContent | None
+) -> tuple[dict[str, str], CodebookContent, dict[str, int]]:
+    """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds.
+
+    Returns the identifiers by GUID, the content of the next version, and how many codes are "new", "known", and of these
+    "reworded": they say something else here.
     """
-
-    identifiers: dict[str, str]
-    content: CodebookContent
-    new: int
-    known: int
-    reworded: int
-
-    def as_json(self) -> bytes:
-        """The next version as a codebook file."""
-        stream = io.StringIO()
-        write_codebook_json(replace(self.content, title="", origin="", number=None, examples=()), stream)
-        return stream.getvalue().encode()
-
-
-def match_codes(project: Project, codes: Sequence[QdcCode], own: CodebookContent | None) -> MatchedCodes:
-    """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds."""
     latest = latest_version(project)
     known = read_content(latest) if latest else CodebookContent()
     content_of_file, identifiers = _read(project, codes, own, known)
@@ -54,7 +42,14 @@ def match_codes(project: Project, codes: Sequence[QdcCode], own: CodebookContent
     )
     same = [code for code in content_of_file.codes if code.identifier in there]
     reworded = sum(1 for code in same if code.definition and code.definition != there[code.identifier].definition)
-    return MatchedCodes(identifiers, content, len(new), len(same), reworded)
+    return identifiers, content, {"new": len(new), "known": len(same), "reworded": reworded}
+
+
+def write_content(content: CodebookContent) -> bytes:
+    """The next version as a codebook file."""
+    stream = io.StringIO()
+    write_codebook_json(replace(content, title="", origin="", number=None, examples=()), stream)
+    return stream.getvalue().encode()
 
 
 def _read(

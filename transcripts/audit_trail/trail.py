@@ -173,4 +173,4 @@ def _as_entry(event: AuditEvent) -> Entry:
         target=event.target,
         details=event.details,
     )
-    return Entry(link, event.previous_hash, event.hash)
+    return link, event.previous_hash, event.hash

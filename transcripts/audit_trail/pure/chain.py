@@ -23,12 +23,8 @@ class Link(NamedTuple):
     details: object
 
 
-class Entry(NamedTuple):
-    """An event as stored: its content and the two hashes beside it."""
-
-    link: Link
-    previous_hash: str
-    hash: str
+Entry = tuple[Link, str, str]
+"""An event as stored: its content, the hash of the event before it, and its own."""
 
 
 def hash_link(link: Link, previous_hash: str) -> str:
@@ -44,13 +40,13 @@ def find_break(entries: Iterable[Entry]) -> int | None:
     (the stored head, or a checkpoint kept elsewhere, shows it).
     """
     previous_hash, expected = "", 1
-    for entry in entries:
+    for link, stored_previous, stored_hash in entries:
         fits = (
-            entry.link.sequence == expected
-            and entry.previous_hash == previous_hash
-            and entry.hash == hash_link(entry.link, previous_hash)
+            link.sequence == expected
+            and stored_previous == previous_hash
+            and stored_hash == hash_link(link, previous_hash)
         )
         if not fits:
-            return entry.link.sequence
-        previous_hash, expected = entry.hash, expected + 1
+            return link.sequence
+        previous_hash, expected = stored_hash, expected + 1
     return None

@@ -3,7 +3,8 @@
 Everything a coder can reach is fetched: every address of a study with every choice of its forms, every link, every
 download, and the API. Then a second coder does all that coders do, and it is fetched again. The same of a lead who codes,
 before and after machines say something else: on the pages that measure them, of interviews that she has not opened.
-Of the pages that links of one kind lead to, such as those of all codes, `make test` fetches a few, `make test-all` all.
+Of the pages that links of one kind lead to, such as those of all codes, and of the choices of a list `make test` fetches a
+few, `make test-all` all.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Crawl:
                     yield parts.path + (f"?{parts.query}" if parts.query else "")
         for form in page.forms:
             if form.method == "GET" and not urlsplit(path).query:
-                yield from _list_choices(form, path)
+                yield from _list_choices(form, path, every=self.every_link)
 
     def _is_wanted(self, link: SplitResult) -> bool:
         """Whether few links of this kind, to the same view with the same parameters, were followed so far."""
@@ -160,14 +161,14 @@ class Crawl:
         self.found[name] = f"{answer.status_code} {headers} {len(body)}\n".encode() + body
 
 
-def _list_choices(form: Any, path: str) -> Iterator[str]:
-    """The address of a form as it stands, and with each choice of each of its lists; of long ones with a few."""
+def _list_choices(form: Any, path: str, *, every: bool) -> Iterator[str]:
+    """The address of a form as it stands, and with each choice of each of its lists; of long ones, or not ``every``, a few."""
     action = urlsplit(form.action or path).path or urlsplit(path).path
     values = [(name, value) for name, value in form.form_values() if value]
     yield f"{action}?{urlencode(values)}"
     for select in form.xpath(".//select[@name]"):
         options = select.xpath(".//option/@value")
-        for option in options if len(options) <= LONG_LIST else options[:2]:
+        for option in options if every and len(options) <= LONG_LIST else options[:2]:
             others = [(name, value) for name, value in values if name != select.name]
             yield f"{action}?{urlencode([*others, (select.name, option)])}"
 
@@ -278,7 +279,7 @@ def look_around(visitor: Visitor, project: Project, *more: str) -> dict[str, byt
         waiting += [f"{link.path}?{link.query}" for link in links if link.path in paths][:MAX_PAGES_OF_A_KIND]
         for form in page.forms:
             if form.method == "GET":
-                waiting += _list_choices(form, path)
+                waiting += _list_choices(form, path, every=True)
         waiting += [f"{path}?code={code}" for code in SUGGESTED]
     return found
 

@@ -51,7 +51,7 @@ class Adjudication(models.Model):
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             ),
             models.CheckConstraint(
                 condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),

@@ -180,7 +180,7 @@ class Coding(models.Model):
             models.UniqueConstraint(
                 fields=["sentence", "code", "coder", "layer"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             ),
             models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(
@@ -237,7 +237,7 @@ class Decision(models.Model):
             models.UniqueConstraint(
                 fields=["sentence", "coder"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             ),
             models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
         ]
@@ -337,17 +337,17 @@ class Memo(models.Model):
             models.UniqueConstraint(
                 fields=["sentence", "author"],
                 condition=Q(withdrawn_at__isnull=True, subject="sentence"),
-                name="%(app_label)s_%(class)s_active_once_per_sentence",
+                name="%(app_label)s_%(class)s_stands_once_per_sentence",
             ),
             models.UniqueConstraint(
                 fields=["interview", "author"],
                 condition=Q(withdrawn_at__isnull=True, subject="interview"),
-                name="%(app_label)s_%(class)s_active_once_per_interview",
+                name="%(app_label)s_%(class)s_stands_once_per_interview",
             ),
             models.UniqueConstraint(
                 fields=["thread"],
                 condition=Q(withdrawn_at__isnull=True, thread__isnull=False),
-                name="%(app_label)s_%(class)s_active_once_per_thread",
+                name="%(app_label)s_%(class)s_stands_once_per_thread",
             ),
             models.UniqueConstraint(fields=["author", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(

@@ -183,7 +183,7 @@ class Sentence(models.Model):
             models.UniqueConstraint(
                 fields=["turn", "start"],
                 condition=models.Q(retired_by__isnull=True),
-                name="%(app_label)s_%(class)s_current_once_per_start",
+                name="%(app_label)s_%(class)s_stands_once_per_start",
             ),
             models.CheckConstraint(
                 condition=models.Q(end__gt=models.F("start")), name="%(app_label)s_%(class)s_not_empty"

@@ -28,7 +28,7 @@ class AnchorSentence(models.Model):
             models.UniqueConstraint(
                 fields=["project", "sentence"],
                 condition=Q(removed_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 

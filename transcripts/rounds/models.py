@@ -71,7 +71,7 @@ class Finish(models.Model):
             models.UniqueConstraint(
                 fields=["interview", "coder"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             ),
             models.CheckConstraint(
                 condition=Q(shown_at__isnull=True) | Q(withdrawn_at__isnull=True),
@@ -100,7 +100,7 @@ class Assignment(models.Model):
             models.UniqueConstraint(
                 fields=["round", "interview", "coder"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 

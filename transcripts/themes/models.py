@@ -93,7 +93,7 @@ class ThemeQuote(models.Model):
             models.UniqueConstraint(
                 fields=["theme", "sentence"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 
@@ -152,7 +152,7 @@ class PositionalityStatement(models.Model):
             models.UniqueConstraint(
                 fields=["project", "author"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_one_active",
+                name="%(app_label)s_%(class)s_one_stands",
             )
         ]
 

@@ -1,4 +1,4 @@
-"""Every attempt learns its arm, and lanes are separated by model: one account and one model share a limit."""
+"""Every attempt learns its arm, and lanes are parted by model: one account and one model share a limit."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Disagreement(models.Model):
             models.UniqueConstraint(
                 fields=["annotator", "sentence", "code_identifier"],
                 condition=Q(superseded_by__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 
@@ -145,7 +145,7 @@ class CodeChoice(models.Model):
             models.UniqueConstraint(
                 fields=["project", "code_identifier"],
                 condition=Q(superseded_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 

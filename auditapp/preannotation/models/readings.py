@@ -169,7 +169,7 @@ class PlantedSentence(models.Model):
             models.UniqueConstraint(
                 fields=["project", "text"],
                 condition=Q(withdrawn_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             )
         ]
 

@@ -129,7 +129,7 @@ class Response(models.Model):
             models.UniqueConstraint(
                 fields=["suggestion", "coder"],
                 condition=Q(superseded_at__isnull=True),
-                name="%(app_label)s_%(class)s_active_once",
+                name="%(app_label)s_%(class)s_stands_once",
             ),
             models.CheckConstraint(
                 condition=Q(verdict__in=["left", "undone"]) ^ Q(coding__isnull=False),

@@ -281,7 +281,7 @@ def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control
     if state == Batch.State.WAITING:
         control = Batch.Control.PAUSE
     _steer(batch, by, action, before=locked, state=state, control=control)
-    # Whoever resumes does not want to wait for the next probe.
+    # A person who resumes does not want to wait for the next probe.
     batch.queues.filter(silent_since__isnull=False).update(silent_since=None, slow_until=None)
     if batch.state in WORKING_STATES:
         notify_queues(batch.queues.all())

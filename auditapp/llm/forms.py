@@ -81,7 +81,7 @@ class ModelForm(forms.Form):
         min_value=1, max_value=3600, initial=600, label="Time-out", help_text="How many seconds to wait for an answer."
     )
     note = forms.CharField(
-        max_length=300, required=False, help_text="What whoever reads its answers must know. It is shown beside them."
+        max_length=300, required=False, help_text="A warning for readers of its answers. It is shown beside them."
     )
     price_in = make_price_field("Price in", "US dollars per million input tokens.", required=False)
     price_out = make_price_field("Price out", "US dollars per million output tokens.", required=False)

@@ -41,7 +41,7 @@ class ModelVariant(models.Model):
     """A model of an account with one set of settings: one column of results. Never changed once added.
 
     ``max_tokens``: the longest answer; ``None`` sets no limit, where the API allows that.
-    ``note`` warns of something that whoever reads its answers must know.
+    ``note`` is a warning for readers of its answers.
     """
 
     label = models.CharField(max_length=100, unique=True)

@@ -374,17 +374,17 @@ class TestSlowServers:
         assert server.answered >= 0.98 * 3660 / 5
 
     @pytest.mark.parametrize(
-        ("slots", "seconds", "most", "least_share"),
+        ("slots", "seconds", "most", "min_share"),
         [(1, 2.0, 4, 0.98), (2, 5.0, 4, 0.9), (4, 5.0, 8, 0.9), (8, 5.0, 16, 0.9), (16, 3.0, 32, 0.85)],
     )
     def test_the_limit_settles_near_the_number_of_slots(
-        self, clock: Clock, slots: int, seconds: float, most: int, least_share: float
+        self, clock: Clock, slots: int, seconds: float, most: int, min_share: float
     ) -> None:
         limiter = Limiter(100, is_careful=True, clock=clock)
         server = SlowServer(clock, slots=slots, seconds=steady(seconds))
         server.run(limiter, until=1800)
         assert server.highest <= most
-        assert server.answered >= least_share * slots * 1800 / seconds
+        assert server.answered >= min_share * slots * 1800 / seconds
         assert server.timed_out == 0
 
     @pytest.mark.parametrize(

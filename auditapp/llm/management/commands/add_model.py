@@ -39,7 +39,7 @@ class Command(BaseCommand):
             help="end an answer where this text appears; \\n stands for a line break; up to four times",
         )
         parser.add_argument("--timeout-seconds", type=int, default=600, help="how long to wait for an answer")
-        parser.add_argument("--note", default="", help="what whoever reads its answers must know; shown beside them")
+        parser.add_argument("--note", default="", help="a warning for readers of its answers, shown beside them")
         parser.add_argument("--price-in", help="US dollars per million input tokens")
         parser.add_argument("--price-out", help="US dollars per million output tokens")
         parser.add_argument("--latency-seconds", type=float, help="fake provider only: how long an answer takes")

@@ -11,12 +11,11 @@ from django.db.models import QuerySet
 from django.forms import BoundField
 
 from auditapp.batches.actions import MAX_IN_FLIGHT
-from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 
-DEFAULT_PILOT = 30
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 
 

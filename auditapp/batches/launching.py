@@ -31,19 +31,22 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 MAX_REPEATS = 1000
+DEFAULT_PILOT = 30
+PILOT_SHARE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchOptions:
     """The part of a launch that does not depend on what is asked.
 
-    ``pilot``: calls of each arm that are sent first, 0 for no pilot. ``route`` and ``lost_answers`` are values of
-    ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same ``idempotency_key`` make one batch.
+    ``pilot``: calls of each arm that are sent first, 0 for no pilot, ``None`` for as many as ``settle_pilot`` says. ``route``
+    and ``lost_answers`` are values of ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same
+    ``idempotency_key`` make one batch.
     """
 
     repeats: int = 1
     concurrency: int = 30
-    pilot: int = 0
+    pilot: int | None = 0
     cap_usd: Decimal | None = None
     route: str = "live"
     lost_answers: str = "retry"
@@ -183,7 +186,7 @@ def launch_batch(
 ) -> Batch:
     """Plan the grid inputs x arms x repeats and notify its queues. Raises ``BatchError``.
 
-    An arm with inputs of its own is asked about those. ``options.pilot`` calls of each arm, drawn at random, go first (all
+    An arm with inputs of its own is asked about those. The pilot, so many calls of each arm drawn at random, goes first (all
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The
     same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
     ``digest_asked`` where the caller has it.
@@ -193,9 +196,10 @@ def launch_batch(
     if launched is not None:
         return launched
     get_kind(kind)
+    pilot = settle_pilot(arms, input_ids, options)
     cap_nano = check_launch(arms, input_ids, options)
     cells = count_cells(arms, input_ids, repeats=options.repeats)
-    pilots = count_pilots(cells, options.pilot)
+    pilots = count_pilots(cells, pilot)
     batch = Batch(
         project=project,
         kind=kind,
@@ -238,6 +242,18 @@ def count_cells(arms: Sequence[PlannedArm], input_ids: Sequence[int], *, repeats
     return [len(arm.list_inputs(input_ids)) * repeats for arm in arms]
 
 
+def settle_pilot(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> int:
+    """The calls of each arm that are sent first: as many as were named. Where nobody named a number, one call in
+    ``PILOT_SHARE`` of all, at least one and at most ``DEFAULT_PILOT`` per arm, so that the pilot of many small arms is not most
+    of the batch. The answers of a file come as a whole, without a pilot."""
+    if options.pilot is not None:
+        return options.pilot
+    if options.route == Batch.Route.FILE:
+        return 0
+    calls = sum(count_cells(arms, input_ids, repeats=options.repeats))
+    return max(1, min(DEFAULT_PILOT, calls // PILOT_SHARE // max(1, len(arms))))
+
+
 def count_pilots(cells: Sequence[int], pilot: int) -> list[int]:
     """How many calls of each arm are sent first; none where that would be the whole batch."""
     has_pilot = max(cells, default=0) > pilot
@@ -248,8 +264,9 @@ def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
     """Raise ``BatchError`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
     nanodollars."""
     prices, capabilities = _read_rows(arms)
-    _check_grid(arms, input_ids, options.repeats, options.pilot)
-    _check_route(arms, options.route, options.pilot, capabilities)
+    pilot = settle_pilot(arms, input_ids, options)
+    _check_grid(arms, input_ids, options.repeats, pilot)
+    _check_route(arms, options.route, pilot, capabilities)
     _check_settings(arms, capabilities)
     check_concurrency(options.concurrency)
     cap_nano = check_cap(

@@ -9,7 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 from auditapp.batches.kinds import ANSWER_SCHEMA, get_kind, write_answer_schema
-from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, check_launch, count_cells, count_pilots
+from auditapp.batches.launching import (
+    LaunchOptions,
+    LaunchPlan,
+    PlannedArm,
+    check_launch,
+    count_cells,
+    count_pilots,
+    settle_pilot,
+)
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_prompt, make_request, write_json
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
@@ -35,7 +43,8 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     cells = count_cells(plan.arms, plan.input_ids, repeats=options.repeats)
-    pilots = count_pilots(cells, options.pilot)
+    pilot = settle_pilot(plan.arms, plan.input_ids, options)
+    pilots = count_pilots(cells, pilot)
     arms = [
         _review_arm(
             planned,
@@ -62,7 +71,7 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
         "warnings": [
             *_list_warnings(variants, prices, options),
             *([] if options.route == Batch.Route.FILE else list_limit_warnings(variants, capabilities)),
-            *_list_size_warnings(max(cells), options, highest),
+            *_list_size_warnings(max(cells), pilot, options, highest),
         ],
         "note_template": plan.warning_template,
         "facts": plan.facts,
@@ -208,11 +217,13 @@ def _may_cut_off(variant: ModelVariant, row: Capabilities | None) -> bool:
     return may_think(variant.model)
 
 
-def _list_size_warnings(max_cells: int, options: LaunchOptions, highest_nano: int | None) -> list[dict[str, object]]:
+def _list_size_warnings(
+    max_cells: int, pilot: int, options: LaunchOptions, highest_nano: int | None
+) -> list[dict[str, object]]:
     """What the sizes of pilot and cap come to. ``max_cells``: of the largest arm."""
     warnings: list[dict[str, object]] = []
-    if 0 < max_cells <= options.pilot:
-        warnings.append({"code": "pilot_is_everything", "pilot": options.pilot, "cells": max_cells})
+    if 0 < max_cells <= pilot:
+        warnings.append({"code": "pilot_is_everything", "pilot": pilot, "cells": max_cells})
     if options.cap_usd is not None and highest_nano is not None and to_nano(options.cap_usd) < highest_nano:
         warnings.append({"code": "cap_below_highest"})
     return warnings

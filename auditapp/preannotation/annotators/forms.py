@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from django import forms
 
-from auditapp.batches.forms import DEFAULT_PILOT, LaunchForm, LaunchOptionsForm
-from auditapp.batches.launching import PlannedArm, count_cells
+from auditapp.batches.forms import LaunchForm, LaunchOptionsForm
+from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, PlannedArm, settle_pilot
 from auditapp.preannotation.annotators.actions.offline import MAX_POSITIVES
 from auditapp.preannotation.annotators.actions.planted import MAX_TEXT
 from auditapp.preannotation.annotators.actions.reflexive import MAX_REASON
@@ -18,8 +18,6 @@ from auditapp.preannotation.annotators.queries.planted import find_codes
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
-
-SHARE = 10
 
 
 class SmallPilotOptions(LaunchOptionsForm):
@@ -32,15 +30,18 @@ class SmallPilotOptions(LaunchOptionsForm):
         label="Pilot, calls per arm",
         help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers "
         "count. If empty, one call "
-        f"in {SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
+        f"in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
     )
 
     def settle_pilot(self, arms: Sequence[PlannedArm], input_ids: Sequence[int]) -> None:
-        """Say the number where none was typed, so that the review shows it and carries it to the launch."""
-        if self.cleaned_data["pilot"] is not None:
+        """Say the number where none was typed, so that the review shows it and carries it to the launch.
+
+        Not for a file, which has no pilot: another route chosen later has one.
+        """
+        options = self.options()
+        if options.pilot is not None:
             return
-        calls = sum(count_cells(arms, input_ids, repeats=1))
-        pilot = max(1, min(DEFAULT_PILOT, calls // SHARE // max(1, len(arms))))
+        pilot = settle_pilot(arms, input_ids, options)
         self.cleaned_data["pilot"] = pilot
         settled = self.data.copy()  # type: ignore[attr-defined]
         settled[self.add_prefix("pilot")] = str(pilot)

@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.launching import LaunchPlan
-from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
@@ -40,24 +39,19 @@ def launch(request: ProjectRequest) -> HttpResponse:
             names=dict(annotator.version.codes.values_list("identifier", "name")),
         )
 
-    def send() -> Batch:
-        if form.cleaned_data["pilot"] is None:
-            plan()
-        return launch_model(
+    return run_wizard(
+        request,
+        form,
+        template="preannotation/launch.html",
+        plan=plan,
+        launch=lambda: launch_model(
             project=request.project,
             reason=form.cleaned_data["latent_reason"],
             by=request.user,
             **_read_annotator(form),
             **_read_choice(form),
             options=form.options(),
-        )
-
-    return run_wizard(
-        request,
-        form,
-        template="preannotation/launch.html",
-        plan=plan,
-        launch=send,
+        ),
         refusals=(PreannotationError,),
     )
 

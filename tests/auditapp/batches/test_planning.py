@@ -11,10 +11,11 @@ from django.test.utils import CaptureQueriesContext
 
 from auditapp.batches import actions, launching
 from auditapp.batches.actions import BatchError
-from auditapp.batches.launching import PlannedArm, draw_pilot
+from auditapp.batches.launching import LaunchOptions, PlannedArm, draw_pilot, settle_pilot
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
+from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers import ASSUMED_MAX_OUTPUT
 from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make_variant
 from transcripts.accounts.models import User
@@ -198,6 +199,25 @@ class TestPilot:
         assert set(drawn) <= {1, 2, 3, 4, 5}
         assert len(drawn) > 1
         assert sum(map(len, drawn.values())) == 15
+
+    @pytest.mark.parametrize(
+        ("options", "inputs", "arms", "pilot"),
+        [
+            ({"pilot": None}, 5, 2, 1),
+            ({"pilot": None}, 99, 2, 9),
+            ({"pilot": None}, 9, 40, 1),
+            ({"pilot": None}, 5_000, 2, 30),
+            ({"pilot": None, "repeats": 3}, 100, 1, 30),
+            ({"pilot": None, "route": "file"}, 100, 1, 0),
+            ({"pilot": 7}, 100, 2, 7),
+            ({"pilot": 0}, 100, 2, 0),
+        ],
+    )
+    def test_a_pilot_that_nobody_names_is_one_call_in_ten_and_at_most_thirty_of_each_arm(
+        self, options: dict[str, Any], inputs: int, arms: int, pilot: int
+    ) -> None:
+        planned = [PlannedArm(ModelVariant(), f"task {number}", "") for number in range(arms)]
+        assert settle_pilot(planned, range(inputs), LaunchOptions(**options)) == pilot
 
     @pytest.mark.parametrize("inputs", [2, 3])
     def test_a_batch_no_larger_than_its_pilot_has_none(self, project: Project, inputs: int) -> None:

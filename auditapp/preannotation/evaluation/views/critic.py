@@ -17,7 +17,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import LaunchPlan
-from auditapp.batches.models import Batch
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.preannotation.annotators.queries.model_warnings import (
     list_judge_results,
@@ -78,17 +77,12 @@ def launch(request: ProjectRequest) -> HttpResponse:
             names=dict(annotator.version.codes.values_list("identifier", "name")),
         )
 
-    def send() -> Batch:
-        if form.cleaned_data["pilot"] is None:
-            plan()
-        return launch_critic(by=request.user, **_read_choice(form), options=form.options())
-
     return run_wizard(
         request,
         form,
         template="preannotation/critic.html",
         plan=plan,
-        launch=send,
+        launch=lambda: launch_critic(by=request.user, **_read_choice(form), options=form.options()),
         refusals=(PreannotationError,),
     )
 

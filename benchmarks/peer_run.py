@@ -45,7 +45,7 @@ def run(folder: Path) -> int:
     tasks = [word for task in TASKS for word in ("--task", task)]
     limit = str(int(os.environ["BENCH_N"]) // len(TASKS))
     asked = ("--dataset", "bench", "--model", "bench", *tasks, "--limit", limit)
-    instance.manage("sob_launch", *asked, "--concurrency", os.environ["BENCH_CONCURRENCY"])
+    instance.manage("sob_launch", *asked, "--confirm-terms", "--concurrency", os.environ["BENCH_CONCURRENCY"])
     return wait(instance, worker)
 
 

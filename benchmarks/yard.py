@@ -105,7 +105,7 @@ class Yard:
         """Launch a batch; the paid API's orders and counts begin anew."""
         self.provider.order(reset=True, latency=LATENCY_SECONDS, **orders)
         asked = ("--dataset", "bench", "--model", "bench", "--task", TASK, "--concurrency", str(in_flight))
-        return int(self.instance.ask("sob_launch", *asked)["batch"])
+        return int(self.instance.ask("sob_launch", *asked, "--confirm-terms")["batch"])
 
     def run_batch(self, in_flight: int, **orders: object) -> Round:
         """One batch through the worker, to its end."""

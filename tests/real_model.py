@@ -73,7 +73,7 @@ class RealModel:
         tasks = [word for task in TASKS for word in ("--task", task)]
         batch = self.instance.ask(
             *("sob_launch", "--dataset", "texts", "--project", "real", "--limit", str(TEXTS)),
-            *("--model", self.model.label, *tasks),
+            *("--model", self.model.label, *tasks, "--confirm-terms"),
         )["batch"]
         self.wait(lambda: self.count_answered(batch) >= 2)
         tell(f"killing the model's server after {self.count_answered(batch)} answers")

@@ -26,7 +26,7 @@ class Ground:
     def launch(self, *more: str, model: str = "m", dataset: str = "texts", in_flight: int = IN_FLIGHT) -> int:
         """Launch a batch by command; its number."""
         asked = ("--dataset", dataset, "--model", model, "--task", "acceptability", "--concurrency", str(in_flight))
-        return int(self.instance.ask("sob_launch", *asked, *more)["batch"])
+        return int(self.instance.ask("sob_launch", *asked, "--confirm-terms", *more)["batch"])
 
     def load(self, name: str, texts: Sequence[str]) -> None:
         """A dataset of these texts; a text may hold a script of faults (tests/fake_provider.py)."""

@@ -166,7 +166,7 @@ def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str
     said += instance.manage("sob_load", str(texts), "--name", "texts")
     instance.start_worker()
     asked = ("--dataset", "texts", "--model", "stored", "--model", "named", "--task", "acceptability")
-    said += instance.manage("sob_launch", *asked, "--concurrency", "4")
+    said += instance.manage("sob_launch", *asked, "--confirm-terms", "--concurrency", "4")
     wait_until(lambda: len(Parrot.presented) > 30, what="the parrot was asked in all its ways")
     wait_until(
         lambda: instance.query("SELECT count(*) FROM batches_attempt WHERE \"end\" <> 'open'")[0][0] > 20,

@@ -222,24 +222,46 @@ class TestArms:
             answer_cells(batch, ['{"Race": "White"}', "Person: Unknown", "{}", None])
 
 
-@pytest.mark.parametrize(
-    ("provider", "url", "is_told"),
-    [("openai_compatible", "https://models.example/v1", True), ("fake", "", False)],
-)
-def test_the_command_tells_the_notice_where_nobody_has_confirmed_it_and_launches_all_the_same(
-    dataset: Dataset, owner: User, provider: str, url: str, is_told: bool
-) -> None:
-    add_model(label="m", provider=provider, base_url=url, model="x", max_tokens=100, by=owner)
-    asked = ["sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", "--base", "--repeats", "2"]
-    out, err = StringIO(), StringIO()
-    call_command(*asked, "--json", stdout=out, stderr=err)
-    assert json.loads(out.getvalue())["cells"] == 16
-    assert ("Nobody has confirmed this for the study yet" in err.getvalue()) == is_told
-    assert not TermsNotice.objects.exists()
-    confirm_notice(project=dataset.project, by=owner)
-    again = StringIO()
-    call_command(*asked, stdout=StringIO(), stderr=again)
-    assert again.getvalue() == ""
+class TestTerms:
+    """The command demands what the launch page demands, once per study."""
+
+    asked = ("sob_launch", "--dataset", "Texts", "--model", "m", "--task", "acceptability", "--base", "--repeats", "2")
+
+    def launch(self, *more: str) -> str:
+        out = StringIO()
+        call_command(*self.asked, *more, stdout=out, stderr=StringIO())
+        return out.getvalue()
+
+    @pytest.fixture
+    def paid(self, dataset: Dataset, owner: User) -> None:
+        add_model(
+            label="m",
+            provider="openai_compatible",
+            base_url="https://models.example/v1",
+            model="x",
+            max_tokens=100,
+            by=owner,
+        )
+
+    def test_nothing_is_launched_where_nobody_has_confirmed_them(self, paid: None) -> None:
+        with pytest.raises(CommandError, match=r"read the terms .* nothing was launched\. Add --confirm-terms"):
+            self.launch()
+        assert not Batch.objects.exists()
+
+    def test_the_flag_confirms_them_for_the_study(self, paid: None) -> None:
+        launched = self.launch("--confirm-terms")
+        assert "was launched with 16 cells. Watch it at http" in launched
+        assert TermsNotice.objects.count() == 1
+        assert "was launched" in self.launch()
+
+    def test_the_page_confirms_them_for_the_command_too(self, paid: None, dataset: Dataset, owner: User) -> None:
+        confirm_notice(project=dataset.project, by=owner)
+        assert "was launched" in self.launch()
+
+    def test_texts_for_a_fake_model_go_nowhere_and_need_none(self, dataset: Dataset, owner: User) -> None:
+        add_model(label="m", provider="fake", model="x", by=owner)
+        assert "was launched" in self.launch()
+        assert not TermsNotice.objects.exists()
 
 
 @quick_on("sqlite")

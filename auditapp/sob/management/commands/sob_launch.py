@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.audit_trail import trail
 from transcripts.projects.actions import ProjectError
+from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
@@ -38,6 +40,12 @@ class Command(BaseCommand):
             metavar="LABEL=NAME",
             help="treat variants with different model ids as one family in the statistics; may be repeated",
         )
+        parser.add_argument(
+            "--confirm-terms",
+            action="store_true",
+            help="confirm, once per study, that you know that the instrument tells the model not to refuse, and that you have "
+            "read the terms of the providers that the texts are sent to",
+        )
         add_launch_options(parser)
 
     def handle(self, *args: object, dataset: str, model: list[str], task: list[str], **options: Any) -> None:
@@ -45,6 +53,8 @@ class Command(BaseCommand):
         variants = [find_variant(label) for label in model]
         try:
             texts = find_dataset(dataset, str(options["project"]))
+            if not options["confirm_terms"]:
+                refuse_unconfirmed(texts.project, variants)
             batch = launch_sob(
                 dataset=texts,
                 variants=variants,
@@ -52,17 +62,23 @@ class Command(BaseCommand):
                 instrument_variant=str(options["instrument"]),
                 include_base=options["base"],
                 limit=options["limit"],
+                confirms_terms=options["confirm_terms"],
                 families=read_families(options["family"]),
                 by=trail.SYSTEM,
                 options=replace(how, repeats=options["repeats"]),
             )
         except (SobError, ProjectError) as error:
             raise CommandError(str(error)) from error
-        if find_notice(texts.project) is None and not all(variant.is_fake for variant in variants):
-            self.stderr.write(
-                f"{NOTICE} Nobody has confirmed this for the study yet. Confirm it once on the launch page."
-            )
         report_launched(self, batch, options)
+
+
+def refuse_unconfirmed(project: Project, variants: Sequence[ModelVariant]) -> None:
+    """Raise ``CommandError`` unless somebody has confirmed the notice for the study. Fake models send nothing to anybody."""
+    if find_notice(project) is None and not all(variant.is_fake for variant in variants):
+        raise CommandError(
+            f"{NOTICE} Nobody has confirmed this for the study yet, so nothing was launched. Add --confirm-terms to confirm it, or "
+            "confirm it on the launch page; the study is asked once and records who confirmed it."
+        )
 
 
 def read_families(pairs: list[str]) -> dict[str, str]:

@@ -8,14 +8,16 @@ from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.template.loader import render_to_string
+from django.urls import reverse
 
 from auditapp.batches.actions import BatchError, confirm_batch
-from auditapp.batches.launching import LaunchOptions
+from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, LaunchOptions
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.worker_signs import is_worker_alive
-from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.models import WORKING_STATES, Batch, Cell
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.reviewing import list_limit_warnings
 from auditapp.batches.pages.spending import estimate_batch
@@ -27,16 +29,21 @@ from transcripts.audit_trail import trail
 POLL_SECONDS = 0.3
 
 
-def add_launch_options(parser: CommandParser) -> None:
-    """Add the options of every command that launches a batch."""
+def add_launch_options(parser: CommandParser, *, has_pilot: bool = False) -> None:
+    """Add the options of every command that launches a batch. ``has_pilot``: it has one unless told otherwise, as its page."""
     parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
     parser.add_argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
     parser.add_argument(
         "--pilot",
         type=int,
-        default=0,
+        default=None if has_pilot else 0,
         metavar="N",
-        help="send this many calls of each arm first, then wait for approval",
+        help="send this many calls of each arm first, then wait for approval; 0 for no pilot (default: "
+        + (
+            f"one call in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} of each arm)"
+            if has_pilot
+            else "0)"
+        ),
     )
     parser.add_argument(
         "--lost-answers",
@@ -88,8 +95,37 @@ def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], N
     if batch.state == Batch.State.WAITING and says_yes and _confirm_below_cap(batch, report):
         batch = wait_for_batch(batch, report=report)
     if batch.state == Batch.State.WAITING:
-        report(f"The pilot is done. Look at its answers, then confirm with `manage.py batch confirm {batch.pk}`.")
+        report(describe_waiting(batch))
     return batch
+
+
+def describe_launched(batch: Batch) -> str:
+    """That a batch which this command does not wait for was launched: where to watch it, and how to wait for it."""
+    cells = batch.cells.count()
+    launched = f"Batch {batch.pk} was launched with {cells:,} cell{'' if cells == 1 else 's'}"
+    watch = f"Watch it at {write_address(batch)} or with `manage.py batch show {batch.pk}`."
+    if batch.route == Batch.Route.FILE:
+        return f"{launched}. Its answers are imported from a file. {watch}"
+    if batch.state == Batch.State.PILOT:
+        launched += f", {batch.pilot_cells:,} of them in the pilot. After the pilot it waits for approval"
+    return f"{launched}. {watch} `manage.py batch wait {batch.pk}` waits for it, and makes the calls itself if no worker runs."
+
+
+def describe_waiting(batch: Batch) -> str:
+    """What a person can do with a batch whose pilot has ended: the worker's reason, if it should not go on."""
+    left = batch.cells.filter(state=Cell.State.PLANNED).count()
+    rest = f"{left:,} cell{' waits' if left == 1 else 's wait'} for approval."
+    anyway = " --anyway" if batch.state_reason else ""
+    return (
+        f"The pilot is done and {rest} {batch.state_reason or 'Nothing more is sent before that.'} Look at its answers at "
+        f"{write_address(batch)}. Confirm there or with `manage.py batch confirm {batch.pk}{anyway}`, then wait with "
+        f"`manage.py batch wait {batch.pk}`; or cancel with `manage.py batch cancel {batch.pk}`."
+    )
+
+
+def write_address(batch: Batch) -> str:
+    """The whole address of a batch's page. Reads batch.project."""
+    return f"{settings.BASE_URL}{reverse('batches:detail', args=[batch.project.slug, batch.pk])}"
 
 
 def report_launched(command: BaseCommand, batch: Batch, options: dict[str, Any], *, things: str = "cells") -> None:
@@ -100,8 +136,10 @@ def report_launched(command: BaseCommand, batch: Batch, options: dict[str, Any],
     summary = summarise_batch(batch, read_progress(batch), is_whole=True)
     if options["json"]:
         command.stdout.write(json.dumps(summary))
-    else:
+    elif options["wait"]:
         command.stdout.write(f"Batch {batch.pk}: {summary['cells']} {things}, {batch.get_state_display().lower()}.")
+    else:
+        command.stdout.write(describe_launched(batch))
     if options["wait"]:
         refuse_stopped(batch)
 

@@ -101,8 +101,8 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
 
 
 def summarise_launch(batch: Batch) -> str:
-    """For a command: the annotator with its number, its mode, the number of cells, what is asked again, and whether the
-    annotator was checked (a check asks nothing again and is one)."""
+    """For a command: the annotator with its number, its mode, the number of cells and of those in the pilot, what is asked
+    again, and whether the annotator was checked (a check asks nothing again and is one)."""
     annotator = Annotator.objects.select_related("project").get(pk=batch.parameters["annotators"][0])
     cells = batch.cells.count()
     levels = "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"
@@ -110,10 +110,12 @@ def summarise_launch(batch: Batch) -> str:
         f"Batch {batch.pk}: {annotator.name} number {annotator.number}, asked {BY[Annotator.Mode(annotator.mode)]}, annotates "
         f"{levels}: {cells:,} cell{'' if cells == 1 else 's'}."
     )
+    if batch.pilot_cells:
+        summary += f" {batch.pilot_cells:,} of them are sent first, as a pilot; then the batch waits for approval."
     if batch.kind != KIND:
         return summary
     turns, planted = batch.parameters["asked_again"], find_planted(batch.project).count()
-    again = f"{turns:,} turn{'' if turns == 1 else 's'} of them asked again" if turns else "Nothing is asked again"
+    again = f"{turns:,} turn{'' if turns == 1 else 's'} asked again" if turns else "Nothing is asked again"
     check = find_latest_check(annotator)
     checked = (
         f"Its latest check, batch {check['batch'].pk}: {check['verdicts']}."

@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions, command_options
 from auditapp.batches.models import Attempt, Batch
@@ -210,7 +210,23 @@ class TestYes:
     def test_without_it_the_command_says_how_to_confirm(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
         batch, told = self.wait(waiting, monkeypatch, says_yes=False)
         assert batch.state == "waiting"
-        assert f"batch confirm {batch.pk}" in told
+        assert "The pilot is done and 26 cells wait for approval. Nothing more is sent before that." in told
+        assert f"batch confirm {batch.pk}`, then wait with `manage.py batch wait {batch.pk}`" in told
+
+    def test_a_pilot_of_which_nothing_could_be_read_needs_another_word(self, waiting: Batch) -> None:
+        waiting.state_reason = "Nothing could be read."
+        told = command_options.describe_waiting(waiting)
+        assert "wait for approval. Nothing could be read. Look" in told
+        assert f"batch confirm {waiting.pk} --anyway`" in told
+
+    def test_waiting_can_be_taken_up_later(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(command_options, "wait_for_batch", lambda batch, *, report: batch)
+        err = StringIO()
+        call_command("batch", "wait", str(waiting.pk), stdout=StringIO(), stderr=err)
+        assert "The pilot is done" in err.getvalue()
+        actions.cancel_batch(batch=waiting, by=trail.SYSTEM)
+        with pytest.raises(CommandError, match="is cancelled"):
+            call_command("batch", "wait", str(waiting.pk), stdout=StringIO())
 
     def test_it_needs_a_cap(self) -> None:
         with pytest.raises(Exception, match="--yes needs --wait and --cap"):

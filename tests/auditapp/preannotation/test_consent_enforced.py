@@ -82,7 +82,7 @@ class TestWorker:
     def launch(self, study: Instance, host: str, port: int, *more: str) -> int:
         address = ("--base-url", f"http://{host}:{port}/v1", "--model", "m")
         study.manage("add_model", "m", "--provider", "openai_compatible", *address)
-        asked = ("--project", "s", "--annotator", "m", "--family", "themes", "--concurrency", "1")
+        asked = ("--project", "s", "--annotator", "m", "--family", "themes", "--concurrency", "1", "--pilot", "0")
         return int(study.ask("preannotate", *asked, *more)["batch"])
 
     def withdraw(self, study: Instance, interview: str) -> None:

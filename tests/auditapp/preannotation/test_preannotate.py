@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from auditapp.batches.models import Batch
 from auditapp.preannotation.models import Annotator, OfflineRun
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.preannotation.teaching import set_rules
@@ -54,7 +55,8 @@ def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
     file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
     instance.manage("import_interviews", str(file), "--project", "culture")
     instance.manage("add_model", "reader", "--provider", "fake")
-    found = instance.ask("preannotate", "--project", "culture", "--annotator", "reader", "--family", "themes", "--wait")
+    asked = ("--project", "culture", "--annotator", "reader", "--family", "themes", "--pilot", "0")
+    found = instance.ask("preannotate", *asked, "--wait")
     assert (found["state"], found["cells"], found["readings"], found["turns"]) == ("done", 26, 25, 25)
     assert (found["turns_asked_again"], found["asked_again"]) == (1, 1)
     counted = instance.query("SELECT count(*) FROM preannotation_suggestion")
@@ -85,8 +87,8 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
     again = preannotate(project, "--annotator", "reader", *chosen, err=err)
     assert (again["cells"], again["annotator_number"]) == (first["cells"], 1)
     assert (
-        "reader number 1, asked by family, annotates semantic meaning only: 3 cells. 1 turn of them asked again; 40 planted"
-        in err.getvalue()
+        "reader number 1, asked by family, annotates semantic meaning only: 3 cells. 2 of them are sent first, as "
+        "a pilot; then the batch waits for approval. 1 turn asked again; 40 planted" in err.getvalue()
     )
     assert "reader has never been checked. Check it with manage.py preannotate_check." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]
@@ -165,6 +167,32 @@ def test_people_are_told_in_words(project: Project) -> None:
     add_interviews(project, "one")
     add_reader()
     out = StringIO()
-    call_command("preannotate", "--project", project.slug, "--annotator", "reader", "--family", "themes", stdout=out)
-    assert "3 cells, running." in out.getvalue()
-    assert "0 answers, 0 suggestions, 0 rejected items, 0 missing sentences." in out.getvalue()
+    asked = ("preannotate", "--project", project.slug, "--annotator", "reader", "--family", "themes")
+    call_command(*asked, stdout=out, stderr=StringIO())
+    batch = Batch.objects.get()
+    address = f"http://127.0.0.1:8000/p/{project.slug}/batches/{batch.pk}/"
+    assert out.getvalue().strip() == (
+        f"Batch {batch.pk} was launched with 3 cells, 2 of them in the pilot. After the pilot it waits for approval. Watch it at "
+        f"{address} or with `manage.py batch show {batch.pk}`. `manage.py batch wait {batch.pk}` waits for it, and makes the "
+        "calls itself if no worker runs."
+    )
+
+
+@pytest.mark.parametrize(("answers", "named", "pilot"), [(5, (), 2), (99, (), 7), (5, ("--pilot", "0"), 0)])
+def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(
+    project: Project, answers: int, named: tuple[str, ...], pilot: int
+) -> None:
+    """Two arms: the turns, and the two that are asked again."""
+    add_interviews(project, "one", answers=answers)
+    add_reader()
+    found = preannotate(project, "--annotator", "reader", "--family", "themes", *named)
+    assert (found["pilot_cells"], found["state"]) == (pilot, "pilot" if pilot else "running")
+
+
+def test_a_run_without_a_model_says_where_to_watch_it(project: Project, rules: None) -> None:
+    add_interviews(project, "one")
+    out = StringIO()
+    call_command("preannotate", "--project", project.slug, "--annotator", "rules", stdout=out)
+    run = OfflineRun.objects.get()
+    assert f"/p/{project.slug}/preannotation/runs/{run.pk}/" in out.getvalue()
+    assert "0 answers" not in out.getvalue()

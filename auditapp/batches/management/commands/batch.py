@@ -7,11 +7,16 @@ from decimal import Decimal
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.batches import actions
-from auditapp.batches.command_options import read_cap
+from auditapp.batches.command_options import read_cap, refuse_stopped, wait_for_launched
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.summaries import summarise_batch
 from transcripts.audit_trail import trail
+
+
+def _refuse_file(batch: Batch) -> None:
+    if batch.route == Batch.Route.FILE:
+        raise CommandError(f"Batch {batch.pk} makes no calls to wait for: its answers are imported from a file.")
 
 
 def _cancel(batch: Batch, options: dict[str, object]) -> None:
@@ -44,6 +49,7 @@ def _set(batch: Batch, options: dict[str, object]) -> None:
 
 ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
     "show": lambda batch, options: None,
+    "wait": lambda batch, options: _refuse_file(batch),
     "pause": lambda batch, options: actions.pause_batch(batch=batch, by=trail.SYSTEM),
     "resume": lambda batch, options: actions.resume_batch(batch=batch, by=trail.SYSTEM),
     "drain": lambda batch, options: actions.drain_batch(batch=batch, by=trail.SYSTEM),
@@ -65,7 +71,9 @@ OWN = {
 
 
 class Command(BaseCommand):
-    help = "Show a batch or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
+    help = (
+        "Show a batch, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("act", choices=list(ACTS))
@@ -95,12 +103,16 @@ class Command(BaseCommand):
         if act == "retry" and not done:
             self.stderr.write(f"Nothing in batch {number} has failed, so nothing is asked again.")
         batch.refresh_from_db()
+        if act == "wait":
+            batch = wait_for_launched(batch, says_yes=False, report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))
-            return
-        # In one write: a reader of only the beginning closes the pipe before more could be written.
-        self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
+        else:
+            # In one write: a reader of only the beginning closes the pipe before more could be written.
+            self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
+        if act == "wait":
+            refuse_stopped(batch)
 
 
 def _read_new_cap(options: dict[str, object]) -> Decimal | None:

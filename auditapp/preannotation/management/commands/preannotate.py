@@ -5,11 +5,14 @@ import time
 from argparse import BooleanOptionalAction
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.urls import reverse
 
 from auditapp.batches.command_options import (
     add_launch_options,
+    describe_launched,
     read_launch_options,
     refuse_stopped,
     wait_for_launched,
@@ -35,7 +38,7 @@ from transcripts.projects.models import Project
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3
 # Options of calls to a provider, which annotators without a model do not make.
-FOR_MODELS = ("limit", "family", "mode", "latent", "schema", "cap", "yes")
+FOR_MODELS = ("limit", "family", "mode", "latent", "schema", "pilot", "cap", "yes")
 
 
 class Command(BaseCommand):
@@ -68,7 +71,7 @@ class Command(BaseCommand):
             action=BooleanOptionalAction,
             help="hold answers to a JSON schema (default: where a probe found that the model's server honours one)",
         )
-        add_launch_options(parser)
+        add_launch_options(parser, has_pilot=True)
 
     def handle(self, *args: object, project: str, annotator: str, **options: Any) -> None:
         study = Project.objects.filter(slug=project).first()
@@ -109,6 +112,9 @@ class Command(BaseCommand):
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True) | _describe(batch) | count_readings(batch)
+        if not options["wait"] and not options["json"]:
+            self.stdout.write(describe_launched(batch))
+            return
         self._print_summary(
             summary, options, f"Batch {batch.pk}: {summary['cells']} cells, {batch.get_state_display().lower()}."
         )
@@ -123,6 +129,13 @@ class Command(BaseCommand):
             raise CommandError("--minimum is only for --annotator learnt; rules are not trained.")
         minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
         run = launch_offline(project=study, kind=kind, interviews=interviews, minimum=minimum, by=trail.SYSTEM)
+        if not options["wait"] and not options["json"]:
+            address = reverse("preannotation:run", args=[study.slug, run.pk])
+            self.stdout.write(
+                f"Run {run.pk} by {run.annotator} was launched, and a worker does it. Watch it at {settings.BASE_URL}{address}. "
+                "With --wait, the command does it itself if no worker runs, and prints its counts."
+            )
+            return
         while options["wait"] and run.state in ACTIVE:
             # Returns at once if a worker is running it.
             run_offline(run.pk)

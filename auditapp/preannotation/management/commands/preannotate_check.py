@@ -8,6 +8,7 @@ from django.db import transaction
 
 from auditapp.batches.command_options import (
     add_launch_options,
+    describe_launched,
     read_launch_options,
     refuse_stopped,
     wait_for_launched,
@@ -70,6 +71,9 @@ class Command(BaseCommand):
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)
         report = read_check_report(batch)
+        if not options["wait"] and not options["json"]:
+            self.stdout.write(describe_launched(batch))
+            return
         if options["json"]:
             summary = summarise_batch(batch, read_progress(batch), is_whole=True)
             self.stdout.write(json.dumps(summary | {"check": list_figures(report)}))

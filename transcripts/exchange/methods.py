@@ -16,7 +16,7 @@ from django.utils.formats import date_format
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.trail import project_stream
-from transcripts.codebook.models import CodebookVersion, CodeChange
+from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
@@ -242,7 +242,9 @@ def _read_coded(project: Project) -> Facts:
     pairs |= set(decisions.values_list("sentence__turn__interview", "coder").distinct())
     readers = Counter(interview for interview, _ in pairs)
     answers = _keep_answers(Sentence.objects.current().filter(turn__interview__project=project))
-    read = Q(pk__in=decisions.values("sentence")) | Q(pk__in=active.values("sentence"))
+    # A code of a turn or an interview is stored on its first sentence and says nothing about it.
+    of_sentences = active.filter(code__family__unit=CodeFamily.Unit.SENTENCE)
+    read = Q(pk__in=decisions.values("sentence")) | Q(pk__in=of_sentences.values("sentence"))
     acts = AuditEvent.objects.filter(stream=project_stream(project.pk), action__in=ACTS_OF_CODING)
     by_enactment = _tally(active.exclude(enactment=""), "enactment")
     codings, withdrawn = active.count(), every.filter(withdrawn_at__isnull=False).count()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -31,7 +31,7 @@ JOIN corpus_interview i ON i.id = t.interview_id
 WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND {codings} AND {scope} AND NOT (t.role = %s AND t.channel = %s)
 """
 ANSWERED = """
-SELECT t.interview_id, COUNT(*), COUNT(DISTINCT s.turn_id)
+SELECT t.interview_id, {sentences}, COUNT(DISTINCT s.turn_id)
 FROM corpus_sentence s
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
@@ -40,10 +40,10 @@ GROUP BY t.interview_id
 ORDER BY t.interview_id
 """
 # A sentence is decided if somebody whose codings are counted coded it or finished it, as in the presence of themes.
-DECIDED = """(
-EXISTS (SELECT 1 FROM coding_coding c WHERE c.sentence_id = s.id AND c.withdrawn_at IS NULL AND {coder_of_coding})
-OR EXISTS (SELECT 1 FROM coding_decision d WHERE d.sentence_id = s.id AND d.withdrawn_at IS NULL AND {coder_of_decision})
-)"""
+CODED = "EXISTS (SELECT 1 FROM coding_coding c WHERE c.sentence_id = s.id AND c.withdrawn_at IS NULL AND {conditions})"
+FINISHED = (
+    "EXISTS (SELECT 1 FROM coding_decision d WHERE d.sentence_id = s.id AND d.withdrawn_at IS NULL AND {conditions})"
+)
 MODEL_SAYS = Search(role=Speaker.MODEL)
 
 
@@ -87,19 +87,33 @@ def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, 
 
 def count_answers(project: Project, visibility: Visibility) -> dict[int, tuple[int, int]]:
     """The sentences and turns of the model, by interview; interviews without any, or hidden ones, are left out."""
-    return _count_by_interview(limit_scope(project, MODEL_SAYS, visibility))
+    return _count_by_interview("COUNT(*)", Conditions(), limit_scope(project, MODEL_SAYS, visibility))
 
 
-def count_decided(project: Project, visibility: Visibility) -> dict[int, tuple[int, int]]:
-    """How many of those sentences are decided, and in how many turns; interviews without any are left out."""
-    conditions = limit_scope(project, MODEL_SAYS, visibility)
-    coding, decision = of_person("c.coder_id", visibility), of_person("d.coder_id", visibility)
-    decided = DECIDED.format(coder_of_coding=coding.as_sql(), coder_of_decision=decision.as_sql())
-    conditions.add(decided, *coding.values, *decision.values)
-    return _count_by_interview(conditions)
+def count_decided(project: Project, catalog: Catalog, visibility: Visibility) -> dict[int, tuple[int, int]]:
+    """How many of those sentences are decided, and how many turns; interviews without any are left out.
+
+    A code of a turn or an interview is stored on its first sentence: it decides the turn, and not the sentence.
+    """
+    scope = limit_scope(project, MODEL_SAYS, visibility)
+    of_turns = _coded_or_finished(visibility)
+    scope.add(of_turns.as_sql(), *of_turns.values)
+    of_sentences = _coded_or_finished(visibility, catalog.ids_of_sentences)
+    return _count_by_interview(f"SUM(CASE WHEN {of_sentences.as_sql()} THEN 1 ELSE 0 END)", of_sentences, scope)
 
 
-def _count_by_interview(conditions: Conditions) -> dict[int, tuple[int, int]]:
+def _coded_or_finished(visibility: Visibility, code_ids: Sequence[int] | None = None) -> Conditions:
+    """Sentences ``s`` that were coded, with one of these codes if any are given, or finished."""
+    coded, finished = of_person("c.coder_id", visibility), of_person("d.coder_id", visibility)
+    if code_ids is not None:
+        coded.add_one_of("c.code_id", code_ids)
+    either = f"({CODED.format(conditions=coded.as_sql())} OR {FINISHED.format(conditions=finished.as_sql())})"
+    return Conditions([either], [*coded.values, *finished.values])
+
+
+def _count_by_interview(sentences: str, counted: Conditions, scope: Conditions) -> dict[int, tuple[int, int]]:
     with connection.cursor() as cursor:
-        cursor.execute(ANSWERED.format(conditions=conditions.as_sql()), conditions.values)
+        cursor.execute(
+            ANSWERED.format(sentences=sentences, conditions=scope.as_sql()), [*counted.values, *scope.values]
+        )
         return {interview: (sentences, turns) for interview, sentences, turns in cursor.fetchall()}

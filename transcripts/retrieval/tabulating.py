@@ -152,7 +152,7 @@ def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, An
     """What models said, and what of it is decided, by interview."""
     return (
         counts.count_answers(wanted.project, wanted.visibility),
-        counts.count_decided(wanted.project, wanted.visibility),
+        counts.count_decided(wanted.project, wanted.catalog, wanted.visibility),
     )
 
 

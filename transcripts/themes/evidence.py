@@ -11,6 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -143,10 +144,15 @@ def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
     return dict(rows.annotate(sentences=Count("sentence", distinct=True)))
 
 
-def count_decided(viewpoint: Viewpoint) -> dict[int, tuple[int, int]]:
-    """By interview, how many of the model's sentences were coded or finished, and in how many turns: one query."""
+def count_decided(viewpoint: Viewpoint, identifiers: Iterable[str] = ()) -> dict[int, tuple[int, int]]:
+    """By interview, how many of the model's sentences were coded or finished, and in how many turns: one query.
+
+    A code of a whole turn or interview, stored on its first sentence, decides that sentence only where it is counted itself:
+    where it is one of ``identifiers``.
+    """
     finished = _counted(Decision.objects.filter(sentence=OuterRef("pk")), viewpoint)
-    coded = _counted(Coding.objects.filter(sentence=OuterRef("pk")), viewpoint)
+    of_sentences = Q(code__family__unit=CodeFamily.Unit.SENTENCE) | Q(code__identifier__in=list(identifiers))
+    coded = _counted(Coding.objects.filter(of_sentences, sentence=OuterRef("pk")), viewpoint)
     sentences = Sentence.objects.current().filter(
         Q(Exists(coded)) | Q(Exists(finished)),
         turn__role=Turn.Role.MODEL,

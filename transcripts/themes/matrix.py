@@ -59,6 +59,6 @@ def _count(viewpoint: Viewpoint, rows: Sequence[Heading], columns: Sequence[Head
         rows=rows,
         columns=columns,
         evidence=evidence.read_evidence(viewpoint, identifiers),
-        decided=evidence.count_decided(viewpoint),
+        decided=evidence.count_decided(viewpoint, identifiers),
         said=count_answers(viewpoint.project, viewpoint.visibility),
     )

@@ -123,6 +123,12 @@ class TestWarnings:
     def test_sentences_nobody_read(self, coded: Project) -> None:
         assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_methods(coded)["warnings"])
 
+    def test_a_code_of_a_whole_turn_reads_no_sentence(self, coded: Project, coder: User) -> None:
+        [other] = Sentence.objects.filter(turn__interview__project=coded, turn__position=4, position=8)
+        feature = Code.objects.get(version__project=coded, identifier="feature.power")
+        add_coding(project=coded, sentence=other, code=feature, by=coder, idempotency_key=uuid.uuid4())
+        assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_methods(coded)["warnings"])
+
 
 class TestPage:
     def test_a_reader_sees_it_and_can_take_it_out(self, coded: Project, reader: User, client_of: ClientOf) -> None:

@@ -109,6 +109,15 @@ class TestWhatIsCounted:
         assert "decided: 6 of 11 sentences" in page
         assert "not counted: 5 sentences" in page
 
+    def test_a_code_of_a_turn_decides_its_turn_and_no_sentence(
+        self, put: Put, client_of: ClientOf, second_coder: User
+    ) -> None:
+        put(second_coder, "I would ask", "feature.power")
+        labels = self.labels(client_of, second_coder, "codings/models/?family=themes")
+        assert "2 of 2 sentences, 1 semantic, 1 latent: Balance, all" in labels
+        labels = self.labels(client_of, second_coder, "codings/models/?family=case_features")
+        assert "1 of 3 turns, 1 semantic, 0 latent: Power / asymmetry, all" in labels
+
     def test_pairs_are_out_of_what_is_decided(self, client_of: ClientOf, coder: User) -> None:
         page = " ".join(client_of(coder).get("/p/culture/codings/together/").content.decode().split())
         assert "Out of 5 decided sentences of the model; 6 more are not decided." in page

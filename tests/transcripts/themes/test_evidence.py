@@ -27,6 +27,8 @@ from transcripts.themes.matrix import count_codes, count_themes
 from transcripts.themes.pure.presence import Cell
 from transcripts.themes.queries import current_themes, read_catalogue
 
+FEATURE = "feature.power"
+
 
 def look(project: Project, user: User, role: Role, coder: str = "", layer: str = "any") -> Viewpoint:
     return choose_viewpoint(Viewer(project, user, role), coder=coder, layer=layer)
@@ -139,6 +141,16 @@ class TestWhatCounts:
         decide(two, coder)
         decided = count_decided(look(project, coder, CODER))
         assert decided[interview.pk] == (2, 1)
+
+    def test_a_code_of_a_turn_decides_no_sentence_where_other_codes_are_counted(
+        self, project: Project, interview: Interview, coder: User
+    ) -> None:
+        put_on(answers(interview)[0], FEATURE, coder)
+        viewpoint = look(project, coder, CODER)
+        codes = read_catalogue(project).name_codes([BALANCE, FEATURE])
+        assert not count_codes(viewpoint, codes[:1]).rows[0][2].is_read
+        cells = [row[2] for row in count_codes(viewpoint, codes).rows]
+        assert sorted((cell.sentences, cell.out_of) for cell in cells) == [(0, 1), (1, 1)]
 
 
 class TestSentencesBehindACell:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -35,6 +36,7 @@ JOIN corpus_interview i ON i.id = t.interview_id
 WHERE i.project_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
 GROUP BY t.interview_id, c.coder_id, k.identifier
 """
+ENDING = re.compile("(?:ies|y|s)$")
 MODEL = Turn.Role.MODEL.value
 
 
@@ -121,6 +123,6 @@ def _read_signs(project: Project) -> Mapping[str, Signs]:
 
 
 def _cut_stem(word: str) -> str:
-    """A part of a word that is there in its plural too."""
+    """A part of a word that is there in its plural and in its singular too."""
     first = next(iter(word.casefold().split()), "\0")
-    return first.removesuffix("y")
+    return ENDING.sub("", first)

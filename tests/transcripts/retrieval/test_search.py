@@ -139,6 +139,25 @@ class TestCodings:
             told = prompts.derive(second_interview.pk, coder.pk, "theme.compassion", "model", position)
             assert told == desk.derive(coder="c", code="theme.compassion", position=position)
 
+    @pytest.mark.parametrize(
+        ("term", "asked"),
+        [
+            ("powers", "Who has power?"),
+            ("policies", "Which policy is it?"),
+            ("policy", "Which policies?"),
+            ("cue", "Cues?"),
+        ],
+    )
+    def test_a_term_in_the_plural_or_singular_prompts_in_searches_as_at_the_desk(
+        self, put: Put, coder: User, project: Project, second_interview: Interview, term: str, asked: str
+    ) -> None:
+        Turn.objects.filter(interview=second_interview, position=1).update(text=asked)
+        coding = put(coder, "I weigh both", "theme.compassion")
+        Code.objects.filter(pk=coding.code_id).update(terms=[term])
+        assert Prompts([(1, asked, "")], {"c": read_signs([], [term])}).find_mention("c") == 1
+        told = StudyPrompts(project).derive(second_interview.pk, coder.pk, "theme.compassion", "model", 2)
+        assert told == "prompted"
+
     def test_in_an_excerpt_that_begins_with_the_model_nothing_is_unprompted(
         self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
     ) -> None:

@@ -424,6 +424,22 @@ class TestPanelPage:
             keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
         assert keep_suggestion(suggestion=made, project=project, by=coder).coding == Coding.objects.get()
 
+    def test_keeping_adds_what_an_old_coding_of_hers_does_not_state(
+        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    ) -> None:
+        [made] = read(annotator, sentence, ["move.elicit"], family="moves")
+        own = put(sentence, find_code(project, "move.elicit"), coder, level="latent", note="As I read it.")
+        Coding.objects.filter(pk=own.pk).update(enactment="")
+        decide(sentence, coder)
+        look(sentence, coder)
+        with pytest.raises(PreannotationError, match="needs its enactment"):
+            keep_suggestion(suggestion=made, project=project, by=coder)
+        keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
+        kept = Coding.objects.active().get()
+        assert (kept.enactment, kept.level, kept.note) == ("described", "latent", "As I read it.")
+        undo_response(suggestion=made, project=project, by=coder)
+        assert Coding.objects.active().get().enactment == ""
+
 
 class TestRedo:
     def again(self, suggestion: Suggestion, project: Project, coder: User) -> Response | None:

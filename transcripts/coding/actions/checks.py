@@ -90,6 +90,15 @@ def check_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> No
             )
 
 
+def is_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> bool:
+    """Whether a coding with ``code`` has all that the codebook requires."""
+    try:
+        check_complete(code, enactment, answers)
+    except WrongInput:
+        return False
+    return True
+
+
 def _check_quote(family: CodeFamily, sentence: Sentence, values: CodingValues) -> None:
     if family.unit != CodeFamily.Unit.SENTENCE:
         raise WrongInput(

@@ -23,6 +23,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
+from transcripts.coding.actions.checks import is_complete
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
@@ -55,15 +56,16 @@ def keep_suggestion(
 ) -> Response:
     """Make the suggestion one's own coding, as it is or ``edited``, with the code as the codebook has it now.
 
-    Only after it was shown to her. If she has already applied the code herself, keeping leaves her coding as it is; a
-    change of it is an edit, which asks for its reason. A move needs its enactment: hers, or else the suggested one, which she
-    saw; where an annotator suggested none, she chooses it (method brief R28). Raises ``PreannotationError``.
+    Only after it was shown to her. If she has already applied the code herself, keeping leaves her coding as it is, but for
+    what the codebook requires and it lacks; a change of it is an edit, which asks for its reason. A move needs its enactment:
+    hers, or else the suggested one, which she saw; where an annotator suggested none, she chooses it (method brief R28).
+    Raises ``PreannotationError``.
     """
     sentence, showing = _require_open(suggestion, by)
     code = _find_present_code(suggestion, project)
     if edited and not reason.strip():
         raise PreannotationError("Say in one line why you keep it with changes.", field="reason")
-    coding = None if edited else _find_own(sentence, code, by)
+    own = coding = None if edited else _find_own(sentence, code, by)
     if coding is not None and enactment and coding.enactment and enactment != coding.enactment:
         raise PreannotationError(
             f"You have applied {code.name} here yourself, as {coding.enactment}. To change that, keep the suggestion with "
@@ -71,6 +73,18 @@ def keep_suggestion(
             field="enactment",
         )
     now = timezone.now()
+    values = CodingValues(
+        level=(level or suggestion.level) if code.family.carries_level else "semantic",
+        enactment=(enactment or suggestion.enactment) if code.family.carries_enactment else "",
+        note=note,
+        attributes=answers or {},
+    )
+    if own is not None and not is_complete(code, own.enactment, own.attributes):
+        hers = CodingValues.from_coding(own).adapt_to(code)
+        values = hers._replace(
+            enactment=hers.enactment or values.enactment, attributes={**values.attributes, **hers.attributes}
+        )
+        coding = None
     if coding is None:
         try:
             coding = add_coding(
@@ -79,12 +93,7 @@ def keep_suggestion(
                 code=code,
                 by=by,
                 idempotency_key=idempotency_key or uuid.uuid4(),
-                values=CodingValues(
-                    level=(level or suggestion.level) if code.family.carries_level else "semantic",
-                    enactment=(enactment or suggestion.enactment) if code.family.carries_enactment else "",
-                    note=note,
-                    attributes=answers or {},
-                ),
+                values=values,
                 reason=reason.strip() or KEPT_REASON,
             )
         except WrongInput as error:

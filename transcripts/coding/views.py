@@ -30,7 +30,6 @@ from transcripts.coding.forms import (
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
-from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
@@ -159,16 +158,13 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
     idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
     earlier = _get_own_coding(request, interview_id, again)
-    coding = actions.add_coding(
+    coding = actions.restore_coding(
         project=request.project,
+        coding=earlier,
         sentence=sentence,
-        code=earlier.code,
         by=request.user,
         idempotency_key=idempotency_key,
-        values=CodingValues.from_coding(earlier),
-        range_id=earlier.range_id,
         reason=request.POST.get("reason", ""),
-        is_restored=True,
     )
     return Done(sentence, coding.idempotency_key, unit=earlier.code.family.unit)
 

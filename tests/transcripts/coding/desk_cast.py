@@ -52,6 +52,14 @@ def take_off(coding: Coding, by: User, *, reason: str = "") -> None:
     actions.withdraw_coding(project=project, coding=coding, by=by, reason=reason)
 
 
+def restore(coding: Coding, sentence: Sentence, by: User) -> Coding:
+    """Undo: the coding as it was, on ``sentence``."""
+    project = sentence.turn.interview.project
+    return actions.restore_coding(
+        project=project, coding=coding, sentence=sentence, by=by, idempotency_key=uuid4(), reason=""
+    )
+
+
 def decide(sentence: Sentence, by: User, idempotency_key: UUID | None = None) -> Decision:
     project = sentence.turn.interview.project
     return actions.decide_sentence(

@@ -14,6 +14,7 @@ from tests.transcripts.coding.desk_cast import (
     find_code,
     last_event,
     put,
+    restore,
     standing_codes,
     take_off,
 )
@@ -22,8 +23,10 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions, queries
+from transcripts.coding.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.models import Project
 
 
@@ -180,8 +183,36 @@ class TestRefusals:
         with pytest.raises(actions.WrongInput, match="needs its enactment"):
             put(sentence, code, coder, enactment="", grounding="grounded")
         take_off(old, coder)
-        assert put(sentence, code, coder, enactment="", is_restored=True).enactment == ""
+        old.refresh_from_db()
+        back = restore(old, sentence, coder)
+        assert (back.enactment, back.layer) == ("", "blind")
+        assert last_event(project).details["restores"] == old.pk
         assert put(sentence, code, coder, enactment="described").enactment == "described"
+
+    def test_a_coding_is_restored_only_where_it_was(
+        self, project: Project, sentence: Sentence, coder: User, second_coder: User
+    ) -> None:
+        old = put(sentence, find_code(project, "move.revise"), coder)
+        Coding.objects.update(enactment="")
+        old.refresh_from_db()
+        take_off(old, coder)
+        other = sentence.turn.sentences.select_related("turn__interview").order_by("-position")[0]
+        with pytest.raises(actions.WrongPlace, match=f"removed from sentence {sentence.label}, and undo restores"):
+            restore(old, other, coder)
+        with pytest.raises(actions.NotYours):
+            restore(old, sentence, second_coder)
+        assert not Coding.objects.active().exists()
+
+    def test_a_coding_is_restored_on_what_a_split_made_of_its_sentence(
+        self, project: Project, sentence: Sentence, coder: User, lead: User
+    ) -> None:
+        middle = sentence.start + 6
+        old = put(sentence, find_code(project, "theme.balance"), coder, quote=Extent(sentence.start, middle + 2))
+        take_off(old, coder)
+        edit = split_sentence(project=project, sentence=sentence, at=middle, by=lead, idempotency_key=uuid4())
+        piece = edit.made.select_related("turn__interview").order_by("start")[0]
+        back = restore(old, piece, coder)
+        assert (back.sentence, back.quote) == (piece, (piece.start, piece.end))
 
     def test_a_question_that_the_codebook_requires_is_answered(
         self, project: Project, sentence: Sentence, coder: User

@@ -134,6 +134,17 @@ class TestScript:
         assert (back.code, back.level, back.note) == (code, "latent", "Reads a picture")
         assert back != coding
 
+    def test_undo_cannot_carry_a_coding_to_another_sentence(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+    ) -> None:
+        old = put(sentence, find_code(project, "move.revise"), coder)
+        Coding.objects.update(enactment="")
+        last = sentence.turn.sentences.order_by("-position")[0]
+        answer = act(client_of(coder), "add", interview, coder, sentence=last.pk, again=old.idempotency_key)
+        assert answer.status_code == 409
+        assert f"removed from sentence {sentence.label}" in answer.content.decode()
+        assert Coding.objects.count() == 1
+
     def test_decide_and_reopen(
         self, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transcripts.coding.actions.checks import CODEABLE_CHANNELS, MAX_MEMO_LENGTH, MAX_NOTE_LENGTH
-from transcripts.coding.actions.codings import add_coding, withdraw_coding
+from transcripts.coding.actions.codings import add_coding, restore_coding, withdraw_coding
 from transcripts.coding.actions.decisions import decide_sentence, reopen_sentence, reveal_suggestions
 from transcripts.coding.actions.errors import (
     CodingError,
@@ -34,6 +34,7 @@ __all__ = [
     "decide_sentence",
     "reopen_sentence",
     "reset_keys",
+    "restore_coding",
     "reveal_suggestions",
     "set_keys",
     "withdraw_coding",

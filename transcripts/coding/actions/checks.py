@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.actions.errors import NotOpen, OncePerAnswer, WrongInput, WrongPlace
-from transcripts.coding.models import Level
+from transcripts.coding.actions.errors import NotOpen, NotYours, OncePerAnswer, WrongInput, WrongPlace
+from transcripts.coding.models import Coding, Level
 from transcripts.coding.queries import ActiveLabels
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
@@ -51,11 +52,21 @@ def check_code(project: Project, code: Code) -> None:
         )
 
 
-def check_values(code: Code, sentence: Sentence, values: CodingValues, *, is_restored: bool = False) -> None:
-    """The values fit the code and the sentence, and nothing is missing that the codebook requires.
+def check_restorable(coding: Coding, place: Sentence, by: User) -> None:
+    """An earlier coding of hers, on the words that it was on. Raises ``NotYours`` or ``WrongPlace``."""
+    if coding.coder_id != by.pk:
+        raise NotYours("This coding belongs to another person. You can restore only your own codings.")
+    was = coding.sentence
+    # Boundary edits may have made other sentences of the same words.
+    if place.turn_id != was.turn_id or place.start >= was.end or place.end <= was.start:
+        raise WrongPlace(
+            f"This coding was removed from sentence {was.label}, and undo restores it only there. To code another sentence, "
+            "apply the code to it."
+        )
 
-    What is restored as it was may miss it: it may have been stored before that was required. Raises ``WrongInput``.
-    """
+
+def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
+    """The values fit the code and the sentence. Raises ``WrongInput``."""
     family = code.family
     for name, field in CHOICE_FIELDS.items():
         value, choices = getattr(values, name), field.choices.values
@@ -65,8 +76,6 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues, *, is_res
         raise WrongInput(f"Codes of {family.name} have no level. Leave it at semantic.", field="level")
     if values.enactment and not family.carries_enactment:
         raise WrongInput(f"Codes of {family.name} have no enactment. Leave it out.", field="enactment")
-    if not is_restored:
-        check_complete(code, values.enactment, values.attributes)
     if values.level == Level.LATENT and not values.note:
         raise WrongInput("A latent coding needs your interpretation of the sentence in one line.", field="note")
     check_text(values.note, field="note", max_length=MAX_NOTE_LENGTH)

@@ -25,6 +25,7 @@ from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.projects.models import Project
 
 
@@ -39,7 +40,6 @@ def add_coding(
     values: CodingValues = PLAIN,
     range_id: UUID | None = None,
     reason: str = "",
-    is_restored: bool = False,
 ) -> Coding:
     """Apply ``code`` to ``sentence``, or to the first sentence of its turn or interview. Returns the active row.
 
@@ -47,14 +47,57 @@ def add_coding(
     supersedes the old. A "none applies" is withdrawn. Codings of one code applied to several sentences at once share
     ``range_id``. A ``reason`` is required once others' labels were seen. Of families coded once per answer a second coding
     with one code in a turn is refused; one that came there otherwise, by a boundary edit or a merge of codes, may be
-    changed. With ``is_restored`` the values are those of an earlier coding of hers, which may miss what the codebook
-    requires now. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``, ``NotOpen`` or ``UsedForAnother``.
+    changed. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``, ``NotOpen`` or ``UsedForAnother``.
     """
+    return _apply(
+        project, sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id, reason=reason
+    )
+
+
+@transaction.atomic
+def restore_coding(
+    *, project: Project, coding: Coding, sentence: Sentence, by: User, idempotency_key: UUID, reason: str = ""
+) -> Coding:
+    """Apply the code of an earlier coding of hers where it was, as it was: undo and redo. Returns the active row.
+
+    What the codebook requires now, such as an enactment, may be missing in it: an answer that she never gave cannot be
+    made up. ``sentence`` is the one that was coded, or one that boundary edits made of it. Raises ``NotYours`` and what
+    ``add_coding`` raises.
+    """
+    checks.check_restorable(coding, queries.find_place(sentence, coding.code.family.unit), by)
+    quote = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+    return _apply(
+        project,
+        sentence,
+        coding.code,
+        by,
+        CodingValues.from_coding(coding)._replace(quote=quote),
+        idempotency_key=idempotency_key,
+        range_id=coding.range_id,
+        reason=reason,
+        restored=coding,
+    )
+
+
+def _apply(
+    project: Project,
+    sentence: Sentence,
+    code: Code,
+    by: User,
+    values: CodingValues,
+    *,
+    idempotency_key: UUID,
+    range_id: UUID | None,
+    reason: str,
+    restored: Coding | None = None,
+) -> Coding:
     values = values.clean()
     reason = collapse_whitespace(reason)
     checks.check_place(project, sentence)
     checks.check_code(project, code)
-    checks.check_values(code, sentence, values, is_restored=is_restored)
+    checks.check_values(code, sentence, values)
+    if restored is None:
+        checks.check_complete(code, values.enactment, values.attributes)
     sentence = queries.find_place(sentence, code.family.unit)
     is_once = code.family.once_per_answer and code.family.unit == CodeFamily.Unit.SENTENCE
     if is_once:
@@ -76,7 +119,7 @@ def add_coding(
     coding = build_coding(sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id)
     coding.layer = choose_layer(active)
     coding.reason = reason
-    return _store(coding, before=before, active=active, project=project)
+    return _store(coding, before=before, active=active, project=project, restored=restored)
 
 
 @transaction.atomic
@@ -140,7 +183,14 @@ def build_coding(
     )
 
 
-def _store(coding: Coding, *, before: ActiveCoding | None, active: ActiveLabels, project: Project) -> Coding:
+def _store(
+    coding: Coding,
+    *,
+    before: ActiveCoding | None,
+    active: ActiveLabels,
+    project: Project,
+    restored: Coding | None,
+) -> Coding:
     """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
     before_id = before.pk if before else None
     if not replace_once(coding, before_id, withdrawn_at=coding.created_at, withdrawal_reason=coding.reason):
@@ -151,6 +201,8 @@ def _store(coding: Coding, *, before: ActiveCoding | None, active: ActiveLabels,
         **_list_states(coding),
         "layer": coding.layer,
     }
+    if restored is not None:
+        details["restores"] = restored.pk
     if before is not None:
         Coding.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=coding)
         details["replaces"] = before.pk

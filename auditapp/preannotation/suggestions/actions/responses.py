@@ -22,13 +22,19 @@ from auditapp.preannotation.suggestions.queries.panel import find_present_codes
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
-from transcripts.coding.actions import CodingError, WrongInput, add_coding, decide_sentence, withdraw_coding
+from transcripts.coding.actions import (
+    CodingError,
+    WrongInput,
+    add_coding,
+    decide_sentence,
+    restore_coding,
+    withdraw_coding,
+)
 from transcripts.coding.actions.checks import is_complete
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.projects.models import Project
 
 # A coder who has seen others' labels gives a reason for coding on; keeping a suggestion is one.
@@ -207,7 +213,8 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
 
 def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None:
     """Remove the coding that an answer ``made``, as it is now, and restore what it replaced."""
-    former = Coding.objects.filter(superseded_by=made).select_related("code__family", "code__version").first()
+    replaced = Coding.objects.filter(superseded_by=made)
+    former = replaced.select_related("code__family", "code__version", "sentence").first()
     coding = Coding.objects.select_related("sentence__turn__interview").get(pk=coding.pk)
     if former is None:
         ended = Decision.objects.filter(
@@ -217,23 +224,14 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
         if ended and not read_active_labels(coding.sentence_id, by.pk).has_sentence_codes:
             decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=uuid.uuid4())
         return
-    add_coding(
+    restore_coding(
         project=project,
+        coding=former,
         sentence=coding.sentence,
-        code=former.code,
         by=by,
         idempotency_key=uuid.uuid4(),
-        values=CodingValues.from_coding(former)._replace(quote=_share(former, coding.sentence)),
-        range_id=former.range_id,
         reason=UNDONE_REASON,
-        is_restored=True,
     )
-
-
-def _share(coding: Coding, sentence: Sentence) -> Extent | None:
-    """What of the coding's quote lies in the sentence, which may be another one now."""
-    share = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
-    return Extent(*share) if share else None
 
 
 def _respond(

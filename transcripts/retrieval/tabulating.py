@@ -121,8 +121,15 @@ def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tu
         for heading in headings
         for turn, _ in columns
     }
-    picture = draw_sheet(columns, rows)
-    return {"coder": wanted.coder, "columns": columns, "rows": rows, "picture": picture, "queries": queries}
+    _, decided = counts.count_decided(wanted.project, wanted.catalog, wanted.visibility).get(interview.pk, NOTHING)
+    return {
+        "coder": wanted.coder,
+        "columns": columns,
+        "rows": rows,
+        "picture": draw_sheet(columns, rows),
+        "queries": queries,
+        "decided": decided,
+    }
 
 
 def read_columns(interview: Interview) -> list[tuple[int, bool]]:

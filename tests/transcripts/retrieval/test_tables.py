@@ -151,6 +151,18 @@ class TestWhatIsCounted:
         assert "after a challenge" in page
         assert 'class="glyph half family-moves"' in page
 
+    def test_a_score_sheet_counts_out_of_decided_turns_and_marks_what_is_not_stated(
+        self, client_of: ClientOf, coder: User, second_coder: User, second_interview: Interview
+    ) -> None:
+        path = f"/p/culture/codings/turns/{second_interview.pk}/"
+        Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
+        page = client_of(coder).get(path).content.decode()
+        assert "1 enactment not stated: Elicit / gather, turn 2" in page
+        assert 'class="glyph dashed family-moves"' in page
+        assert "<td>1<small> of 2</small></td>" in page
+        page = client_of(second_coder).get(path).content.decode()
+        assert "<td>0<small> of 1</small></td>" in page
+
 
 @pytest.mark.usefixtures("coded")
 class TestWhoSeesWhat:

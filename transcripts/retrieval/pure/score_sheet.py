@@ -1,7 +1,7 @@
-"""An interview as a score sheet: codes in rows, the model's turns in columns Knows nothing of Django.
+"""An interview as a score sheet: codes in rows, the model's turns in columns. Knows nothing of Django.
 
 A mark is filled where a move is enacted, half filled where it is demonstrated in an example, hollow where it is only
-described; for codes without enactment filled is semantic and hollow latent.
+described, dashed where that is not stated; for codes without enactment filled is semantic and hollow latent.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ class Fill(StrEnum):
     FILLED = "filled"
     HALF = "half"
     HOLLOW = "hollow"
+    DASHED = "dashed"
 
 
 # From the fullest on: what is drawn how, with the word for it.
 ENACTMENTS = {"enacted": Fill.FILLED, "demonstrated": Fill.HALF, "described": Fill.HOLLOW}
 LEVELS = {"semantic": Fill.FILLED, "latent": Fill.HOLLOW}
-SIGNS = {Fill.FILLED: "●", Fill.HALF: "◐", Fill.HOLLOW: "○"}
+SIGNS = {Fill.FILLED: "●", Fill.HALF: "◐", Fill.HOLLOW: "○", Fill.DASHED: "◌"}
 
 
 class SheetMark(Protocol):
@@ -111,7 +112,7 @@ def build_sheet(
             counted = found.get((heading.identifier, turn), Counter())
             parts = [Part(fill, word, counted[word]) for word, fill in kinds.items() if counted[word]]
             if unsaid := sum(counted.values()) - sum(part.count for part in parts):
-                parts.append(Part(Fill.HOLLOW, "enactment not stated", unsaid))
+                parts.append(Part(Fill.DASHED, "enactment not stated", unsaid))
             cells.append(SheetCell(turn, is_challenged, parts))
         rows.append(SheetRow(heading, cells))
     return rows

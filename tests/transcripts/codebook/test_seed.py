@@ -194,7 +194,7 @@ def list_prompted(question: str) -> set[str]:
 @pytest.mark.parametrize(
     "opening",
     [
-        "I would like to talk about how background and culture come into advice, with schemas, identity and circumstances.",
+        "I would like to talk about how background and culture come into advice, with identity and circumstances.",
         "Is such advice useful and valuable to an individual, or does a conflict bring a cost, risk or harm, or a benefit?",
         "What purpose and which goals, rules and norms do you respect, and how do you choose if you omit or overlook one?",
         "I will let you know when you are wrong; feedback is welcome, and so is an expert's, if you refer to her in context.",
@@ -208,6 +208,7 @@ def test_a_general_opening_of_an_interview_prompts_no_code(opening: str) -> None
 @pytest.mark.parametrize(
     ("question", "code"),
     [
+        ("How do sociocultural schemas shape what people do?", "theme.models_metamodels"),
         ("Is your picture of a group probabilistic?", "theme.identity_as_context"),
         ("Should one take identity into account here?", "theme.identity_as_context"),
         ("Is such knowledge double-edged?", "theme.balance"),

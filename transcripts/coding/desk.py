@@ -13,7 +13,7 @@ from transcripts.coding.annotations import CodingView, SentenceAnnotations, read
 from transcripts.coding.exchanges import Exchange, Row, TurnBlock
 from transcripts.coding.filters import Shown, apply_filter
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
-from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -78,7 +78,7 @@ def build_page(
     names = {code.identifier: code.name for family in families for code in family.codes}
     shown = apply_filter(exchanges, show, names=names, differing=differing)
     current = _choose_current(rows, undecided, shown, at)
-    _derive_prompting(turns, families)
+    _derive_prompting(turns, families, interview.opening_prompt)
     at_current = _find_own_codes(turns, current, of_interview)
     fill_families(families, used=_count_own_codes(everywhere), at_current=at_current)
     return DeskPage(
@@ -146,7 +146,7 @@ def _read_turns(
         yield turn
 
 
-def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily]) -> None:
+def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily], opening_prompt: str) -> None:
     """Say of each coding on the model's sentences whether the interviewer had raised it, and of each code when."""
     questions = [turn for turn in turns if turn.is_question]
     place_of = {turn.id: place for place, turn in enumerate(turns)}
@@ -165,6 +165,8 @@ def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily]) -> No
     opening = next((turn for turn in turns if turn.is_question or turn.role == Turn.Role.MODEL), None)
     if opening and not opening.is_question:
         asked.append((place_of[opening.id], "", ""))
+    if opening and opening_prompt:
+        asked.append((place_of[opening.id], opening_prompt, OPENING_PROMPT))
     prompts = Prompts(asked, signs, own)
     for family in families:
         for code in family.codes:

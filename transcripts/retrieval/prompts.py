@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from django.db import connection
 
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.pure.prompting import Prompts, Question, Signs, decide, read_signs
+from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, Question, Signs, decide, read_signs
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 
@@ -18,14 +18,18 @@ SELECT t.interview_id, t.position, t.text, t.prompt_kind
 FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
 WHERE i.project_id = %s AND t.role = %s AND t.channel = %s
 """
-# Where an interview begins with the model's words: see ``Question``.
+# The first turn of an interview, where it is the model's, and where the file gives an opening prompt: see ``Question``.
 OPENINGS = """
-SELECT t.interview_id, t.position, '', ''
+SELECT t.interview_id, t.position, {text}, {kind}
 FROM corpus_interview i JOIN corpus_turn t ON t.interview_id = i.id AND t.position = (
     SELECT MIN(e.position) FROM corpus_turn e WHERE e.interview_id = i.id AND e.role IN (%s, %s)
 )
-WHERE i.project_id = %s AND t.role = %s
+WHERE i.project_id = %s AND {which}
 """
+BEGUN_BY_MODEL = OPENINGS.format(text="''", kind="''", which="t.role = %s")
+WITH_OPENING_PROMPT = OPENINGS.format(
+    text="i.opening_prompt", kind=f"'{OPENING_PROMPT}'", which="i.opening_prompt <> ''"
+)
 ON_QUESTIONS = """
 SELECT t.interview_id, c.coder_id, k.identifier, MIN(t.position)
 FROM coding_coding c
@@ -50,8 +54,11 @@ class StudyPrompts:
         self._own: dict[tuple[int, int, str], int] = {}
         asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
         with connection.cursor() as cursor:
-            openings: list[str | int] = [Turn.Role.INTERVIEWER.value, MODEL, project.pk, MODEL]
-            cursor.execute(f"{QUESTIONS} UNION ALL {OPENINGS}", [*asked, *openings])
+            opening: list[str | int] = [Turn.Role.INTERVIEWER.value, MODEL, project.pk]
+            cursor.execute(
+                f"{QUESTIONS} UNION ALL {BEGUN_BY_MODEL} UNION ALL {WITH_OPENING_PROMPT}",
+                [*asked, *opening, MODEL, *opening],
+            )
             for interview_id, *question in cursor.fetchall():
                 self._questions[interview_id].append(tuple(question))
             cursor.execute(ON_QUESTIONS, asked)

@@ -158,21 +158,41 @@ class TestCodings:
         told = StudyPrompts(project).derive(second_interview.pk, coder.pk, "theme.compassion", "model", 2)
         assert told == "prompted"
 
+    def read_desk(self, project: Project, interview: Interview, coder: User) -> list[str]:
+        page = build_page(project, interview, coder.pk, at=None)
+        rows = [row for exchange in page.exchanges for turn in exchange.turns for row in turn.rows]
+        return [chip.derived for row in rows for chip in (row.marks.chips if row.marks else ())]
+
+    def test_an_opening_prompt_that_the_file_gives_apart_prompts_too(
+        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+    ) -> None:
+        put(coder, "I weigh both", "theme.compassion")
+        assert ask(coder, prompted="unprompted").count == 1
+        second_interview.opening_prompt = "Let us speak of compassion."
+        second_interview.save()
+        assert ask(coder, prompted="prompted").texts == ["I weigh both sides."]
+        assert self.read_desk(project, second_interview, coder) == ["prompted"]
+
+    def test_an_opening_prompt_makes_nothing_unprompted_in_an_excerpt(
+        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+    ) -> None:
+        put(coder, "I take", "theme.compassion")
+        Turn.objects.filter(interview=second_interview, position=1).update(role="system")
+        second_interview.opening_prompt = "Variant 2"
+        second_interview.save()
+        assert ask(coder, prompted="unclear").texts == ["I take that back."]
+        assert self.read_desk(project, second_interview, coder) == ["unclear"]
+
     def test_in_an_excerpt_that_begins_with_the_model_nothing_is_unprompted(
         self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
     ) -> None:
-        def read_desk() -> list[str]:
-            page = build_page(project, second_interview, coder.pk, at=None)
-            rows = [row for exchange in page.exchanges for turn in exchange.turns for row in turn.rows]
-            return [chip.derived for row in rows for chip in (row.marks.chips if row.marks else ())]
-
         put(coder, "I take", "theme.compassion")
         assert ask(coder, prompted="unprompted").texts == ["I take that back."]
-        assert read_desk() == ["unprompted"]
+        assert self.read_desk(project, second_interview, coder) == ["unprompted"]
         Turn.objects.filter(interview=second_interview, position=1).update(role="system")
         assert ask(coder, prompted="unprompted").texts == []
         assert ask(coder, prompted="unclear").texts == ["I take that back."]
-        assert read_desk() == ["unclear"]
+        assert self.read_desk(project, second_interview, coder) == ["unclear"]
 
 
 class TestStates:

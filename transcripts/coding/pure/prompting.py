@@ -20,6 +20,7 @@ from typing import NamedTuple
 PROMPTED = "prompted"
 UNPROMPTED = "unprompted"
 UNCLEAR = "unclear"
+OPENING_PROMPT = "opening prompt"
 # Written without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 MIN_PLURAL_LENGTH = 3
@@ -29,7 +30,7 @@ Question = tuple[int, str, str]
 """A turn of the interviewer: position, text, and what kind of question the imported file calls it, if it does.
 
 Where an interview begins with the model's words, the place of these stands for the question that is not in the file: it
-has no text.
+has no text. An opening prompt that the file gives apart from the turns stands at the first of them.
 """
 
 

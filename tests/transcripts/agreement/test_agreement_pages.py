@@ -100,6 +100,15 @@ class TestOpening:
         assert "these figures cover the 1 interview you have unblinded, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
+    def test_figures_of_codes_applied_once_per_answer_say_that_they_compare_sentences(
+        self, dispute: Dispute, coder: User, second_coder: User, reader: User, client_of: SignIn
+    ) -> None:
+        set_stance(project=dispute.project, family="failure_modes", stance="codebook", reason="x", by=reader)
+        be_codebook(dispute, reader)
+        warning = "agreement about the answers can be higher than these figures say"
+        assert warning in text_of(client_of(reader), AGREEMENT, family="failure_modes")
+        assert warning not in text_of(client_of(reader), AGREEMENT, **THEMES)
+
     def test_reader_has_nothing_to_open(self, dispute: Dispute, lead: User, reader: User, client_of: SignIn) -> None:
         be_codebook(dispute, lead)
         assert "PABAK" in text_of(client_of(reader), AGREEMENT, **THEMES)

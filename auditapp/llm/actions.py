@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.llm.credentials import build_account
-from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount, name_probe
 from auditapp.llm.providers import PROVIDERS, Account, ProviderNotReady, open_provider
 from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
@@ -500,8 +500,8 @@ def _store_probe(
         model=variant.model,
         number=number,
         answer_schema=answer_schema,
-        probe=probed,
-        source=f"a probe of {variant.label}"[:MAX_SOURCE],
+        probe=probed | {"follows_record": row is not None and not row.is_assumed},
+        source=name_probe(variant.label),
         recorded_by_name=by.get_username()[:200],
         recorded_at=timezone.now(),
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
+from transcripts.projects.models import Project
 
 
 class ProviderAccount(models.Model):
@@ -128,11 +130,6 @@ class Price(models.Model):
         return f"price {self.number} of {self.model}"
 
 
-def name_probe(label: str) -> str:
-    """The source of capabilities that a probe of a variant found."""
-    return f"a probe of {label}"[:300]
-
-
 class Capabilities(models.Model):
     """The settings that a model of an account accepts, which decide how requests are written.
 
@@ -187,13 +184,6 @@ class Capabilities(models.Model):
         return f"capabilities {self.number} of {self.model}"
 
     @property
-    def is_assumed(self) -> bool:
-        """Whether a probe made this row and nobody had recorded before what a probe does not ask about: the way to set
-        reasoning, the field for the longest answer, system messages and batches are then the provider's defaults."""
-        is_of_probe = bool(self.probe) and self.source == name_probe(self.probe["label"])
-        return is_of_probe and not self.probe.get("follows_record", self.number > 1)
-
-    @property
     def honours_schema(self) -> bool:
         """Whether answers can be held to a JSON schema."""
         return self.answer_schema in {self.AnswerSchema.FULL, self.AnswerSchema.PLAIN}
@@ -216,3 +206,67 @@ class AllowedAddress(models.Model):
 
     def __str__(self) -> str:
         return self.address
+
+
+class Grant(models.Model):
+    """That a study may use the models of an account, and how much of its money. A change, and revoking, is a new row with the
+    next number; the newest row of study and account applies.
+
+    The limits are in nanodollars: for the study as a whole, for all its launches of a day, and for those of one person on a day.
+    A grant without limits is for models that cost nothing.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="grants")
+    account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="grants")
+    number = models.PositiveIntegerField()
+    study_nano = models.BigIntegerField(null=True, blank=True)
+    study_day_nano = models.BigIntegerField(null=True, blank=True)
+    person_day_nano = models.BigIntegerField(null=True, blank=True)
+    is_revoked = models.BooleanField(default=False)
+    granted_by_name = models.CharField(max_length=200)
+    granted_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["account", "project", "-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "account", "number"], name="%(app_label)s_%(class)s_number_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(study_nano__gt=0, study_day_nano__gt=0, person_day_nano__gt=0)
+                | Q(study_nano__isnull=True, study_day_nano__isnull=True, person_day_nano__isnull=True),
+                name="%(app_label)s_%(class)s_all_limits_or_none",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"grant {self.number} of {self.account_id} to {self.project_id}"
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether models that cost money may be used."""
+        return self.study_nano is not None
+
+
+class Commitment(models.Model):
+    """Money of a grant that a batch may spend, set aside when it was launched, given a higher cap, or asked again.
+
+    ``nano`` is negative where money was returned. ``person`` is who did it, on the site's ``day``; she is ``None`` for a command.
+    The batches are a room above this one, so ``batch_number`` is a plain number. Rows are only added.
+    """
+
+    grant = models.ForeignKey(Grant, on_delete=models.PROTECT, related_name="commitments")
+    batch_number = models.PositiveBigIntegerField(db_index=True)
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="commitments"
+    )
+    person_name = models.CharField(max_length=200)
+    day = models.DateField()
+    nano = models.BigIntegerField()
+    committed_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.nano} for batch {self.batch_number}"

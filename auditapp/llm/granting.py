@@ -1,0 +1,144 @@
+"""The owner of the site grants a study the models of an account."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import F, Window
+from django.db.models.functions import RowNumber
+from django.utils import timezone
+
+from auditapp.llm.actions import CALLS_NOBODY, ModelError
+from auditapp.llm.models import Grant, ProviderAccount
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+NANO = 1_000_000_000
+MAX_LIMIT = 1_000_000
+
+
+@transaction.atomic
+def set_grant(
+    *,
+    project: Project,
+    account: ProviderAccount,
+    by: trail.Actor,
+    study_usd: Decimal | None = None,
+    study_day_usd: Decimal | None = None,
+    person_day_usd: Decimal | None = None,
+) -> Grant:
+    """Let a study use the account's models, with limits in US dollars; without any, only models that cost nothing.
+
+    What was granted before is replaced; the same again changes nothing. Raises ``ModelError``, or ``PermissionDenied`` for
+    a person who does not own the site.
+    """
+    _refuse_others(by)
+    if account.provider in CALLS_NOBODY:
+        raise ModelError(
+            f"The provider {account.provider} makes no calls, so every study may use its models without a grant."
+        )
+    limits = _check_limits(study_usd, study_day_usd, person_day_usd)
+    before = lock_grants(project, [account.pk]).get(account.pk)
+    if before is not None and not before.is_revoked and _read_limits(before) == limits:
+        return before
+    return _add_row(project, account, before, by=by, limits=limits)
+
+
+@transaction.atomic
+def revoke_grant(*, project: Project, account: ProviderAccount, by: trail.Actor) -> Grant:
+    """End a study's grant: its members can launch, confirm, resume and retry nothing more with the account's paid models.
+
+    Batches that are running are not stopped here. Raises ``ModelError`` where there is no grant.
+    """
+    _refuse_others(by)
+    before = lock_grants(project, [account.pk]).get(account.pk)
+    if before is None or before.is_revoked:
+        raise ModelError(f"The study {project.slug} has no grant for {account.name}, so there is nothing to revoke.")
+    return _add_row(project, account, before, by=by, limits=_read_limits(before), is_revoked=True)
+
+
+def lock_grants(project: Project, account_ids: list[int]) -> dict[int, Grant]:
+    """The newest grant of the study for each of these accounts, locked until the transaction ends.
+
+    What is locked is the first row of each, which stays the same when a new row is added; always in the same order.
+    """
+    rows = Grant.objects.filter(project=project, account__in=account_ids)
+    list(rows.filter(number=1).order_by("pk").select_for_update().values_list("pk", flat=True))
+    return {row.account_id: row for row in rows.select_related("account").order_by("number")}
+
+
+def list_grants(*, project: Project | None = None, account: ProviderAccount | None = None) -> list[Grant]:
+    """The newest grant of every study and account, or of one study or one account."""
+    rows = Grant.objects.all()
+    if project is not None:
+        rows = rows.filter(project=project)
+    if account is not None:
+        rows = rows.filter(account=account)
+    newest = Window(RowNumber(), partition_by=["project", "account"], order_by=F("number").desc())
+    ranked = rows.annotate(rank=newest).filter(rank=1).select_related("project", "account")
+    return sorted(ranked, key=lambda row: (row.account.name, row.project.name, row.pk))
+
+
+def _refuse_others(by: trail.Actor) -> None:
+    if isinstance(by, User) and not by.is_superuser:
+        raise PermissionDenied(
+            "Only the owner of the site can grant models to studies, because calls to them may cost money."
+        )
+
+
+def _check_limits(*given: Decimal | None) -> tuple[int | None, ...]:
+    """The limits in nanodollars. Raises ``ModelError``."""
+    known = [limit for limit in given if limit is not None]
+    if known and len(known) < len(given):
+        raise ModelError(
+            "Enter all three limits: for the study, for the study per day, and for each person per day. Leave all three "
+            "empty if the study may only use models of this account that cost nothing."
+        )
+    if not all(limit.is_finite() and 0 < limit <= MAX_LIMIT for limit in known):
+        raise ModelError("A limit must be more than 0 and at most a million dollars.")
+    if any(limit * NANO != int(limit * NANO) for limit in known):
+        raise ModelError("A limit can have at most nine places after the decimal point.")
+    return tuple(None if limit is None else int(limit * NANO) for limit in given)
+
+
+def _read_limits(grant: Grant) -> tuple[int | None, ...]:
+    return (grant.study_nano, grant.study_day_nano, grant.person_day_nano)
+
+
+def _add_row(
+    project: Project,
+    account: ProviderAccount,
+    before: Grant | None,
+    *,
+    by: trail.Actor,
+    limits: tuple[int | None, ...],
+    is_revoked: bool = False,
+) -> Grant:
+    row = Grant.objects.create(
+        project=project,
+        account=account,
+        number=before.number + 1 if before else 1,
+        study_nano=limits[0],
+        study_day_nano=limits[1],
+        person_day_nano=limits[2],
+        is_revoked=is_revoked,
+        granted_by_name=by.get_username()[:200],
+        granted_at=timezone.now(),
+    )
+    trail.record(
+        "llm.grant.revoked" if is_revoked else "llm.grant.set",
+        target=row,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "account": account.name,
+            "number": row.number,
+            "study_nano": limits[0],
+            "study_day_nano": limits[1],
+            "person_day_nano": limits[2],
+        },
+    )
+    return row

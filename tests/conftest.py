@@ -20,6 +20,7 @@ from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from auditapp.batches import grants
 from tests.any_order import unordered_rows_reversed
 from tests.auditapp.batches.ground import prepare
 from tests.databases import databases, ensure_template, is_postgres, stored
@@ -199,6 +200,12 @@ def client_of() -> Callable[[User], Client]:
         return client
 
     return sign_in
+
+
+@pytest.fixture
+def without_grants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everybody spends the site's money as its owner does: for tests that are about something else."""
+    monkeypatch.setattr(grants, "needs_no_grant", lambda by: True)
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,14 @@ from functools import partial
 
 from django.db import transaction
 
+from auditapp.batches.grants import GrantRefused, commit_money
 from auditapp.batches.kinds import Answered, announce_end, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
-from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell, WorkQueue
+from auditapp.batches.models import SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.batches.pure.money import to_dollars, to_nano
+from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
 from transcripts.audit_trail import trail
 
@@ -35,6 +37,14 @@ def refuse_ended(batch: Batch, wish: str) -> None:
     """Raise ``BatchError`` for a batch that has ended."""
     if not batch.is_open:
         raise BatchError(f"Batch {batch.pk} has ended ({batch.get_state_display().lower()}); it cannot be {wish}.")
+
+
+def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
+    """Commit the cap against the study's grants before the batch can spend more. Raises ``BatchError``."""
+    try:
+        commit_money(batch=batch, cap_nano=cap_nano, by=by)
+    except GrantRefused as error:
+        raise BatchError(str(error)) from error
 
 
 def choose_working_state(batch: Batch) -> str:
@@ -121,6 +131,7 @@ def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> Non
     if cap_nano == locked.cap_nano:
         batch.refresh_from_db()
         return
+    commit_cap(locked, cap_nano, by)
     details: dict[str, object] = {"before_nano": locked.cap_nano, "after_nano": cap_nano}
     change_batch(batch, by, "batch.cap_changed", details, {"cap_nano": cap_nano})
 
@@ -144,6 +155,7 @@ def confirm_batch(
     if is_unreadable and not anyway:
         raise BatchError(UNREADABLE_UNDECIDED)
     cap_nano = locked.cap_nano if isinstance(cap_usd, Unchanged) else _check_new_cap(locked, cap_usd)
+    commit_cap(locked, cap_nano, by)
     columns: dict[str, object] = {
         "state": Batch.State.RUNNING,
         "control": Batch.Control.RUN,
@@ -197,6 +209,19 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
         batch.refresh_from_db()
         return
     _steer(batch, by, "batch.paused", before=locked, state=Batch.State.PAUSED, control=Batch.Control.PAUSE)
+
+
+def pause_granted(*, grant: Grant, by: trail.Actor) -> int:
+    """Pause every batch of the study that asks models of the grant's account; their number."""
+    arms = Arm.objects.filter(batch__project=grant.project_id, variant__account=grant.account_id)
+    at_work = [
+        batch
+        for batch in Batch.objects.filter(pk__in=arms.values("batch"), state__in=SENDING_STATES).order_by("pk")
+        if batch.state in WORKING_STATES or batch.awaits_server
+    ]
+    for batch in at_work:
+        pause_batch(batch=batch, by=by)
+    return len(at_work)
 
 
 @transaction.atomic
@@ -277,6 +302,7 @@ def check_concurrency(concurrency: int) -> None:
 
 
 def _go_on(batch: Batch, locked: Batch, by: trail.Actor, action: str, *, control: str) -> None:
+    commit_cap(locked, locked.cap_nano, by)
     state = choose_working_state(locked)
     if state == Batch.State.WAITING:
         control = Batch.Control.PAUSE
@@ -308,6 +334,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
     if not ids:
         batch.refresh_from_db()
         return 0
+    commit_cap(locked, locked.cap_nano, by)
     kind = get_kind(locked.kind)
     for group in _in_groups(ids):
         kind.reopen(group)
@@ -328,6 +355,7 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
         batch.refresh_from_db()
         return 0
     if again:
+        commit_cap(locked, locked.cap_nano, by)
         for group in _in_groups(ids):
             Cell.objects.filter(pk__in=group).update(state=Cell.State.PLANNED, outcome="", not_before=None)
         _send_again(batch, locked, by, "batch.held_asked_again", len(ids))

@@ -15,12 +15,21 @@ from typing import NamedTuple
 
 from django.db import IntegrityError, transaction
 
-from auditapp.batches.actions import BatchError, check_cap, check_concurrency, notify_queues, refuse_cap_of_file
+from auditapp.batches.actions import (
+    BatchError,
+    check_cap,
+    check_concurrency,
+    commit_cap,
+    notify_queues,
+    refuse_cap_of_file,
+)
+from auditapp.batches.grants import GrantRefused, check_money, find_asked_at
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt, make_request
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
+from auditapp.batches.pure.money import to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import write_body
@@ -220,7 +229,11 @@ def launch_batch(
     launched = _save_once(batch)
     if launched is not None:
         return launched
-    _plan_grid(batch, arms, input_ids, options.repeats, pilots)
+    stored = _add_arms(batch, arms)
+    commit_cap(batch, cap_nano, by)
+    inputs = [arm.list_inputs(input_ids) for arm in arms]
+    _plan_cells(batch, stored, inputs, options.repeats)
+    _mark_pilots(batch, stored, inputs, options.repeats, pilots)
     _open_queues(batch, arms)
     _record_launch(batch, arms, sum(cells), options.cap_usd, by)
     return batch
@@ -278,6 +291,17 @@ def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
     return cap_nano
 
 
+def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, by: trail.Actor) -> None:
+    """Refuse what the study's grants do not cover, before anything is written. Raises ``BatchError``."""
+    prices, _ = _read_rows(plan.arms)
+    variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
+    cap_nano = None if options.cap_usd is None else to_nano(options.cap_usd)
+    try:
+        check_money(project=project, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
+    except GrantRefused as error:
+        raise BatchError(str(error)) from error
+
+
 def _is_open_ended(
     variant: ModelVariant, prices: Mapping[int, Price], capabilities: Mapping[int, Capabilities]
 ) -> bool:
@@ -298,15 +322,10 @@ def _save_once(batch: Batch) -> Batch | None:
     return None
 
 
-def _plan_grid(
-    batch: Batch, arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilots: Sequence[int]
-) -> None:
-    """Create the arms with the rows they pin, the cells, and mark those of the pilot."""
+def _add_arms(batch: Batch, arms: Sequence[PlannedArm]) -> list[Arm]:
+    """Create the arms with the rows they pin."""
     prices, capabilities = _read_rows(arms)
-    stored = [_make_arm(batch, arm, prices, capabilities) for arm in arms]
-    inputs = [arm.list_inputs(input_ids) for arm in arms]
-    _plan_cells(batch, stored, inputs, repeats)
-    _mark_pilots(batch, stored, inputs, repeats, pilots)
+    return [_make_arm(batch, arm, prices, capabilities) for arm in arms]
 
 
 def _open_queues(batch: Batch, arms: Sequence[PlannedArm]) -> None:

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 
 from auditapp.batches.actions import BatchError
 from auditapp.batches.forms import LaunchOptionsForm
-from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest
@@ -40,7 +40,9 @@ def run_wizard(
         try:
             if step == LAUNCH:
                 return redirect("batches:detail", request.project.slug, launch().pk)
-            review = review_launch(plan(), form.options())
+            planned = plan()
+            check_grants(planned, project=request.project, options=form.options(), by=request.user)
+            review = review_launch(planned, form.options())
         except refused as error:
             form.add_error(None, ValidationError(str(error)))
         else:

@@ -61,7 +61,7 @@ def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
 
 
 def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[ScorecardFigure, str]]]:
-    """The figures of one batch by variant, each also in few words: one for each task that has a score, or an alarm instead."""
+    """The figures of one batch by variant, each also in few words: one for each task that has a score."""
     stored = read_report(batch)
     if stored is None:
         return {}
@@ -72,49 +72,43 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
     figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
-        # Without a score, an alarm says why: silence would be taken for a model that was never asked.
-        if arm.variant.pk in wanted and cell is not None and (cell["sob"] is not None or cell.get("alarm")):
+        if arm.variant.pk in wanted and cell is not None and cell["sob"] is not None:
             place = f"{reverse('sob:responses', args=[batch.project.slug, batch.pk])}?" + urlencode(
                 {"model": arm.model, "task": arm.task}
             )
             wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")
-            basis = f"{describe_basis(dataset, wording, cell)}; {state}"
+            basis = f"{_describe(dataset, wording, cell)}; {state}"
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
-            score = write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
-            cautions = "".join(f", {each}" for each in list_cautions(cell))
-            over = f" over {cell['n_nonrefused']:,} answers" if cell["sob"] is not None else ""
-            brief = f"{name.removeprefix('sob, ')}: {score}{over}{cautions}, {state}"
+            score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
+            cautions = "".join(f", {each}" for each in _list_cautions(cell))
+            brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers{cautions}, {state}"
             figures.setdefault(arm.variant.pk, []).append((ScorecardFigure(name, score, basis, place), brief))
     return figures
 
 
-def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
-    """What a score is based on, and what could make it mislead."""
+def _describe(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
     parts = [
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
-        *list_cautions(cell),
+        *_list_cautions(cell),
         cell.get("ci_note") or "",
-        f"attribution rate {cell['attribution_rate']:.2f}" if cell["attribution_rate"] is not None else "",
-        f"strict counting {cell['sob_strict']:.2f}" if cell["sob_strict"] is not None else "",
+        f"attribution rate {cell['attribution_rate']:.2f}",
+        f"strict counting {cell['sob_strict']:.2f}",
         f"texts “{dataset}”" if dataset else "",
         wording,
     ]
     return "; ".join(filter(None, parts))
 
 
-def list_cautions(cell: Mapping[str, Any]) -> list[str]:
+def _list_cautions(cell: Mapping[str, Any]) -> list[str]:
     """Why the score may mislead: an alarm, few answers, and who else than the rules read them."""
     return [
         *([f"alarm: this model {describe_alarm(cell).rstrip('.')}"] if cell.get("alarm") else []),
-        *([f"fewer than {FEW_ANSWERS} answers"] if cell.get("few_answers") and cell["sob"] is not None else []),
+        *([f"fewer than {FEW_ANSWERS} answers"] if cell.get("few_answers") else []),
         *filter(None, [describe_cell_readers(cell)]),
     ]
 
 
-def write_score(cell: Mapping[str, Any]) -> str:
-    """The score with its interval; in words where there is none."""
-    if cell["sob"] is None:
-        return "no score"
+def _write_score(cell: Mapping[str, Any]) -> str:
     interval = cell["ci"]
     return f"{cell['sob']:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 

@@ -31,7 +31,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
-pytestmark = pytest.mark.usefixtures("numbers")
+pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
 
 def find_events(batch: Batch) -> list[str]:
@@ -258,8 +258,6 @@ class TestPilot:
             ("sob", {"off_format", "truncated", "empty"}),
             ("preannotation", {"invalid"}),
             ("preannotation_check", {"invalid"}),
-            ("preannotation_critic", {"invalid"}),
-            ("sob_format", {"unreadable", "invented_value", "no_evidence"}),
         ],
     )
     def test_the_features_say_which_of_their_outcomes_are_unreadable(self, kind: str, unreadable: set[str]) -> None:

@@ -26,6 +26,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 ClientOf = Callable[[User], Client]
 HTMX = {"hx-request": "true"}
 

@@ -24,7 +24,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
-pytestmark = pytest.mark.usefixtures("numbers")
+pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
 
 class TestGrid:

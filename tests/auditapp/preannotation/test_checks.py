@@ -26,6 +26,8 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 FAMILIES, CODES = 4, 24
 
 

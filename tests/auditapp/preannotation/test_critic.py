@@ -49,6 +49,8 @@ from transcripts.corpus.models import Consent, Interview, RedactionList
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 ClientOf = Callable[[User], Client]
 UPHOLD = '{"rationale": "It weighs.", "verdict": "uphold"}'
 

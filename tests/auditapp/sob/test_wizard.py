@@ -12,7 +12,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import Settings
 
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
@@ -26,12 +25,13 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def variant(owner: User, settings: Settings) -> ModelVariant:
-    settings.PROVIDER_KEYS = {"EXAMPLE_KEY": frozenset({"models.example:443"})}
+def variant(owner: User) -> ModelVariant:
     return add_model(
         label="priced",
         provider="openai_compatible",

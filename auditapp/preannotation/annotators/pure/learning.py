@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Shares = NDArray[np.float64]
 
-# The second version proposes a code that is applied once per answer for one sentence of it.
-READER = "learnt-2"
+READER = "learnt-1"
 MIN_POSITIVES = 20
 MIN_INTERVIEWS = 3
 PARTS = 5

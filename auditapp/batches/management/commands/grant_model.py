@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.actions import pause_granted
+from auditapp.batches.grants import find_left
+from auditapp.batches.pure.money import to_dollars
+from auditapp.llm.actions import ModelError
+from auditapp.llm.granting import revoke_grant, set_grant
+from auditapp.llm.management.commands.add_model import read_number
+from auditapp.llm.management.commands.set_price import find_variant
+from auditapp.llm.models import Grant
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+LIMITS = ("study", "study_day", "person_day")
+
+
+class Command(BaseCommand):
+    help = "Let a study use the models of an account, up to three limits in US dollars, or revoke that."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("project", metavar="STUDY", help="the study, by its address")
+        parser.add_argument("label", metavar="LABEL", help="any model of the account: the grant covers all of them")
+        parser.add_argument("--study", metavar="USD", help="the most that all its batches together may spend")
+        parser.add_argument("--study-day", metavar="USD", help="the most that may be launched in the study on one day")
+        parser.add_argument("--person-day", metavar="USD", help="the most that one person may launch on one day")
+        parser.add_argument("--free-only", action="store_true", help="without limits: only models that cost nothing")
+        parser.add_argument("--revoke", action="store_true", help="end the grant")
+        parser.add_argument(
+            "--pause", action="store_true", help="with --revoke: pause the batches that use the account"
+        )
+        parser.add_argument("--json", action="store_true")
+
+    def handle(self, *args: object, **options: object) -> None:
+        given = {name: options[name] for name in LIMITS if options[name] is not None}
+        if sum([bool(given), bool(options["free_only"]), bool(options["revoke"])]) != 1:
+            raise CommandError(
+                "Give the limits (--study, --study-day and --person-day), or --free-only, or --revoke: one of the three."
+            )
+        if options["pause"] and not options["revoke"]:
+            raise CommandError("--pause needs --revoke.")
+        project, account = find_project(str(options["project"])), find_variant(str(options["label"])).account
+        try:
+            if options["revoke"]:
+                grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
+            else:
+                limits: dict[str, Decimal] = {
+                    f"{name}_usd": read_number(value, "limit", "US dollars, such as 20")
+                    for name, value in given.items()
+                }
+                grant = set_grant(project=project, account=account, by=trail.SYSTEM, **limits)
+        except ModelError as error:
+            raise CommandError(str(error)) from error
+        paused = pause_granted(grant=grant, by=trail.SYSTEM) if options["pause"] else 0
+        self.stdout.write(
+            json.dumps(summarise(grant) | {"paused": paused}) if options["json"] else describe(grant, paused)
+        )
+
+
+def find_project(slug: str) -> Project:
+    """The study of this address. Raises ``CommandError``."""
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        known = ", ".join(Project.objects.order_by("slug").values_list("slug", flat=True)[:20]) or "none yet"
+        raise CommandError(f"There is no study with the address {slug}. Existing studies: {known}.")
+    return project
+
+
+def summarise(grant: Grant) -> dict[str, object]:
+    """The grant in US dollars, as text so that no figure is rounded. Reads grant.project and grant.account."""
+    left = find_left(grant, trail.SYSTEM)
+    names = ("study_nano", "study_day_nano", "person_day_nano")
+    limits = {name.removesuffix("_nano"): to_dollars(getattr(grant, name)) for name in names}
+    return {
+        "study": grant.project.slug,
+        "account": grant.account.name,
+        "number": grant.number,
+        "revoked": grant.is_revoked,
+        "limits": {name: None if limit is None else f"{limit:f}" for name, limit in limits.items()},
+        "left": f"{to_dollars(left.study):f}" if grant.has_limits and not grant.is_revoked else None,
+    }
+
+
+def describe(grant: Grant, paused: int) -> str:
+    """What was done, in a sentence. Reads grant.project and grant.account."""
+    study, account = grant.project.slug, grant.account.name
+    if grant.is_revoked:
+        rest = f" {paused:,} of its batches {'was' if paused == 1 else 'were'} paused." if paused else ""
+        return f"The study {study} may no longer use the account {account}.{rest}"
+    if not grant.has_limits:
+        return f"The study {study} may use the models of {account} that cost nothing."
+    study_limit, day, person = (
+        f"${to_dollars(nano):,.2f}" for nano in (grant.study_nano, grant.study_day_nano, grant.person_day_nano)
+    )
+    left = to_dollars(find_left(grant, trail.SYSTEM).study)
+    return (
+        f"The study {study} may use the models of {account}: {study_limit} in all (${left:,.2f} left), {day} a day, {person} a "
+        "day for each person."
+    )

@@ -1,0 +1,414 @@
+"""Whose money a batch may spend: grants, their limits, and what is committed at each step that could spend more."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from decimal import Decimal
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.core.management import CommandError, call_command
+from django.db import connection
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditapp.batches import actions, grants
+from auditapp.batches.actions import BatchError
+from auditapp.batches.grants import find_left
+from auditapp.batches.models import Batch, Cell
+from auditapp.batches.pure.commitments import Share, add_up, find_changes, settle, sum_shares
+from auditapp.llm.actions import ModelError, add_model
+from auditapp.llm.granting import list_grants, revoke_grant, set_grant
+from auditapp.llm.models import Commitment, Grant, ModelVariant
+from tests.auditapp.batches.counting import Numbers, answer, launch, make_variant
+from tests.conftest import make_user
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+DOLLAR = 1_000_000_000
+MONDAY, TUESDAY = datetime.date(2026, 11, 23), datetime.date(2026, 11, 24)
+ANN, BEA = 1, 2
+
+
+def usd(amount: str | int) -> Decimal:
+    return Decimal(amount)
+
+
+@pytest.fixture
+def model(numbers: Numbers) -> ModelVariant:
+    return make_variant("paid")
+
+
+def grant_to(project: Project, model: ModelVariant, study: str = "10", day: str = "5", person: str = "3") -> Grant:
+    return set_grant(
+        project=project,
+        account=model.account,
+        study_usd=usd(study),
+        study_day_usd=usd(day),
+        person_day_usd=usd(person),
+        by=trail.SYSTEM,
+    )
+
+
+def fail_cells(batch: Batch) -> None:
+    """The batch is done, and one of its cells failed."""
+    Cell.objects.filter(batch=batch).update(state="done")
+    Cell.objects.filter(pk=Cell.objects.filter(batch=batch).first().pk).update(state="failed")  # type: ignore[union-attr]
+    Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=DOLLAR)
+    batch.refresh_from_db()
+
+
+class TestArithmetic:
+    def test_an_ended_batch_counts_with_what_it_spent_on_the_days_it_was_committed(self) -> None:
+        rows = [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 3)]
+        assert settle(rows, 4) == [Share(MONDAY, ANN, 4)]
+        assert settle(rows, 6) == [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 1)]
+        assert settle(rows, 9) == [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 4)]
+        assert settle(rows, 0) == []
+
+    def test_more_counts_today_and_less_is_returned_to_the_last(self) -> None:
+        rows = [Share(MONDAY, ANN, 5)]
+        assert find_changes(rows, rows, 8, day=TUESDAY, person=BEA) == [Share(TUESDAY, BEA, 3)]
+        rows = [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 3)]
+        assert find_changes(rows, rows, 6, day=TUESDAY, person=ANN) == [Share(TUESDAY, BEA, -2)]
+        assert find_changes(rows, rows, 8, day=TUESDAY, person=ANN) == []
+
+    def test_asking_again_counts_what_was_not_spent_for_whoever_does_it(self) -> None:
+        rows = [Share(MONDAY, ANN, 5)]
+        changes = find_changes(rows, settle(rows, 2), 5, day=TUESDAY, person=BEA)
+        assert add_up([*rows, *changes]) == [Share(MONDAY, ANN, 2), Share(TUESDAY, BEA, 3)]
+
+    @given(
+        st.lists(st.tuples(st.sampled_from([MONDAY, TUESDAY]), st.sampled_from([ANN, BEA]), st.integers(1, 9))),
+        st.integers(0, 30),
+        st.integers(0, 30),
+    )
+    def test_after_a_change_exactly_the_new_amount_is_committed(
+        self, shares: list[tuple[datetime.date, int, int]], spent: int, target: int
+    ) -> None:
+        rows = [Share(*each) for each in shares]
+        counted = settle(rows, min(spent, sum(share.nano for share in rows)))
+        after = add_up([*rows, *find_changes(rows, counted, target, day=TUESDAY, person=ANN)])
+        assert sum_shares(after, day=TUESDAY, person=ANN)[0] == target
+        assert all(share.nano > 0 for share in after)
+
+
+class TestGranting:
+    def test_a_grant_and_its_changes_are_rows_with_events(self, project: Project, model: ModelVariant) -> None:
+        grant_to(project, model)
+        grant_to(project, model)
+        grant_to(project, model, study="20")
+        revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
+        rows = Grant.objects.order_by("number").values_list("number", "study_nano", "is_revoked")
+        assert list(rows) == [(1, 10 * DOLLAR, False), (2, 20 * DOLLAR, False), (3, 20 * DOLLAR, True)]
+        events = AuditEvent.objects.filter(action__startswith="llm.grant").order_by("sequence")
+        assert [event.action for event in events] == ["llm.grant.set", "llm.grant.set", "llm.grant.revoked"]
+        assert [row.number for row in list_grants(project=project)] == [3]
+
+    @pytest.mark.parametrize(
+        ("limits", "words"),
+        [
+            ({"study_usd": "1"}, "Enter all three limits"),
+            ({"study_usd": "0", "study_day_usd": "1", "person_day_usd": "1"}, "more than 0"),
+            ({"study_usd": "NaN", "study_day_usd": "1", "person_day_usd": "1"}, "more than 0"),
+            ({"study_usd": "1000001", "study_day_usd": "1", "person_day_usd": "1"}, "at most a million"),
+            ({"study_usd": "1e-10", "study_day_usd": "1", "person_day_usd": "1"}, "nine places"),
+        ],
+    )
+    def test_wrong_limits_are_refused(
+        self, project: Project, model: ModelVariant, limits: dict[str, str], words: str
+    ) -> None:
+        with pytest.raises(ModelError, match=words):
+            set_grant(
+                project=project,
+                account=model.account,
+                by=trail.SYSTEM,
+                **{name: Decimal(value) for name, value in limits.items()},
+            )
+
+    def test_only_the_owner_of_the_site_grants(self, project: Project, owner: User, model: ModelVariant) -> None:
+        with pytest.raises(PermissionDenied):
+            set_grant(project=project, account=model.account, by=owner)
+        with pytest.raises(PermissionDenied):
+            revoke_grant(project=project, account=model.account, by=owner)
+
+
+class TestTheAttack:
+    """A signed-in account launches the site's paid model: each hurdle alone stops it."""
+
+    def test_without_a_grant_nothing_paid_is_launched(self, project: Project, owner: User, model: ModelVariant) -> None:
+        with pytest.raises(BatchError, match=r"grant for the account .* is missing.*grant_model culture"):
+            launch(project, model, repeats=5, by=owner, cap_usd=usd(1))
+        assert not Batch.objects.exists()
+
+    def test_a_grant_to_one_study_is_none_to_another(self, project: Project, owner: User, model: ModelVariant) -> None:
+        from transcripts.projects.actions import create_project
+
+        grant_to(create_project(slug="other", name="Other", by=trail.SYSTEM), model)
+        with pytest.raises(BatchError, match="is missing"):
+            launch(project, model, by=owner, cap_usd=usd(1))
+
+    def test_with_a_grant_a_batch_without_a_cap_is_refused(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant_to(project, model)
+        with pytest.raises(BatchError, match="needs a cap"):
+            launch(project, model, repeats=5, by=owner)
+        assert not Batch.objects.exists()
+
+    @pytest.mark.parametrize(
+        ("limits", "whom"),
+        [
+            (("1", "5", "5"), "this study in all"),
+            (("5", "1", "5"), "this study today"),
+            (("5", "5", "1"), "you in this"),
+        ],
+    )
+    def test_a_cap_beyond_any_limit_is_refused(
+        self, project: Project, owner: User, model: ModelVariant, limits: tuple[str, str, str], whom: str
+    ) -> None:
+        grant_to(project, model, *limits)
+        with pytest.raises(BatchError, match=f"commit \\$2.00 .* \\$1.00 of \\$1.00 is left for {whom}"):
+            launch(project, model, by=owner, cap_usd=usd(2))
+        assert not Batch.objects.exists()
+        assert not Commitment.objects.exists()
+
+    def test_many_batches_within_their_caps_stay_within_the_limits_together(
+        self, project: Project, owner: User, lead: User, model: ModelVariant
+    ) -> None:
+        grant_to(project, model)
+        launch(project, model, by=owner, cap_usd=usd(3))
+        with pytest.raises(BatchError, match="left for you"):
+            launch(project, model, by=owner, cap_usd=usd("0.01"))
+        launch(project, model, by=lead, cap_usd=usd(2))
+        with pytest.raises(BatchError, match="this study today"):
+            launch(project, model, by=lead, cap_usd=usd("0.01"))
+
+    def test_after_revoking_nothing_more_is_launched_resumed_or_retried(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant = grant_to(project, model)
+        running = launch(project, model, by=owner, cap_usd=usd(1))
+        done = launch(project, model, by=owner, cap_usd=usd(1))
+        fail_cells(done)
+        revoked = revoke_grant(project=project, account=grant.account, by=trail.SYSTEM)
+        assert actions.pause_granted(grant=revoked, by=trail.SYSTEM) == 1
+        for act in (actions.resume_batch, actions.drain_batch):
+            with pytest.raises(BatchError, match="was revoked"):
+                act(batch=running, by=owner)
+        with pytest.raises(BatchError, match="was revoked"):
+            actions.retry_failed(batch=done, by=owner)
+        with pytest.raises(BatchError, match="was revoked"):
+            launch(project, model, by=owner, cap_usd=usd(1))
+        actions.cancel_batch(batch=running, by=owner)
+
+
+class TestCommitting:
+    def test_a_higher_cap_commits_the_difference_and_a_lower_one_returns_it(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant = grant_to(project, model)
+        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        actions.change_cap(batch=batch, cap_usd=usd(3), by=owner)
+        assert find_left(grant, owner) == (7 * DOLLAR, 2 * DOLLAR, 0)
+        with pytest.raises(BatchError, match=r"commit \$0.50 .* left for you"):
+            actions.change_cap(batch=batch, cap_usd=usd("3.5"), by=owner)
+        with pytest.raises(BatchError, match="needs a cap"):
+            actions.change_cap(batch=batch, cap_usd=None, by=owner)
+        actions.change_cap(batch=batch, cap_usd=usd(1), by=owner)
+        assert find_left(grant, owner) == (9 * DOLLAR, 4 * DOLLAR, 2 * DOLLAR)
+        batch.refresh_from_db()
+        assert batch.cap_nano == DOLLAR
+
+    def test_approving_a_pilot_with_a_higher_cap_commits_it(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant_to(project, model)
+        batch = launch(project, model, by=owner, pilot=1, cap_usd=usd(1))
+        answer(batch, 1)
+        with pytest.raises(BatchError, match="left for you"):
+            actions.confirm_batch(batch=batch, cap_usd=usd(4), by=owner)
+        with pytest.raises(BatchError, match="needs a cap"):
+            actions.confirm_batch(batch=batch, cap_usd=None, by=owner)
+        actions.confirm_batch(batch=batch, cap_usd=usd(2), by=owner)
+        assert Commitment.objects.count() == 2
+
+    def test_an_ended_batch_returns_what_it_did_not_spend_until_it_is_asked_again(
+        self, project: Project, owner: User, lead: User, model: ModelVariant
+    ) -> None:
+        grant = grant_to(project, model)
+        batch = launch(project, model, by=owner, cap_usd=usd(3))
+        fail_cells(batch)
+        assert find_left(grant, owner) == (9 * DOLLAR, 4 * DOLLAR, 2 * DOLLAR)
+        assert find_left(grant, lead).person_today == 3 * DOLLAR
+        actions.retry_failed(batch=batch, by=lead)
+        assert find_left(grant, owner) == (7 * DOLLAR, 2 * DOLLAR, 2 * DOLLAR)
+        assert find_left(grant, lead).person_today == DOLLAR
+
+    def test_asking_again_is_refused_where_others_have_taken_what_was_returned(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant_to(project, model)
+        batch = launch(project, model, by=owner, cap_usd=usd(3))
+        fail_cells(batch)
+        launch(project, model, by=owner, cap_usd=usd(2))
+        with pytest.raises(BatchError, match=r"commit \$2.00"):
+            actions.retry_failed(batch=batch, by=owner)
+        batch.refresh_from_db()
+        assert batch.state == Batch.State.DONE
+
+    def test_a_batch_of_two_accounts_commits_its_cap_to_both_and_counts_with_what_each_was_paid(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        other = make_variant("far", base_url="https://other.example/v1")
+        grant, second = grant_to(project, model), grant_to(project, other)
+        batch = launch(project, model, other, inputs=1, by=owner, cap_usd=usd(1))
+        assert find_left(grant, owner).study == find_left(second, owner).study == 9 * DOLLAR
+        answer(batch, 1)
+        actions.cancel_batch(batch=batch, by=owner)
+        batch.refresh_from_db()
+        assert batch.spent_nano > 0
+        left = sorted([find_left(grant, owner).study, find_left(second, owner).study])
+        assert left == [10 * DOLLAR - batch.spent_nano, 10 * DOLLAR]
+
+    def test_the_next_day_has_its_own_limits_and_the_study_the_same(
+        self, project: Project, owner: User, model: ModelVariant, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        grant = grant_to(project, model, study="5", day="3", person="3")
+        launch(project, model, by=owner, cap_usd=usd(3))
+        tomorrow = grants.find_today() + datetime.timedelta(days=1)
+        monkeypatch.setattr(grants, "find_today", lambda: tomorrow)
+        assert find_left(grant, owner) == (2 * DOLLAR, 2 * DOLLAR, 2 * DOLLAR)
+        with pytest.raises(BatchError, match="this study in all"):
+            launch(project, model, by=owner, cap_usd=usd(3))
+
+    def test_the_same_form_sent_twice_commits_once(self, project: Project, owner: User, model: ModelVariant) -> None:
+        import uuid
+
+        grant_to(project, model)
+        key = uuid.uuid4()
+        first = launch(project, model, by=owner, cap_usd=usd(2), idempotency_key=key)
+        assert launch(project, model, by=owner, cap_usd=usd(2), idempotency_key=key) == first
+        assert Commitment.objects.count() == 1
+
+    def test_a_batch_from_before_grants_needs_one_to_spend_more(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        batch = launch(project, model)
+        actions.pause_batch(batch=batch, by=owner)
+        with pytest.raises(BatchError, match="is missing"):
+            actions.resume_batch(batch=batch, by=owner)
+        grant_to(project, model)
+        with pytest.raises(BatchError, match="needs a cap"):
+            actions.resume_batch(batch=batch, by=owner)
+        actions.change_cap(batch=batch, cap_usd=usd(1), by=owner)
+        actions.resume_batch(batch=batch, by=owner)
+        assert Commitment.objects.get().nano == DOLLAR
+
+
+class TestWhoNeedsNone:
+    def test_the_owner_of_the_site_and_commands_launch_as_before(self, project: Project, model: ModelVariant) -> None:
+        site_owner = make_user("boss")
+        site_owner.is_superuser = True
+        site_owner.save()
+        grant = grant_to(project, model)
+        launch(project, model, by=site_owner)
+        launch(project, model)
+        assert find_left(grant, site_owner).study == 10 * DOLLAR
+
+    def test_a_batch_that_the_owner_gives_more_is_counted_and_not_refused(
+        self, project: Project, owner: User, model: ModelVariant
+    ) -> None:
+        grant = grant_to(project, model)
+        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        actions.change_cap(batch=batch, cap_usd=usd(50), by=trail.SYSTEM)
+        assert find_left(grant, owner) == (0, 0, 0)
+
+    def test_the_fake_provider_needs_none(self, project: Project, owner: User, numbers: Numbers) -> None:
+        launch(project, add_model(label="fake", provider="fake", by=trail.SYSTEM), by=owner)
+
+    def test_a_model_that_costs_nothing_needs_a_grant_and_no_cap(
+        self, project: Project, owner: User, numbers: Numbers
+    ) -> None:
+        free = make_variant("free", price=0)
+        with pytest.raises(BatchError, match="is missing"):
+            launch(project, free, by=owner)
+        set_grant(project=project, account=free.account, by=trail.SYSTEM)
+        launch(project, free, by=owner)
+        paid, unpriced = make_variant("paid"), make_variant("unpriced", price=None)
+        for model in (paid, unpriced):
+            with pytest.raises(BatchError, match="only for models that cost nothing"):
+                launch(project, model, by=owner)
+
+
+def launch_at_once(project: Project, model: ModelVariant, people: list[User]) -> list[str]:
+    """Each person launches a batch with a cap of 2 dollars at the same moment; what came of each."""
+    ready, ends = threading.Barrier(len(people)), list[str]()
+
+    def go(person: User) -> None:
+        ready.wait()
+        try:
+            launch(project, model, by=person, cap_usd=usd(2))
+            ends.append("launched")
+        except BatchError as error:
+            ends.append(str(error))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=go, args=[person]) for person in people]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return ends
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
+@pytest.mark.django_db(transaction=True)
+class TestAtOnce:
+    def test_launches_at_the_same_moment_never_exceed_a_limit(
+        self, project: Project, owner: User, lead: User, coder: User, reader: User, model: ModelVariant
+    ) -> None:
+        grant = grant_to(project, model, study="10", day="5", person="3")
+        ends = launch_at_once(project, model, [owner, lead, coder, reader])
+        assert ends.count("launched") == 2, ends
+        assert find_left(grant, owner).study_today == DOLLAR
+
+
+class TestCommand:
+    def run(self, *words: str) -> str:
+        import io
+
+        out = io.StringIO()
+        call_command("grant_model", *words, stdout=out)
+        return out.getvalue()
+
+    def test_it_grants_changes_and_revokes(self, project: Project, owner: User, model: ModelVariant) -> None:
+        said = self.run("culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3")
+        assert "$10.00 in all ($10.00 left), $5.00 a day, $3.00 a day for each person" in said
+        launch(project, model, by=owner, cap_usd=usd(1))
+        assert '"left": "9"' in self.run(
+            "culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3", "--json"
+        )
+        assert "cost nothing" in self.run("culture", "paid", "--free-only")
+        assert "1 of its batches was paused" in self.run("culture", "paid", "--revoke", "--pause")
+
+    @pytest.mark.parametrize(
+        ("words", "refusal"),
+        [
+            (["culture", "paid"], "one of the three"),
+            (["culture", "paid", "--study", "1", "--revoke"], "one of the three"),
+            (["culture", "paid", "--study", "1"], "all three"),
+            (["culture", "paid", "--study", "x", "--study-day", "1", "--person-day", "1"], "not a limit"),
+            (["nowhere", "paid", "--free-only"], "no study with the address nowhere"),
+            (["culture", "nothing", "--free-only"], "no model nothing"),
+            (["culture", "paid", "--revoke"], "nothing to revoke"),
+            (["culture", "paid", "--free-only", "--pause"], "needs --revoke"),
+        ],
+    )
+    def test_it_says_what_is_wrong(self, project: Project, model: ModelVariant, words: list[str], refusal: str) -> None:
+        with pytest.raises(CommandError, match=refusal):
+            self.run(*words)

@@ -89,6 +89,10 @@ JOIN codebook_code k ON k.id = c.code_id
 WHERE c.range_id = %s
 """
 HOLD_TURN = "SELECT id FROM corpus_turn WHERE id = %s FOR NO KEY UPDATE"
+HOLD_TURNS = """
+SELECT t.id FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.project_id = %s ORDER BY t.id FOR NO KEY UPDATE OF t
+"""
 ELSEWHERE_IN_TURN = """
 SELECT s.id, s.position, s.suffix
 FROM coding_coding c
@@ -216,6 +220,13 @@ def hold_turn(turn_id: int) -> None:
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
             cursor.execute(HOLD_TURN, [turn_id])
+
+
+def hold_turns(project_id: int) -> None:
+    """``hold_turn`` for all turns of a study. Before anything else is locked: who holds a turn goes on to lock the rest."""
+    if connection.features.has_select_for_update:
+        with connection.cursor() as cursor:
+            cursor.execute(HOLD_TURNS, [project_id])
 
 
 def find_elsewhere_in_turn(sentence: Sentence, coder_id: int, identifier: str) -> Sentence | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.instance import PATIENCE, Instance
+from tests.instance import PATIENCE, Instance, Process
 from tests.services import quick_on
 from tests.transcripts.coding.desk_cast import count_events, find_code, put, standing_codes, take_off
 from tests.transcripts.coding.desk_pages import ClientOf, act, post
@@ -200,3 +201,97 @@ def test_of_two_requests_at_the_same_moment_one_is_refused(instance: Instance) -
         "WHERE c.withdrawn_at IS NULL GROUP BY s.turn_id"
     )
     assert [count for _, count in active] == [1] * ANSWERS
+
+
+PREPARE_FILE = f"""
+from pathlib import Path
+from uuid import uuid4
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook.models import Code
+from transcripts.coding.actions import add_coding
+from transcripts.corpus.models import Sentence
+from transcripts.exchange.actions import import_qdpx, write_export
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.projects.actions import create_project, set_member_role
+from transcripts.projects.models import Project
+
+def export(path):
+    write_export(export=find_export("qdpx"), scope=Scope(project, None), format="qdpx", path=Path(path), by=trail.SYSTEM)
+
+project = Project.objects.get(slug="races")
+by = User.objects.get(username="coder")
+export(BEFORE)
+other = create_project(slug="other", name="Other", by=trail.SYSTEM)
+set_member_role(project=other, user=by, role="coder", by=trail.SYSTEM)
+with open(BEFORE, "rb") as stream:
+    import_qdpx(project=other, stream=stream, name="before", by=trail.SYSTEM)
+code = Code.objects.select_related("family", "version").get(version__project=project, identifier="{REPERTOIRE}")
+rows = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("position", "start")
+for sentence in rows.select_related("turn__interview")[::2]:
+    add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
+export(AFTER)
+"""
+# The import stops where it has read her codings and has stored none.
+IMPORT = """
+import time
+from pathlib import Path
+from transcripts.audit_trail import trail
+from transcripts.exchange.actions import import_qdpx
+from transcripts.exchange.refi.storing_codings import CodingStore
+from transcripts.projects.models import Project
+
+load = CodingStore._load
+
+def load_slowly(store, coder_id):
+    is_first = coder_id not in store._names
+    load(store, coder_id)
+    if is_first:
+        Path(SIGN).touch()
+        time.sleep(2)
+
+CodingStore._load = load_slowly
+with open(AFTER, "rb") as stream:
+    import_qdpx(project=Project.objects.get(slug="other"), stream=stream, name="after", by=trail.SYSTEM)
+"""
+CODE_MEANWHILE = f"""
+import time
+from pathlib import Path
+from uuid import uuid4
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding import actions
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+project = Project.objects.get(slug="other")
+by = User.objects.get(username="coder")
+code = Code.objects.select_related("family", "version").filter(version__project=project, identifier="{REPERTOIRE}").last()
+rows = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("position", "start")
+sentence = rows.select_related("turn__interview")[1]
+while not Path(SIGN).exists():
+    time.sleep(0.01)
+try:
+    actions.add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
+except actions.OncePerAnswer:
+    pass
+"""
+
+
+@quick_on("postgres")
+def test_of_an_import_and_a_save_at_the_same_moment_one_gives_way(instance: Instance, tmp_path: Path) -> None:
+    def start(code: str) -> Process:
+        for name in ("BEFORE", "AFTER", "SIGN"):
+            code = code.replace(f"({name}", f"({str(tmp_path / name)!r}")
+        return instance.start_code(code)
+
+    assert instance.start_code(SETUP).wait(PATIENCE) == 0
+    assert start(PREPARE_FILE).wait(PATIENCE) == 0, instance.read_words()
+    started = [start(IMPORT), start(CODE_MEANWHILE)]
+    assert [process.wait(PATIENCE) for process in started] == [0, 0], instance.read_words()
+    active = instance.query(
+        "SELECT i.project_id, s.turn_id, count(*) FROM coding_coding c JOIN corpus_sentence s ON s.id = c.sentence_id "
+        "JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id "
+        "WHERE c.withdrawn_at IS NULL GROUP BY i.project_id, s.turn_id"
+    )
+    assert [count for *_, count in active] == [1] * 2 * ANSWERS

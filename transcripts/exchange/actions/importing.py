@@ -15,6 +15,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, find_open_draft
+from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import ImportRefused, import_files
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_contents, read_stored_turns
@@ -91,6 +92,8 @@ def import_qdpx(
     ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` everything is done and undone
     again. Raises ``StudyRefused``.
     """
+    # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
+    hold_turns(project.pk)
     Project.objects.select_for_update().get(pk=project.pk)
     if (draft := find_open_draft(project)) is not None:
         raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it before you import.")

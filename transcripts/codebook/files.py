@@ -15,7 +15,7 @@ from transcripts.codebook.queries import read_content
 from transcripts.codebook.quotes import EXAMPLE_TEXT
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_content import CodeExample as FileExample
-from transcripts.formats.codebook_csv import OPTIONAL_COLUMNS, CodeRow, read_codebook
+from transcripts.formats.codebook_csv import FLAGS, OPTIONAL_COLUMNS, CodeRow, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
 from transcripts.formats.qdc import lay_out_codes, read_qdc
 from transcripts.formats.qdc_description import read_description
@@ -77,6 +77,7 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
             unit=family.unit,
             version=content.number,
             **{name: getattr(code, name) for name in names},
+            **{flag: getattr(family, flag) for flag in FLAGS},
         )
 
 
@@ -109,18 +110,24 @@ def _read_table(data: bytes, name: str) -> FileContent:
     rows = read_codebook(data, name=name)
     headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     fields = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
+    # Where one family says it, all do.
+    said = {flag: {row.family: value for row in rows if (value := getattr(row, flag)) is not None} for flag in FLAGS}
+    flags = {flag for flag in FLAGS if said[flag]}
     families: dict[str, FamilyContent] = {}
     codes = []
     for row in rows:
         first = FamilyContent(
-            identifier=row.family, name=row.family_name, unit=row.unit, carries_level=row.unit == "sentence"
+            identifier=row.family,
+            name=row.family_name,
+            unit=row.unit,
+            **{"carries_level": row.unit == "sentence", **{flag: said[flag][row.family] for flag in flags}},
         )
         families.setdefault(row.family, first)
         names = ALL_OF_A_CODE - {"identifier", "family"}
         values = {field: getattr(row, field) for field in names}
         codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
     content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
-    return FileContent("csv", content, fields, IN_A_TABLE)
+    return FileContent("csv", content, fields, IN_A_TABLE | flags)
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:

@@ -68,11 +68,17 @@ COLUMNS = {
     "parent": "The code_id of the code of the same family that this one is a kind of; may be empty.",
     "color": "Colour as #rrggbb; may be empty.",
     "terms": "Words, or [kinds of question], by which the interviewer prompts the code; written as aliases are.",
-    "attributes": "JSON list of the questions a coding answers: objects with key, label, kind and choices; may be empty.",
+    "attributes": "JSON list of the questions a coding answers: objects with key, label, kind, choices and required; may be empty.",
     "keyword_rules": "Rules by which the annotator of rules proposes the code; written as aliases are, a rule each.",
+    "carries_level": "Whether codings of the family are semantic or latent: yes or no; the same on all rows of a family.",
+    "carries_enactment": "Whether codings of the family need an enactment: yes or no; the same on all rows of a family.",
+    "once_per_answer": "Whether a code is applied at most once per answer: yes or no; the same on all rows of a family.",
 }
-OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules"})
+FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
+"""Rules of a family, said in at least one of its rows; a file that leaves a column out or empty says nothing about it."""
+OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", *FLAGS})
 """Columns that a file may leave out."""
+YES_OR_NO = {"yes": True, "no": False, "": None}
 LISTS = ("aliases", "terms", "keyword_rules")
 FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000
@@ -103,6 +109,9 @@ class CodeRow:
     terms: tuple[str, ...] = ()
     attributes: tuple[CodeAttribute, ...] = ()
     keyword_rules: tuple[str, ...] = ()
+    carries_level: bool | None = None
+    carries_enactment: bool | None = None
+    once_per_answer: bool | None = None
 
 
 class CodebookFileError(FileRefused):
@@ -141,6 +150,8 @@ def _show_cell(code: CodeRow, column: str) -> object:
     if column in LISTS:
         cell = " | ".join(re.sub(r"([\\|])", r"\\\1", name) for name in getattr(code, column))
         return "\\" + cell if cell.startswith("[") else cell
+    if column in FLAGS:
+        return next(word for word, value in YES_OR_NO.items() if value is getattr(code, column))
     if column == "attributes":
         attributes = [attribute.as_json() for attribute in code.attributes]
         return json.dumps(attributes, ensure_ascii=False) if attributes else ""
@@ -229,6 +240,9 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
     yield from check_terms(_read_names(cells.get("terms", "")))
     yield from check_keyword_rules(_read_names(cells.get("keyword_rules", "")))
     yield from _check_attributes(cells.get("attributes", ""))
+    for column in FLAGS:
+        if (cell := cells.get(column, "").strip().lower()) not in YES_OR_NO:
+            yield (f"the {column} {quote(cell)}", "yes, no, or nothing")
     if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
         yield (f"the version {quote(cells['version'])}", "a whole number, or nothing")
 
@@ -246,6 +260,7 @@ def _build_code(cells: dict[str, str]) -> CodeRow:
     values: dict[str, Any] = dict(cells)
     values["version"] = int(cells["version"]) if cells["version"] else None
     values["color"] = cells.get("color", "").lower()
+    values |= {column: YES_OR_NO[cells.get(column, "").strip().lower()] for column in FLAGS}
     values["attributes"] = read_attributes(json.loads(cells.get("attributes") or "[]"))
     return CodeRow(**values | {column: _read_names(cells.get(column, "")) for column in LISTS})
 
@@ -275,3 +290,21 @@ def _find_clashes(codes: Sequence[tuple[int, CodeRow]], known: Container[str]) -
             if here != there:
                 found = f"the {column} {quote(here)} in the family {quote(code.family)}"
                 yield Problem(row, found, f"{quote(there)}, as in row {first_row}")
+    for column in FLAGS:
+        yield from _find_flag_clashes(column, codes, families)
+
+
+def _find_flag_clashes(
+    column: str, codes: Sequence[tuple[int, CodeRow]], families: dict[str, tuple[int, CodeRow]]
+) -> Iterator[Problem]:
+    """Rows of a family that say two things of a rule; families that say nothing of it where others do."""
+    said: dict[str, tuple[int, CodeRow]] = {}
+    for row, code in codes:
+        if getattr(code, column) is not None:
+            first_row, first = said.setdefault(code.family, (row, code))
+            if getattr(code, column) != getattr(first, column):
+                found = f"the {column} {quote(str(_show_cell(code, column)))} in the family {quote(code.family)}"
+                yield Problem(row, found, f"{quote(str(_show_cell(first, column)))}, as in row {first_row}")
+    for family, (row, _) in families.items():
+        if said and family not in said:
+            yield Problem(row, f"no {column} for the family {quote(family)}", "yes or no, as for the other families")

@@ -20,9 +20,10 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.files import make_qdc_codes, make_rows, read_version
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.formats.codebook_csv import COLUMNS, write_codebook
+from transcripts.formats.codebook_csv import COLUMNS, FLAGS, write_codebook
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.qdc import write_qdc
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
 
@@ -115,6 +116,16 @@ class TestOwnFiles:
         assert warnings == ("1 of its examples are not sentences of this study and were left out.",)
         assert find(version, "theme.balance").examples.filter(words="It cuts both ways.", kind="exclude").count() == 1
 
+    def test_csv_into_another_study_brings_the_rules_of_families(self, rich: CodebookVersion, owner: User) -> None:
+        other = create_project(slug="other", name="Other", by=owner)
+        version = bring(other, as_csv(rich), owner)[0]
+
+        def rules(of: CodebookVersion) -> list[tuple[object, ...]]:
+            return list(of.families.order_by("identifier").values_list("identifier", *FLAGS))
+
+        assert rules(version) == rules(rich)
+        assert {once for *_, once in rules(version)} == {True, False}
+
     def test_json_pins_sentences_that_are_not_pinned_yet(
         self, project: Project, rich: CodebookVersion, lead: User
     ) -> None:
@@ -130,15 +141,18 @@ class TestOwnFiles:
         self, project: Project, rich: CodebookVersion, lead: User
     ) -> None:
         lines = as_csv(rich).decode().splitlines()
-        assert lines[0].endswith(",parent,color,terms,attributes,keyword_rules")
+        assert lines[0].endswith(
+            ",parent,color,terms,attributes,keyword_rules,carries_level,carries_enactment,once_per_answer"
+        )
+        unsaid: dict[str, Any] = dict.fromkeys(FLAGS)
         rows = [
-            replace(row, parent="", color="", terms=(), attributes=(), keyword_rules=())
+            replace(row, parent="", color="", terms=(), attributes=(), keyword_rules=(), **unsaid)
             for row in make_rows(read_version(rich))
         ]
         stream = io.StringIO(newline="")
         write_codebook(rows, stream)
-        columns = list(COLUMNS)[:-5]
-        short = "\r\n".join(line.removesuffix(",,,,,") for line in stream.getvalue().split("\r\n"))
+        columns = list(COLUMNS)[:-8]
+        short = "\r\n".join(line.removesuffix(",,,,,,,,") for line in stream.getvalue().split("\r\n"))
         short = short.replace(lines[0], ",".join(columns))
         assert not bring(project, short.encode(), lead)[1]
 

@@ -6,6 +6,7 @@ import csv
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_csv import (
     COLUMNS,
+    FLAGS,
     OPTIONAL_COLUMNS,
     RESERVED_KEYS,
     SINGLE_KEYS,
@@ -73,10 +75,13 @@ def codebooks(draw: st.DrawFn) -> list[CodeRow]:
     )
     keys = draw(st.permutations(sorted(SINGLE_KEYS)))
     families = {family: (draw(names), draw(st.sampled_from(UNITS))) for family in ("one", "two")}
+    flags: dict[str, dict[str, Any]] = {family: {flag: draw(st.booleans()) for flag in FLAGS} for family in families}
     codes: list[CodeRow] = []
     for code_id, key in zip(ids, keys, strict=False):
         family = draw(st.sampled_from(sorted(families)))
-        texts = {name: draw(free_text) for name in ("definition", "machine_definition", "include", "exclude")}
+        texts: dict[str, Any] = {
+            name: draw(free_text) for name in ("definition", "machine_definition", "include", "exclude")
+        }
         above = [code.code_id for code in codes if code.family == family]
         codes.append(
             CodeRow(
@@ -96,6 +101,7 @@ def codebooks(draw: st.DrawFn) -> list[CodeRow]:
                 source=draw(free_text),
                 version=draw(st.none() | st.integers(0, 999_999_999)),
                 **texts,
+                **flags[family],
             )
         )
     return codes
@@ -328,6 +334,7 @@ def test_missing_unknown_and_repeated_columns_are_named() -> None:
         ({"code_id": ""}, "the code_id “”"),
         ({"family": "a b"}, "the family “a b”"),
         ({"version": "-1"}, "the version “-1”"),
+        ({"once_per_answer": "often"}, "the once_per_answer “often”"),
     ],
 )
 def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> None:
@@ -361,3 +368,13 @@ def test_long_text_is_cut_in_messages() -> None:
     error = refuse(make_row(unit="very " * 100))
 
     assert len(error.found) < 100
+
+
+def test_a_rule_of_a_family_may_be_said_in_one_row_and_not_in_two_ways() -> None:
+    once = CodeRow(code_id="a", family="f", family_name="F", name="A", once_per_answer=True)
+    silent = replace(once, code_id="b", once_per_answer=None)
+    assert [row.once_per_answer for row in read_codebook(export(once, silent), name="x")] == [True, None]
+    error = refuse(export(once, replace(silent, once_per_answer=False)))
+    assert (error.row, error.found) == (3, "the once_per_answer “no” in the family “f”")
+    error = refuse(export(once, replace(silent, family="g", family_name="G")))
+    assert (error.row, error.found) == (3, "no once_per_answer for the family “g”")

@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
-from auditapp.llm.pure.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
@@ -29,6 +28,7 @@ from auditapp.sob.pure.descriptions import judge_object
 from auditapp.sob.pure.outcomes import Outcome as Outcome  # noqa: PLC0414
 from auditapp.sob.pure.outcomes import Parsed as Parsed  # noqa: PLC0414
 from auditapp.sob.pure.refusals import is_refusal
+from transcripts.corpus.pure.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 
 PARSER_VERSION = "rules-3"
 

@@ -136,6 +136,35 @@ class TestChatMessages:
     def test_thought_that_is_never_closed_is_all_reasoning(self) -> None:
         assert read_message({"content": "<think>Hm, so"}) == [ReadTurn("model", "reasoning", "", "Hm, so")]
 
+    @pytest.mark.parametrize(
+        ("content", "pieces"),
+        [
+            ("[THINK]Hm.[/THINK]Yes.", [("reasoning", "Hm."), ("utterance", "Yes.")]),
+            ("\n<reasoning>Hm.</reasoning>\nYes.", [("reasoning", "Hm."), ("utterance", "\nYes.")]),
+            ("Hm, so.\n</think>\n\nYes.", [("reasoning", "Hm, so.\n"), ("utterance", "\n\nYes.")]),
+            (
+                "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>",
+                [("reasoning", "Hm."), ("utterance", "Yes.")],
+            ),
+            ("analysisWe think. assistantfinalYes.", [("reasoning", "We think. "), ("utterance", "Yes.")]),
+            (
+                "<think>a</think>Yes.<think>b</think>No.",
+                [("reasoning", "a"), ("utterance", "Yes."), ("reasoning", "b"), ("utterance", "No.")],
+            ),
+            # Words of an answer that only look like an announcement of reasoning.
+            (
+                "Here is my thought process: first culture.",
+                [("utterance", "Here is my thought process: first culture.")],
+            ),
+            ("Models write [THINK]x[/THINK].", [("utterance", "Models write [THINK]x[/THINK].")]),
+            ('The tag "</think>" ends it.', [("utterance", 'The tag "</think>" ends it.')]),
+        ],
+    )
+    def test_reasoning_that_a_message_begins_with_is_no_utterance(
+        self, content: str, pieces: list[tuple[str, str]]
+    ) -> None:
+        assert [(turn.channel, turn.text) for turn in read_message({"content": content})] == pieces
+
     def test_thought_of_a_user_and_one_inside_an_answer_are_text(self) -> None:
         assert read_message({"content": "<think>x</think>"}, role="user")[0].channel == "utterance"
         assert [turn.text for turn in read_message({"content": "It prints <think>x</think>."})] == [

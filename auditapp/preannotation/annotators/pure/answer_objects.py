@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from auditapp.llm.pure.thinking import drop_thinking
+from transcripts.corpus.pure.thinking import drop_thinking
 
 # The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
 MAX_READ = 8_000_000

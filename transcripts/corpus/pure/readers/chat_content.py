@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadTurn
 from transcripts.corpus.pure.readers.json_lines import JsonObject, name_json_type, shorten
+from transcripts.corpus.pure.thinking import split_thinking
 
 ROLES = {
     "system": "system",
@@ -38,7 +38,6 @@ _CHANNELS = {
 }
 _CALL_TYPES = frozenset({"tool_call", "tool_use", "function_call"})
 _TEXT_KEYS = ("text", "value", "refusal", "thinking", "reasoning", "content")
-_THINKING = re.compile(r"\s*<think>(?P<thought>.*?)(?:</think>|\Z)", re.DOTALL)
 
 
 Said = tuple[str, str, str]
@@ -156,15 +155,15 @@ def _join_utterances(said: Iterable[Said]) -> Iterator[Said]:
 
 
 def _split_thinking(said: list[Said]) -> Iterator[Said]:
-    """Take a ``<think>`` block off the beginning of the first utterance; one that is never closed is all thought."""
+    """Take reasoning that the first utterance begins with out of it; reasoning that never ends is all of it."""
     for position, piece in enumerate(said):
         channel, text, _ = piece
-        thinking = _THINKING.match(text) if position == 0 and channel == "utterance" else None
-        if thinking is None:
-            yield piece
+        if position == 0 and channel == "utterance":
+            yield from (
+                ("reasoning" if is_thought else channel, words, "") for is_thought, words in split_thinking(text)
+            )
         else:
-            yield "reasoning", thinking["thought"], ""
-            yield "utterance", text[thinking.end() :], ""
+            yield piece
 
 
 def _read_call(call: Any) -> Said:

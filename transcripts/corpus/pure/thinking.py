@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 from enum import Enum, auto
+from itertools import groupby
+from operator import itemgetter
 
 # <think>, <thinking>, <thought>, <seed:think> and the like end one another; every other tag ends only its own kind.
 _TAGS = (
@@ -47,6 +49,8 @@ class _Role(Enum):
     NOTHING = auto()
 
 
+# Start and end of a part of a text.
+_Span = tuple[int, int]
 _HARMONY = "harmony"
 _TOKENS = {
     "begin_of_thought": ("of_thought", _Role.BEGINS),
@@ -88,16 +92,44 @@ def drop_thinking(text: str) -> tuple[str, bool]:
     An end without a beginning ends reasoning that began in the chat template: everything before it goes. A mark that is
     quoted, or called a tag, is only mentioned.
     """
-    answer = _drop_plain(text)
-    if answer is None:
-        return "", True
-    if "<" not in answer and "[" not in answer and "◁" not in answer and "&lt;" not in answer:
-        return answer, False
-    kept: list[str] = []
-    position = 0
+    kept, _, is_unfinished = _find_answer(text)
+    return "".join([text[start:end] for start, end in kept]), is_unfinished
+
+
+def split_thinking(text: str) -> list[tuple[bool, str]]:
+    """The pieces of a text that begins with reasoning, in order, each with whether it is reasoning; the marks are left out.
+
+    A text that begins otherwise is one piece: marks further on may be what it is about. So is one that begins with words
+    that announce reasoning and never announces an answer.
+    """
+    kept, marks, is_unfinished = _find_answer(text)
+    if is_unfinished and not marks:
+        return [(False, text)]
+    pieces: list[tuple[bool, str]] = []
+    place = 0
+    for start, end, is_answer in sorted([*((*each, True) for each in kept), *((*each, False) for each in marks)]):
+        pieces.append((True, text[place:start]))
+        if is_answer:
+            pieces.append((False, text[start:end]))
+        place = max(place, end)
+    pieces = [each for each in [*pieces, (True, text[place:])] if each[1].strip()]
+    if not pieces or not pieces[0][0]:
+        return [(False, text)]
+    return [(is_thought, "".join(words for _, words in group)) for is_thought, group in groupby(pieces, itemgetter(0))]
+
+
+def _find_answer(text: str) -> tuple[list[_Span], list[_Span], bool]:
+    """The parts of a text that are its answer, the marks between parts, and whether reasoning never ends."""
+    position, plain = _find_plain(text)
+    if position is None:
+        return [], [], True
+    if "<" not in text and "[" not in text and "◁" not in text and "&lt;" not in text:
+        return [(position, len(text))], plain, False
+    kept: list[_Span] = []
+    marks = [*plain]
     thinking: str | None = None
     is_final = False
-    while mark := _find_mark(answer, position):
+    while mark := _find_mark(text, position):
         begin = mark.start()
         kind, role = _read_mark(mark)
         if role is _Role.ANSWER_FOLLOWS:
@@ -105,33 +137,35 @@ def drop_thinking(text: str) -> tuple[str, bool]:
             if not is_final:
                 kept.clear()
             elif thinking is None:
-                kept.append(answer[position:begin])
+                kept.append((position, begin))
             thinking, is_final = None, True
         elif thinking is None:
             if role is _Role.ENDS and kind != _HARMONY:
                 kept.clear()
             else:
-                kept.append(answer[position:begin])
+                kept.append((position, begin))
             thinking = kind if role is _Role.BEGINS else None
         elif role is _Role.ENDS and kind == thinking:
             thinking = None
         position = mark.end()
+        marks.append(mark.span())
     if thinking is None:
-        kept.append(answer[position:])
-    return "".join(kept), thinking is not None
+        kept.append((position, len(text)))
+    return kept, marks, thinking is not None
 
 
-def _drop_plain(text: str) -> str | None:
-    """The text after reasoning whose marks are plain words; all of it without such words; None if that never ends."""
+def _find_plain(text: str) -> tuple[int | None, list[_Span]]:
+    """Where the answer begins after reasoning whose marks are plain words, with the marks; 0 without such words, ``None`` if
+    the reasoning never ends."""
     begun, end = _PLAIN_ANALYSIS.match(text), _PLAIN_FINAL
     if begun is None:
         begun, end = _PLAIN_THOUGHTS.match(text), _PLAIN_RESPONSE
     if begun is not None:
         found = end.search(text, begun.end())
-        return text[found.end() :] if found else None
+        return (found.end(), [begun.span(), found.span()]) if found else (None, [])
     if "assistantfinal" in text and (found := _GLUED_FINAL.search(text)):
-        return text[found.end() :]
-    return text
+        return found.end(), [found.span()]
+    return 0, []
 
 
 def _find_mark(text: str, position: int) -> re.Match[str] | None:

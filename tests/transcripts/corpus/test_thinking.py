@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.llm.pure import thinking
-from auditapp.llm.pure.thinking import drop_thinking
+from transcripts.corpus.pure import thinking
+from transcripts.corpus.pure.thinking import drop_thinking
 
 BLOCKS = [
     ("<think>", "</think>"),

@@ -176,6 +176,8 @@ OF_A_STUDY: dict[str, Row] = {
     "exchange:download": sent(Permission.EXPORT),
     "exchange:import": filled_in(Permission.IMPORT),
     "exchange:methods": seen(Permission.SEE_ALL_CODINGS),
+    "api:grants": seen(Permission.RUN_BATCHES),
+    "batches:grants": seen(Permission.RUN_BATCHES),
     "batches:list": seen(),
     "batches:detail": seen(),
     "batches:spend": seen(),
@@ -325,6 +327,8 @@ OF_A_PERSON = {
     "projects:list",
 }
 OF_THE_SITE_OWNER = {
+    "batches:account_grants",
+    "batches:revoke_grant",
     "llm:account",
     "llm:addresses",
     "llm:change_address",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from auditapp.api import batches, codebook, codings, interviews, projects, sob
+from auditapp.api import batches, codebook, codings, grants, interviews, projects, sob
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
@@ -22,7 +22,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/codebook/", codebook.ReadCodebook.as_view(), name="codebook"),
     path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),
     path(f"{STUDY}/codings/<int:coding_id>/withdraw/", codings.WithdrawCoding.as_view(), name="withdraw"),
-    # projects/<slug>/batches/
+    # projects/<slug>/grants/, batches/
+    path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),

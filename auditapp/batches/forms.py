@@ -15,6 +15,7 @@ from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
+from transcripts.projects.models import Project
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
 
@@ -42,7 +43,7 @@ def cap_field() -> forms.DecimalField:
         decimal_places=6,
         required=False,
         label="Cap in US dollars",
-        help_text="No call is sent that could exceed it. Leave empty for no cap.",
+        help_text="No call is sent that could exceed it. Needed for models that cost money, unless you own the site.",
         widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
     )
 
@@ -176,6 +177,30 @@ class ConfirmForm(forms.Form):
     prefix = "confirm"
     cap = cap_field()
     anyway = forms.BooleanField(required=False, label="Send the rest although nothing could be read")
+
+
+def limit_field(label: str, help_text: str = "") -> forms.DecimalField:
+    """A limit of a grant in US dollars."""
+    return forms.DecimalField(
+        label=label,
+        help_text=help_text,
+        required=False,
+        min_value=0,
+        max_digits=16,
+        decimal_places=9,
+        widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
+    )
+
+
+class GrantForm(forms.Form):
+    """Models of an account for a study."""
+
+    project = forms.ModelChoiceField(Project.objects.all(), to_field_name="slug", label="Study", empty_label="choose")
+    study_usd = limit_field(
+        "For the study, US dollars", "Leave all three empty if the study may only use models that cost nothing."
+    )
+    study_day_usd = limit_field("For the study per day, US dollars")
+    person_day_usd = limit_field("For each person per day, US dollars")
 
 
 class AnswersForm(forms.Form):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.batches.views import attempts, controls, files, pages
+from auditapp.batches.views import attempts, controls, files, grants, pages
 
 app_name = "batches"
 
@@ -25,6 +25,11 @@ batch_urls = [
 ]
 
 urlpatterns = [
+    # /models/accounts/<id>/grants/
+    path("models/accounts/<int:account_id>/grants/", grants.grant_account, name="account_grants"),
+    path("models/accounts/<int:account_id>/grants/revoke/", grants.revoke, name="revoke_grant"),
+    # /p/<slug>/grants/
+    path("p/<slug:slug>/grants/", grants.show_grants, name="grants"),
     # /p/<slug>/batches/
     path("p/<slug:slug>/batches/", pages.list_batches, name="list"),
     path("p/<slug:slug>/batches/<int:batch_id>/", include(batch_urls)),

@@ -12,6 +12,7 @@ from auditapp.batches.actions import BatchError
 from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
+from auditapp.batches.pages.granted import describe_money
 from auditapp.batches.pages.reviewing import review_launch
 from transcripts.projects.access import ProjectRequest
 
@@ -50,6 +51,7 @@ def run_wizard(
             context = {
                 "form": form,
                 "review": review,
+                "money": describe_money(planned, request.project, request.user),
                 "options": options,
                 "route_words": Batch.Route(options.route).label,
                 "lost_words": Batch.LostAnswers(options.lost_answers).label,

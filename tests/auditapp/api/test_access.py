@@ -48,6 +48,7 @@ POLICY = [
     Row("codings", "POST", 201, 201, 201, 403, 404),
     # The coding is the coder's: to everybody else who codes it is not there.
     Row("withdraw", "POST", 404, 404, 200, 403, 404),
+    Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
     Row("sob_report", "GET", 200, 200, 200, 200, 404),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import io
 import threading
+import uuid
+from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,15 +21,18 @@ from auditapp.batches import actions, grants
 from auditapp.batches.actions import BatchError
 from auditapp.batches.grants import find_left
 from auditapp.batches.models import Batch, Cell
+from auditapp.batches.pages.granted import describe_grants
 from auditapp.batches.pure.commitments import Share, add_up, find_changes, settle, sum_shares
 from auditapp.llm.actions import ModelError, add_model
 from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
 from tests.auditapp.batches.counting import Numbers, answer, launch, make_variant
 from tests.conftest import make_user
+from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
 DOLLAR = 1_000_000_000
@@ -40,6 +47,13 @@ def usd(amount: str | int) -> Decimal:
 @pytest.fixture
 def model(numbers: Numbers) -> ModelVariant:
     return make_variant("paid")
+
+
+def make_owner_of_site() -> User:
+    boss = make_user("boss")
+    boss.is_superuser = True
+    boss.save()
+    return boss
 
 
 def grant_to(project: Project, model: ModelVariant, study: str = "10", day: str = "5", person: str = "3") -> Grant:
@@ -145,8 +159,6 @@ class TestTheAttack:
         assert not Batch.objects.exists()
 
     def test_a_grant_to_one_study_is_none_to_another(self, project: Project, owner: User, model: ModelVariant) -> None:
-        from transcripts.projects.actions import create_project
-
         grant_to(create_project(slug="other", name="Other", by=trail.SYSTEM), model)
         with pytest.raises(BatchError, match="is missing"):
             launch(project, model, by=owner, cap_usd=usd(1))
@@ -286,8 +298,6 @@ class TestCommitting:
             launch(project, model, by=owner, cap_usd=usd(3))
 
     def test_the_same_form_sent_twice_commits_once(self, project: Project, owner: User, model: ModelVariant) -> None:
-        import uuid
-
         grant_to(project, model)
         key = uuid.uuid4()
         first = launch(project, model, by=owner, cap_usd=usd(2), idempotency_key=key)
@@ -311,9 +321,7 @@ class TestCommitting:
 
 class TestWhoNeedsNone:
     def test_the_owner_of_the_site_and_commands_launch_as_before(self, project: Project, model: ModelVariant) -> None:
-        site_owner = make_user("boss")
-        site_owner.is_superuser = True
-        site_owner.save()
+        site_owner = make_owner_of_site()
         grant = grant_to(project, model)
         launch(project, model, by=site_owner)
         launch(project, model)
@@ -380,8 +388,6 @@ class TestAtOnce:
 
 class TestCommand:
     def run(self, *words: str) -> str:
-        import io
-
         out = io.StringIO()
         call_command("grant_model", *words, stdout=out)
         return out.getvalue()
@@ -412,3 +418,46 @@ class TestCommand:
     def test_it_says_what_is_wrong(self, project: Project, model: ModelVariant, words: list[str], refusal: str) -> None:
         with pytest.raises(CommandError, match=refusal):
             self.run(*words)
+
+
+class TestPages:
+    def test_the_owner_of_the_site_grants_changes_and_revokes(
+        self, project: Project, owner: User, model: ModelVariant, client_of: Callable[[User], Client]
+    ) -> None:
+        boss = client_of(make_owner_of_site())
+        address = f"/models/accounts/{model.account_id}/grants/"
+        assert "granted to no study" in boss.get(address).content.decode()
+        limits = {"project": "culture", "study_usd": "10", "study_day_usd": "5", "person_day_usd": "3"}
+        assert "all three limits" in boss.post(address, limits | {"study_usd": ""}).content.decode()
+        boss.post(address, limits)
+        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        page = boss.get(address).content.decode()
+        assert "$10.00" in page
+        assert "$9.00" in page
+        boss.post(f"{address}revoke/", {"project": "culture", "pause": "yes"})
+        batch.refresh_from_db()
+        assert batch.state == Batch.State.PAUSED
+        assert "revoked" in boss.get(address).content.decode()
+        assert boss.post(f"{address}revoke/", {"project": "culture"}).status_code == 422
+        assert boss.post(f"{address}revoke/", {"project": "nowhere"}).status_code == 404
+
+    def test_a_study_sees_what_it_was_granted_and_what_is_left(
+        self, project: Project, owner: User, lead: User, model: ModelVariant, client_of: Callable[[User], Client]
+    ) -> None:
+        assert "no grants" in client_of(lead).get("/p/culture/grants/").content.decode()
+        grant_to(project, model)
+        launch(project, model, by=owner, cap_usd=usd(1))
+        page = client_of(lead).get("/p/culture/grants/").content.decode()
+        for amount in ("$9.00", "of $10.00", "$4.00", "of $5.00", "$3.00"):
+            assert amount in page
+        _, token = create_token(user=owner, name="", by=owner)
+        answer = Client().get("/api/v1/projects/culture/grants/", headers={"Authorization": f"Bearer {token}"})
+        [row] = answer.json()["results"]
+        assert (row["left"], row["left_today"], row["left_for_you_today"]) == (9, 4, 2)
+
+    def test_what_is_left_is_rounded_down_to_cents(self, project: Project, owner: User, model: ModelVariant) -> None:
+        grant = grant_to(project, model)
+        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
+        [row] = describe_grants([grant], owner)
+        assert row["left"] == (9_990_000_000, 4_990_000_000, 2_990_000_000)

@@ -98,10 +98,11 @@ _UNKNOWN_ON_ITS_LINE = re.compile(
 )
 _UNKNOWN_ANYWHERE = re.compile(rf"\bperson(?:\W{{0,3}}s\b)?{_UNKNOWN}", re.IGNORECASE)
 _UNKNOWN_IN_BRACES = re.compile(r"\{\W{0,8}person(?:\W{0,3}s)?\W{0,8}[:：=]\W{0,8}unknown\W{0,8}\}", re.IGNORECASE)
-# After an object, Unknown by itself takes it back: as a sentence, or after a word for the answer.
+# After an object, Unknown by itself takes it back: as a sentence, after a word for the answer, or said of the person.
 _UNKNOWN_INSTEAD = re.compile(
     r"(?:^|[.!?]\s{1,3}|\b(?:answer|response|report|result|output|conclusion|verdict|correction|corrected|revised|reflection"
-    r"|actually|instead|wait|finally|so|thus|therefore|hence)\b(?:\s(?:is|are|should be|must be|has to be))?[^\w\n]{1,10})"
+    r"|actually|instead|wait|finally|so|thus|therefore|hence)\b(?:\s(?:is|are|should be|must be|has to be))?[^\w\n]{1,10}"
+    r"|\bperson(?:\W{1,3}s identity)?\s(?:is|remains|stays|must remain|should be|must be|has to be)\s)"
     r"""["'“‘*_`(]{0,5}unknown(?=["'”’*_`)]{0,5}\s*(?:[.!;]|\Z|\n|reason))""",
     re.IGNORECASE | re.MULTILINE,
 )

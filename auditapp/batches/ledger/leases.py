@@ -99,14 +99,16 @@ def note_limit(
 
 def read_held_limit(queue: WorkQueue) -> tuple[int | None, set[str]]:
     """The last limit of the queue, or else of the latest queue of the same account and model, and the causes of all its
-    changes. ``None`` where there was none before."""
+    changes. ``None`` where there was none before.
+
+    Another kind of batch may ask for far longer answers, so that only the causes carry over from it.
+    """
     own = queue
     if queue.limit is None:
-        earlier = WorkQueue.objects.filter(name=queue.name, limit__isnull=False).order_by("-pk").first()
-        if earlier is None:
-            return None, set()
-        own = earlier
-    return own.limit, set(own.limit_changes.order_by().values_list("cause", flat=True).distinct())
+        earlier = WorkQueue.objects.filter(name=queue.name, limit__isnull=False).select_related("batch")
+        own = earlier.order_by("-pk").first() or queue
+    limit = own.limit if own.batch.kind == queue.batch.kind else None
+    return limit, set(own.limit_changes.order_by().values_list("cause", flat=True).distinct())
 
 
 def has_open_attempts(batch_id: int) -> bool:

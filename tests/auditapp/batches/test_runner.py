@@ -18,7 +18,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
-from auditapp.batches.ledger.clock import LedgerClock
+from auditapp.batches.ledger.clock import LedgerClock, read_now
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.money import compute_highest_cost, to_dollars
@@ -162,6 +162,15 @@ class TestWork:
         live.run_queue(queue.pk)
         assert LimitChange.objects.filter(cause="timed_out", limit=10).exists()
         assert leases.read_held_limit(WorkQueue.objects.get(pk=queue.pk))[1] >= {"start", "timed_out"}
+
+    def test_a_limit_learnt_with_another_kind_of_batch_is_not_inherited(self, project: Project) -> None:
+        variant = make_variant()
+        earlier, later = (plan(project, inputs=range(20, 22), variant=variant) for _ in range(2))
+        WorkQueue.objects.filter(pk=earlier.pk).update(limit=64)
+        assert leases.read_held_limit(later)[0] == 64
+        Batch.objects.filter(pk=earlier.batch_id).update(kind="another")
+        LimitChange.objects.create(queue=earlier, at=read_now(), limit=64, in_flight=1, cause="timed_out")
+        assert leases.read_held_limit(WorkQueue.objects.get(pk=later.pk)) == (None, {"timed_out"})
 
     def test_a_second_runner_goes_away_at_once(self, project: Project, use: Use) -> None:
         provider = use(ScriptedProvider())

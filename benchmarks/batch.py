@@ -27,6 +27,10 @@ LONGEST_PLANNING = 1.0
 LONGEST_PROGRESS = 0.050
 LONGEST_PAUSE = 1.0
 PAUSED_LATENCY = 2.0
+SLOW_SECONDS = 5.0
+SLOW_WATCHED = 75.0
+SLOW_TIMEOUTS = (600, 15)
+MOST_IN_FLIGHT_AT_A_SLOW_SERVER = 4
 # The peers' kill and faults were measured at this many in flight.
 PEERS_IN_FLIGHT = 30
 FAULTS = {"p429": 0.05, "p500": 0.02, "retry_after": 1}
@@ -48,6 +52,10 @@ def measure(setup: Setup) -> Measured:
                 found = part(setup, yard, database)
                 rows += found.rows
                 numbers |= {f"{database}_{name}": number for name, number in found.numbers.items()}
+            if database == "SQLite":
+                found = measure_slow_server(setup, yard)
+                rows += found.rows
+                numbers |= found.numbers
             if database == "PostgreSQL":
                 for found in (measure_pause(setup, yard), measure_ledger(setup, yard)):
                     rows += found.rows
@@ -165,6 +173,35 @@ def measure_kill(setup: Setup, yard: Yard, database: str) -> Measured:
         "Inspect AI 27-29, promptfoo 28, published script 1,508, untold",
     )
     return Measured([row], {"kill": asdict(done), "back_after_seconds": back})
+
+
+def measure_slow_server(setup: Setup, yard: Yard) -> Measured:
+    """A server that answers one call at a time, as on a laptop, with a long and a short time-out; read after a while."""
+    rows: list[Row] = []
+    numbers: dict[str, object] = {}
+    for timeout in SLOW_TIMEOUTS:
+        setup.tell(f"batch: a server that answers one call in {SLOW_SECONDS:.0f} s, time-out {timeout} s")
+        model = f"slow-{timeout}"
+        # A queue of its own, which has learnt nothing from a fast server.
+        yard.add_model(model, "--timeout-seconds", str(timeout))
+        batch = yard.launch(PEERS_IN_FLIGHT, model, latency=SLOW_SECONDS, one_at_a_time=True)
+        time.sleep(SLOW_WATCHED)
+        stats = yard.provider.stats()
+        shown = yard.instance.ask("batch", "show", str(batch))
+        yard.instance.manage("batch", "abort", str(batch))
+        failed, told = shown["outcomes"].get("provider_error", 0), shown["possibly_paid_twice"]
+        answered, in_flight = stats["answered"], stats["in_flight"]
+        possible = int(SLOW_WATCHED / SLOW_SECONDS)
+        rows.append(
+            Row(
+                f"slow server, time-out {timeout} s",
+                f"{in_flight} in flight, {answered} of {possible} answered, {failed} failed, {told} told as paid twice",
+                f"<= {MOST_IN_FLIGHT_AT_A_SLOW_SERVER}, all but 2, 0, 0",
+                in_flight <= MOST_IN_FLIGHT_AT_A_SLOW_SERVER and answered >= possible - 2 and not failed and not told,
+            )
+        )
+        numbers[model] = {"answered": answered, "failed": failed, "told": told, **stats}
+    return Measured(rows, {"slow_server": numbers})
 
 
 def measure_pause(setup: Setup, yard: Yard) -> Measured:

@@ -25,6 +25,7 @@ from tests.servers import OwnServers
 LATENCY_SECONDS = 0.2
 PATIENCE_SECONDS = 60.0
 TASK = "acceptability"
+MODEL = "bench"
 STATE = "SELECT state, created_at, finished_at FROM batches_batch WHERE id = {batch}"
 
 
@@ -66,11 +67,14 @@ class Yard:
         self.texts.write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.instance.manage("prepare", "--no-demo")
         self.instance.manage("create_project", "bench", "--name", "Bench")
-        address = ("--provider", "openai_compatible", "--base-url", self.provider.base_url, "--model", "bench")
-        self.instance.manage(
-            "add_model", "bench", *address, "--max-tokens", "1024", "--price-in", "1", "--price-out", "2"
-        )
+        self.add_model(MODEL)
         self.instance.manage("sob_load", str(self.texts), "--name", "bench")
+
+    def add_model(self, name: str, *settings: str) -> None:
+        """A model of this name at the fake paid API."""
+        address = ("--provider", "openai_compatible", "--base-url", self.provider.base_url, "--model", name)
+        price = ("--max-tokens", "1024", "--price-in", "1", "--price-out", "2")
+        self.instance.manage("add_model", name, *address, *price, *settings)
 
     def start_worker(self) -> None:
         self.worker = self.instance.start_worker()
@@ -101,10 +105,10 @@ class Yard:
         assert answer["answered"] == self.calls, answer
         return Round(self.provider.stats()["span_seconds"], answer["seconds"])
 
-    def launch(self, in_flight: int, **orders: object) -> int:
+    def launch(self, in_flight: int, model: str = MODEL, /, **orders: object) -> int:
         """Launch a batch; the paid API's orders and counts begin anew."""
-        self.provider.order(reset=True, latency=LATENCY_SECONDS, **orders)
-        asked = ("--dataset", "bench", "--model", "bench", "--task", TASK, "--concurrency", str(in_flight))
+        self.provider.order(**{"reset": True, "latency": LATENCY_SECONDS} | orders)
+        asked = ("--dataset", "bench", "--model", model, "--task", TASK, "--concurrency", str(in_flight))
         return int(self.instance.ask("sob_launch", *asked, "--confirm-terms")["batch"])
 
     def run_batch(self, in_flight: int, **orders: object) -> Round:

@@ -13,7 +13,8 @@ step per call of the same prompt: ``[[429:2]]`` fails twice and then answers, ``
 ``[[429:1]][[cut:1]]`` does one after the other. Answers depend on the request only. Under the order ``obey`` it does what
 the texts it reads tell it to (``obeying``); under ``pretends`` it is the model of that name in ``pretending``. A request with
 one of the parameters that it ``refuses`` gets a 400. ``schemas`` says what becomes of a JSON schema: ``honour``, ``plain`` (limits
-of length get a 400), ``ignore``, or ``refuse`` (a 400).
+of length get a 400), ``ignore``, or ``refuse`` (a 400). ``one_at_a_time`` lets calls wait for each other, as a server on a laptop
+does.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class State:
     """Orders in force and everything counted."""
 
     latency: float = 0.0
+    one_at_a_time: bool = False
     slow_after: int = 0
     slow_latency: float = 0.0
     p429: float = 0.0
@@ -86,6 +88,7 @@ class State:
     prompts: dict[str, Entry] = field(default_factory=dict)
     first_at: float = 0.0
     last_at: float = 0.0
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass
@@ -97,6 +100,7 @@ class Desk:
 
 ORDERS = (
     "latency",
+    "one_at_a_time",
     "slow_after",
     "slow_latency",
     "p429",
@@ -157,6 +161,9 @@ async def answer_call(request: web.Request, form: fake_faults.Form) -> web.Strea
             return await fake_faults.fail_unbilled(request, fault, state)
         if state.slow_after and state.received > state.slow_after:
             await take_long(state)
+        elif state.one_at_a_time:
+            async with state.turn:
+                await asyncio.sleep(state.latency)
         else:
             await asyncio.sleep(state.latency)
         state.answered += 1

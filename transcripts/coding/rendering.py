@@ -195,6 +195,7 @@ def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
 def render_details(
     request: ProjectRequest, coding: Coding, *, status: int = 200, refusal: Refusal | None = None
 ) -> HttpResponse:
+    """The form of all that a coding says: of one to be changed, or one that is not stored yet."""
     text = queries.read_text(coding.sentence_id)
     start = coding.sentence.start
     quote = text[coding.quote[0] - start : coding.quote[1] - start] if coding.quote else ""

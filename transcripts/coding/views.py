@@ -260,7 +260,20 @@ def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status:
     if is_uuid(request.POST.get("details", "")):
         coding = _get_own_coding(request, interview_id, UUID(request.POST["details"]))
         return render_details(request, coding, status=status, refusal=refusal)
+    if (field == "attributes" or "asked" in request.POST) and (unsaved := _find_unsaved(request, interview_id)):
+        return render_details(request, unsaved, status=status, refusal=refusal)
     return render_desk(request, interview_id, at=_posted_place(request), status=status, refusal=refusal)
+
+
+def _find_unsaved(request: ProjectRequest, interview_id: int) -> Coding | None:
+    """The coding that a form asked for, to ask for what its code requires where the page's script does not."""
+    try:
+        sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
+    except WrongField:
+        return None
+    sentence = queries.find_sentence(request.project, interview_id, sentence_id)
+    code = queries.find_code(request.project, code_id)
+    return Coding(sentence=sentence, code=code) if sentence and code else None
 
 
 def _posted_place(request: ProjectRequest) -> int | None:

@@ -230,6 +230,23 @@ class TestPlainForms:
         assert 'id="note-themes-problem">A latent coding needs your interpretation' in html
         assert f'id="s{sentence.pk}" data-kind="prose" aria-current="true"' in html
 
+    def test_a_code_that_requires_an_answer_leads_to_a_form_that_asks_for_it(
+        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+    ) -> None:
+        client, code = client_of(coder), find_code(project, "feature.stakeholders")
+        asked = post(client, "add", interview, sentence=sentence.pk, code=code.pk, family="case_features")
+        assert asked.status_code == 422
+        html = read(asked)
+        assert "needs an answer to “Whose identities or interests?”" in html
+        assert re.search(r'<select [^>]*name="attribute:who" required>', html)
+        fields = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', html))
+        again = post(client, "add", interview, **fields, note="x" * 1_001, **{"attribute:who": "unclear"})
+        assert again.status_code == 422
+        assert "<option selected>unclear</option>" in read(again)
+        stored = post(client, "add", interview, **fields, **{"attribute:who": "unclear"})
+        assert stored.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
+        assert Coding.objects.get().attributes == {"who": "unclear"}
+
     def test_memo_that_is_too_long_is_shown_again(
         self, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:

@@ -174,6 +174,17 @@ def test_codes_whose_definition_has_parts_ask_for_them_and_nothing_else_does() -
     assert asking == {code.id for code in codes_of("moves")} | with_parts
 
 
+def test_case_features_need_the_value_that_the_paper_defines_them_by_and_it_may_be_unclear() -> None:
+    required = {
+        (code.id, question.key): question.choices
+        for code in SEED.codes
+        for question in code.attributes
+        if question.required
+    }
+    assert set(required) == {("feature.stakeholders", "who"), ("feature.identity_cues", "cue")}
+    assert all("unclear" in choices for choices in required.values())
+
+
 def test_every_code_has_terms_in_small_letters() -> None:
     assert all(code.terms for code in SEED.codes)
     assert all(term == term.lower().strip() for code in SEED.codes for term in code.terms)

@@ -155,6 +155,7 @@ OF_A_STUDY: dict[str, Row] = {
     "retrieval:search": seen(),
     "retrieval:by_interview": seen(),
     "retrieval:by_model": seen(),
+    "retrieval:by_answer": seen(),
     "retrieval:cooccurrence": seen(),
     "retrieval:score_sheets": seen(),
     "retrieval:score_sheet": seen(),

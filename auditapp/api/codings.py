@@ -5,7 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Coalesce
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -24,8 +26,12 @@ from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, MEANINGS, PLAIN, C
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.retrieval.catalog import read_catalog
+from transcripts.retrieval.pure.asking import split_answer
 
 MAX_PLACE = 2**31 - 1
+# A code, a question and an answer of as many characters as each may have.
+MAX_ANSWER_LENGTH = 1_200
 FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "code": "code__identifier"}
 WITHDRAWN = {
     "false": Q(withdrawn_at__isnull=True),
@@ -128,6 +134,14 @@ class ListCodings(CodingView):
         )
         coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only her codings.")
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
+        answer = serializers.CharField(
+            required=False,
+            max_length=MAX_ANSWER_LENGTH,
+            help_text=(
+                "Only codings with this answer to a question of their code, as in theme.compassion:direction=about self; "
+                "without = any answer; with nothing after it, codings that do not answer."
+            ),
+        )
         withdrawn = Choice(
             list(WITHDRAWN),
             default="false",
@@ -141,10 +155,23 @@ class ListCodings(CodingView):
         for name, expression in FILTERS.items():
             if name in self.query:
                 codings = codings.filter(**{expression: self.query[name]})
+        if "answer" in self.query:
+            codings = self._narrow_to_answer(codings)
         answer = self.answer_page(codings.values(*list_columns(CodingOutput)))
         hidden = self.viewer.hidden_interviews if self.viewer.sees_all else ()
         answer.data["hidden_interviews"] = len(hidden)
         return answer
+
+    def _narrow_to_answer(self, codings: QuerySet[Coding]) -> QuerySet[Coding]:
+        code, key, asked_for = split_answer(self.query["answer"])
+        question = read_catalog(self.project).questions.get((code, key))
+        if question is None:
+            raise serializers.ValidationError(
+                {"answer": [f"No code of this study asks {code}:{key}. Write it as code:question=answer."]}
+            )
+        given = Coalesce(KeyTextTransform(key, "attributes"), Value("", output_field=TextField()))
+        asked = codings.filter(code__in=question.ids).alias(given=given)
+        return asked.exclude(given="") if asked_for is None else asked.filter(given=asked_for)
 
 
 class AddCoding(CodingView):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
 from django.db import connection
@@ -12,7 +13,8 @@ from transcripts.retrieval.pure.tables import Heading
 
 # Newest version first: the first row of an identifier says what it is called now.
 CODES = """
-SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.unit, f.carries_enactment, v.number
+SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.unit, f.carries_enactment,
+       CAST(k.attributes AS text), v.number
 FROM codebook_code k
 JOIN codebook_codefamily f ON f.id = k.family_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
@@ -22,12 +24,27 @@ ORDER BY v.number DESC, f.position, k.position
 
 
 @dataclass
+class Question:
+    """A question that a code asks, worded as in the newest version that asks it.
+
+    ``choices`` are those of every version; a question to be answered in words has none. ``ids`` are the rows of the code in
+    the versions that ask it.
+    """
+
+    code: Heading
+    key: str
+    label: str
+    choices: list[str]
+    ids: list[int] = field(default_factory=list)
+
+
+@dataclass
 class Catalog:
     """The codes of a study by identifier: those of the current version in its order, then those that are no more.
 
     Each is called by its newest name; ``current`` holds those that the current version still has.
     ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
-    applied under an earlier meaning, or with a code that was retired.
+    applied under an earlier meaning, or with a code that was retired. ``questions`` are named by their code and key.
     """
 
     codes: dict[str, Heading] = field(default_factory=dict)
@@ -38,6 +55,7 @@ class Catalog:
     ids_of_sentences: list[int] = field(default_factory=list)
     ids_with_enactment: list[int] = field(default_factory=list)
     stale_ids: list[int] = field(default_factory=list)
+    questions: dict[tuple[str, str], Question] = field(default_factory=dict)
 
     def codes_in(self, family: str) -> list[Heading]:
         """The codes of a family, or all of them."""
@@ -52,7 +70,7 @@ def read_catalog(project: Project) -> Catalog:
         rows = cursor.fetchall()
     current = rows[0][-1] if rows else 0
     meant_since: dict[str, int] = {}
-    for pk, identifier, name, meaning_version, *of_family, number in rows:
+    for pk, identifier, name, meaning_version, *of_family, attributes, number in rows:
         family = catalog.families.get(of_family[0])
         if family is None:
             # As the newest version that has it calls it; nothing else of it is read.
@@ -70,6 +88,12 @@ def read_catalog(project: Project) -> Catalog:
             catalog.ids_of_sentences.append(pk)
         if of_family[3]:
             catalog.ids_with_enactment.append(pk)
+        for asked in json.loads(attributes):
+            question = catalog.questions.setdefault(
+                (identifier, asked["key"]), Question(catalog.codes[identifier], asked["key"], asked["label"], [])
+            )
+            question.ids.append(pk)
+            question.choices += [choice for choice in asked["choices"] if choice not in question.choices]
         if number < meant_since[identifier]:
             catalog.stale_ids.append(pk)
     return catalog

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from transcripts.coding.values import read_json
 from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.catalog import Catalog
@@ -17,6 +18,14 @@ MARKS = """
 SELECT c.sentence_id, s.turn_id, t.position, t.interview_id, i.model_label, k.identifier, c.level, c.enactment
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND {codings} AND {scope}
+"""
+ANSWERS = """
+SELECT c.sentence_id, s.turn_id, t.interview_id, c.code_id, CAST(c.attributes AS text)
+FROM coding_coding c
 JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
@@ -71,6 +80,22 @@ def read_marks(
         cursor.execute(sql, [*codings.values, *scope.values])
         while rows := cursor.fetchmany(ROWS_AT_A_TIME):
             yield from map(Mark._make, rows)
+
+
+def read_answers(
+    project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", model: str | None = None
+) -> Iterator[tuple[int, int, int, int, dict[str, str]]]:
+    """The codings of the model's words with codes that ask questions: sentence, turn, interview, code and answers."""
+    asking = {question.code.identifier for question in catalog.questions.values()}
+    code_ids = [pk for identifier in sorted(asking) for pk in catalog.ids[identifier]]
+    codings = of_codings(catalog, visibility, family=family, code_ids=code_ids)
+    scope = limit_scope(project, Search(role=Speaker.MODEL, model=model), visibility)
+    sql = ANSWERS.format(codings=codings.as_sql(), scope=scope.as_sql())
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*codings.values, *scope.values])
+        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
+            for *place, answers in rows:
+                yield *place, read_json(answers)
 
 
 def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:

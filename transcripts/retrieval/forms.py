@@ -10,7 +10,18 @@ from django.core.exceptions import ValidationError
 
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
 from transcripts.retrieval.catalog import Catalog
-from transcripts.retrieval.pure.asking import EVERYBODY, NOT_STATED, OWN, UNNAMED, Search, Speaker, State, Together
+from transcripts.retrieval.pure.asking import (
+    EVERYBODY,
+    NOT_STATED,
+    OWN,
+    UNNAMED,
+    Search,
+    Speaker,
+    State,
+    Together,
+    split_answer,
+    write_answer,
+)
 from transcripts.retrieval.pure.words import MAX_LENGTH, MAX_TERMS, read_terms
 
 ANY = ("", "Any")
@@ -65,6 +76,7 @@ class SearchForm(forms.Form):
     )
     grounding = forms.ChoiceField(required=False, label="Grounding", choices=[ANY, *Grounding.choices])
     prompted = forms.ChoiceField(required=False, label="Prompted", choices=[ANY, *Prompting.choices])
+    answer = forms.ChoiceField(required=False, label="Answer to a code’s question")
     coder = forms.ChoiceField(required=False, label="Codings of")
     role = forms.ChoiceField(required=False, label="Said by", choices=[("", "Anybody"), *SPEAKERS])
     model = forms.ChoiceField(required=False, label="Model")
@@ -79,8 +91,10 @@ class SearchForm(forms.Form):
         self.default_coder = find_default_coder(choices)
         self._offer("code", _group_codes(choices.catalog))
         self._offer("family", [ANY, *((each.identifier, each.name) for each in choices.catalog.families.values())])
+        self._catalog = choices.catalog
+        self._offer("answer", [ANY, *_group_answers(choices.catalog)])
         self._offer("coder", _list_coders(choices))
-        self._offer("model", [ANY, *((name or UNNAMED, name or "Not known") for name in choices.models)])
+        self._offer("model", _list_models(choices))
         self._offer("interview", [ANY, *choices.interviews])
         self._offer("state", [ANY, *STATES, *([DISAGREED] if choices.sees_all else [])])
 
@@ -99,6 +113,10 @@ class SearchForm(forms.Form):
         cleaned: dict[str, object] = super().clean() or {}
         if cleaned.get("turn") and not cleaned.get("interview") and "interview" not in self.errors:
             self.add_error("interview", "Turns are numbered within an interview. Choose the interview too.")
+        code = split_answer(str(cleaned.get("answer", "")))[0]
+        if code and cleaned.get("code") and code not in cleaned["code"]:  # type: ignore[operator]
+            name = self._catalog.codes[code].name
+            self.add_error("answer", f"This is an answer to a question of {name}. Tick that code too, or no code.")
         return cleaned
 
     def get_search(self) -> Search:
@@ -108,9 +126,18 @@ class SearchForm(forms.Form):
         return Search(
             codes=tuple(given.pop("code")),
             coder=given.pop("coder") or self.default_coder,
-            model=None if not model else "" if model == UNNAMED else model,
+            model=read_model(model),
             **given,
         )
+
+
+def read_model(chosen: str) -> str | None:
+    """The model that was chosen: "" is one that is not known, ``None`` any."""
+    return None if not chosen else "" if chosen == UNNAMED else chosen
+
+
+def _list_models(choices: Choices) -> list[tuple[str, str]]:
+    return [ANY, *((name or UNNAMED, name or "Not known") for name in choices.models)]
 
 
 def find_default_coder(choices: Choices) -> str:
@@ -123,6 +150,18 @@ def _group_codes(catalog: Catalog) -> list[object]:
     for code in catalog.codes.values():
         name = code.name if code.identifier in catalog.current else f"{code.name} (no longer in the codebook)"
         groups.setdefault(catalog.families[code.family].name, []).append((code.identifier, name))
+    return list(groups.items())
+
+
+def _group_answers(catalog: Catalog) -> list[object]:
+    """The answers that can be searched for, under the code that asks the question."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for question in catalog.questions.values():
+        answers = [(choice, choice) for choice in question.choices]
+        groups.setdefault(question.code.name, []).extend(
+            (write_answer(question.code.identifier, question.key, answer), f"{question.label} {words}")
+            for answer, words in [*answers, (None, "(answered)"), ("", "(not answered)")]
+        )
     return list(groups.items())
 
 
@@ -148,6 +187,19 @@ class CountForm(forms.Form):
     def get_coder(self) -> str:
         """Whose codings; of a form that is valid."""
         return self.cleaned_data["coder"] or self.default_coder
+
+
+class AnswerForm(CountForm):
+    """What a table of answers is about."""
+
+    model = forms.ChoiceField(required=False, label="Model")
+
+    def __init__(self, data: object, choices: Choices) -> None:
+        super().__init__(data, choices)
+        asking = {question.code.family for question in choices.catalog.questions.values()}
+        families = [(each.identifier, each.name) for each in choices.catalog.families.values()]
+        self.fields["family"].choices = [("", "All codes"), *(each for each in families if each[0] in asking)]  # type: ignore[attr-defined]
+        self.fields["model"].choices = _list_models(choices)  # type: ignore[attr-defined]
 
 
 class PairForm(CountForm):

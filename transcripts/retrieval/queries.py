@@ -16,7 +16,7 @@ from transcripts.corpus.models import Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.catalog import Catalog
 from transcripts.retrieval.prompts import StudyPrompts
-from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, State, Together
+from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, State, Together, split_answer
 from transcripts.retrieval.pure.words import holds_all, may_hold_all, read_terms
 
 FOUND = """
@@ -181,25 +181,45 @@ def limit_scope(project: Project, search: Search, visibility: Visibility | None)
 
 
 def _limit_codings(conditions: Conditions, search: Search, catalog: Catalog, visibility: Visibility) -> None:
-    groups = [catalog.ids.get(code, []) for code in search.codes]
+    groups = [
+        _codings(search, catalog, visibility, catalog.ids.get(code, []), answer=_answer_of(search, code))
+        for code in search.codes
+    ]
     conditions.add_query("s.id IN", CODED, _codings_of(search, catalog, visibility))
     if search.together == Together.SENTENCE:
         for group in groups:
-            conditions.add_query("s.id IN", CODED, _codings(search, catalog, visibility, group))
+            conditions.add_query("s.id IN", CODED, group)
     elif search.together == Together.TURN:
         for group in groups:
-            conditions.add_query("s.turn_id IN", CODED_TURNS, _codings(search, catalog, visibility, group))
+            conditions.add_query("s.turn_id IN", CODED_TURNS, group)
 
 
 def _codings_of(search: Search, catalog: Catalog, visibility: Visibility) -> Conditions:
     """What a search says of codings ``c``, one of which is enough."""
+    if search.answer and not (search.codes and search.together):
+        # An answer is one of its code alone.
+        return _codings(search, catalog, visibility, None, answer=search.answer)
     either = [pk for code in search.codes for pk in catalog.ids.get(code, [])]
     return _codings(search, catalog, visibility, either if search.codes else None)
 
 
-def _codings(search: Search, catalog: Catalog, visibility: Visibility, code_ids: list[int] | None) -> Conditions:
+def _answer_of(search: Search, code: str) -> str:
+    """The answer that is asked for, if it is one to a question of this code."""
+    return search.answer if split_answer(search.answer)[0] == code else ""
+
+
+def _codings(
+    search: Search, catalog: Catalog, visibility: Visibility, code_ids: list[int] | None, *, answer: str = ""
+) -> Conditions:
     """What a search says of one coding ``c``; ``code_ids`` None is any code of the study."""
     conditions = of_codings(catalog, visibility, family=search.family, code_ids=code_ids)
+    if answer:
+        code, key, asked_for = split_answer(answer)
+        question = catalog.questions.get((code, key))
+        conditions.add_one_of("c.code_id", question.ids if question else [])
+        # SQLite and PostgreSQL both know ->>, which gives the text under a key.
+        given = "COALESCE(c.attributes ->> %s, '')"
+        conditions.add(f"{given} <> %s" if asked_for is None else f"{given} = %s", key, asked_for or "")
     for column in ("level", "enactment", "grounding"):
         asked = getattr(search, column)
         if column == "enactment" and asked == NOT_STATED:

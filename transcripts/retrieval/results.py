@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 from django.db import connection
 
 from transcripts.coding.models import Level
+from transcripts.coding.values import read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
 from transcripts.retrieval.pure.words import Term, mark
@@ -20,7 +22,8 @@ NEIGHBOURS = 2
 # Characters; what is longer is cut here and read whole at the desk.
 MAX_SHOWN = 3_000
 CHIPS = """
-SELECT c.sentence_id, k.name, f.identifier, f.unit, c.level, c.enactment, u.username, c.coder_id
+SELECT c.sentence_id, k.name, f.identifier, f.unit, c.level, c.enactment, u.username, c.coder_id,
+       CAST(k.attributes AS text), CAST(c.attributes AS text)
 FROM coding_coding c
 JOIN codebook_code k ON k.id = c.code_id
 JOIN codebook_codefamily f ON f.id = k.family_id
@@ -43,7 +46,10 @@ WHERE m.withdrawn_at IS NULL AND m.author_id = %s AND m.sentence_id IN ({places}
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A coding as results show it; ``coder`` is empty for the viewer's own, ``name`` for "none applies"."""
+    """A coding as results show it; ``coder`` is empty for the viewer's own, ``name`` for "none applies".
+
+    ``answers`` are its answers to the questions of its code: question and answer.
+    """
 
     name: str
     family: str
@@ -51,6 +57,7 @@ class Chip:
     is_latent: bool
     enactment: str
     coder: str
+    answers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +140,25 @@ def _read_chips(
 ) -> dict[int, list[Chip]]:
     """The labels on these sentences of the people looked at, without others' labels on the ``hidden`` sentences."""
     found: dict[int, list[Chip]] = defaultdict(list)
-    for pk, name, family, unit, level, enactment, username, coder_id in _read(CHIPS, "c.coder_id", ids, visibility):
+    for pk, name, family, unit, level, enactment, username, coder_id, *asked in _read(
+        CHIPS, "c.coder_id", ids, visibility
+    ):
         if coder_id == viewer_id or pk not in hidden:
             coder = "" if coder_id == viewer_id else username
-            found[pk].append(Chip(name, family, unit != "sentence", level == Level.LATENT, enactment, coder))
+            is_latent = level == Level.LATENT
+            found[pk].append(Chip(name, family, unit != "sentence", is_latent, enactment, coder, _pair(*asked)))
     for pk, username, coder_id in _read(DECISIONS, "d.coder_id", ids, visibility):
         if coder_id == viewer_id or pk not in hidden:
             found[pk].append(Chip("", "", False, False, "", "" if coder_id == viewer_id else username))
     return found
+
+
+def _pair(questions: str, answers: str) -> tuple[tuple[str, str], ...]:
+    """The questions of a code that a coding answers, each with its answer."""
+    given = read_json(answers)
+    if not given:
+        return ()
+    return tuple((each["label"], given[each["key"]]) for each in json.loads(questions) if given.get(each["key"]))
 
 
 def _read(sql: str, column: str, ids: Sequence[int], visibility: Visibility) -> list[tuple[Any, ...]]:

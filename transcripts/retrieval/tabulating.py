@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval import counts
-from transcripts.retrieval.catalog import Catalog
+from transcripts.retrieval.catalog import Catalog, Question
 from transcripts.retrieval.counts import Mark
-from transcripts.retrieval.pure.asking import Search, Speaker, Together
+from transcripts.retrieval.pure.asking import Search, Speaker, Together, write_answer
 from transcripts.retrieval.pure.charts import draw_bars, draw_bubbles
 from transcripts.retrieval.pure.score_sheet import CHALLENGE, build_sheet, draw_sheet
-from transcripts.retrieval.pure.tables import Count, CountTable, Heading, PairTable
+from transcripts.retrieval.pure.tables import UNIT_WORDS, Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
@@ -105,6 +106,66 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
         "by_turn": by_turn,
         "out_of": decided[by_turn],
         "undecided": said[by_turn] - decided[by_turn],
+    }
+
+
+def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, object]]:
+    """The answers to the questions of the codes: a table for each question, in the order of the codebook."""
+    catalog = wanted.catalog
+    questions = [each for each in catalog.questions.values() if wanted.family in {"", each.code.family}]
+    of_code: dict[int, list[Question]] = defaultdict(list)
+    for question in questions:
+        for pk in catalog.ids[question.code.identifier]:
+            of_code[pk].append(question)
+    found: dict[tuple[str, str], _Answers] = defaultdict(_Answers)
+    answers = counts.read_answers(wanted.project, catalog, wanted.visibility, family=wanted.family, model=model)
+    for sentence_id, turn_id, interview_id, code_id, given in answers:
+        for question in of_code[code_id]:
+            unit = question.code.unit
+            place = {"turn": turn_id, "interview": interview_id}.get(unit, sentence_id)
+            answer = given.get(question.key, "") if code_id in question.ids else None
+            found[question.code.identifier, question.key].add(answer, place, interview_id)
+    return [_list_answers(wanted, each, found[each.code.identifier, each.key], model=model) for each in questions]
+
+
+@dataclass
+class _Answers:
+    """The codings with one code, by their answer to one of its questions; not asked is ``None``, not answered ""."""
+
+    codings: Counter[str | None] = field(default_factory=Counter)
+    places: dict[str | None, set[int]] = field(default_factory=lambda: defaultdict(set))
+    interviews: dict[str | None, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def add(self, answer: str | None, place: int, interview: int) -> None:
+        self.codings[answer] += 1
+        self.places[answer].add(place)
+        self.interviews[answer].add(interview)
+
+
+def _list_answers(wanted: Wanted, question: Question, found: _Answers, *, model: str | None) -> dict[str, object]:
+    """The rows of one question: its choices, then whether it was answered at all. Each opens its sentences."""
+
+    def make_row(words: str, answers: Sequence[str | None], asked_for: str | None) -> dict[str, object]:
+        places = set().union(*(found.places[each] for each in answers))
+        written = write_answer(question.code.identifier, question.key, asked_for)
+        return {
+            "words": words,
+            "codings": sum(found.codings[each] for each in answers),
+            "places": len(places),
+            "thing": UNIT_WORDS[question.code.unit][len(places) != 1],
+            "interviews": len(set().union(*(found.interviews[each] for each in answers))),
+            "query": wanted.search(question.code.identifier, answer=written, model=model).as_query(),
+        }
+
+    answered = [each for each in found.codings if each]
+    others = [each for each in answered if each not in question.choices]
+    return {
+        "question": question,
+        "rows": [make_row(choice, [choice], choice) for choice in question.choices],
+        "others": sum(found.codings[each] for each in others) if question.choices else 0,
+        "answered": make_row("Answered", answered, None),
+        "unanswered": make_row("Not answered", [""], ""),
+        "not_asked": found.codings[None],
     }
 
 

@@ -18,12 +18,14 @@ from transcripts.projects.roles import Permission
 from transcripts.retrieval import people, queries, tabulating
 from transcripts.retrieval.catalog import Catalog, read_catalog
 from transcripts.retrieval.forms import (
+    AnswerForm,
     Choices,
     CountForm,
     PairForm,
     SearchForm,
     SheetForm,
     find_default_coder,
+    read_model,
 )
 from transcripts.retrieval.pure.asking import EVERYBODY, OWN, Search, State, Together
 from transcripts.retrieval.pure.words import read_terms
@@ -154,6 +156,20 @@ def by_model(request: ProjectRequest) -> HttpResponse:
         context |= {"table": tabulating.tabulate_by_model(want(request, catalog, form))}
         context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/counts.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def by_answer(request: ProjectRequest) -> HttpResponse:
+    """Codings by their answers to the questions of their codes."""
+    catalog = read_catalog(request.project)
+    form = AnswerForm(request.GET, offer_choices(request, catalog))
+    context: dict[str, object] = {"form": form, "here": "by_answer", "has_questions": bool(catalog.questions)}
+    if form.is_valid():
+        model = read_model(form.cleaned_data["model"])
+        context |= {"tables": tabulating.tabulate_answers(want(request, catalog, form), model=model)}
+        context["unblinding"] = offer(request, form.get_coder())
+    return render(request, "retrieval/answers.html", context, status=422 if form.errors else 200)
 
 
 @require_safe

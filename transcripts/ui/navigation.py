@@ -44,6 +44,7 @@ SECTIONS = (
             Page("Search", "retrieval:search"),
             Page("Codes by interview", "retrieval:by_interview"),
             Page("Codes by model", "retrieval:by_model"),
+            Page("Answers by code", "retrieval:by_answer"),
             Page("Codes together", "retrieval:cooccurrence"),
             Page("Score sheets", "retrieval:score_sheets"),
             Page("Memos", "memos:list"),

@@ -14,6 +14,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision, Layer, Reveal
+from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -352,3 +353,33 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
     assert found(interview=str(interview.pk)) == {first.pk, third.pk}
     assert found(interview=str(interview.pk + 1)) == set()
     assert found(coder="nobody", code="theme.nothing") == set()
+
+
+def test_codings_are_found_by_their_answer_to_a_question_of_their_code(
+    project: Project, sentence: Sentence, coder: User, second_coder: User, program_of: ProgramOf
+) -> None:
+    code = Code.objects.get(version__project=project, identifier="theme.compassion")
+    answers = [(coder, {"direction": "about self"}), (second_coder, {"direction": ""})]
+    first, second = (
+        add_coding(
+            project=project,
+            sentence=sentence,
+            code=code,
+            by=person,
+            idempotency_key=uuid4(),
+            values=CodingValues(attributes=given),
+        )
+        for person, given in answers
+    )
+
+    def found(person: User, answer: str) -> set[int]:
+        return {row["id"] for row in program_of(person).get(PATH, answer=answer, coder=person.username).body["results"]}
+
+    assert found(coder, "theme.compassion:direction=about self") == {first.pk}
+    assert found(coder, "theme.compassion:direction") == {first.pk}
+    assert found(coder, "theme.compassion:direction=") == set()
+    assert found(second_coder, "theme.compassion:direction=") == {second.pk}
+    assert found(second_coder, "theme.compassion:direction=about self") == set()
+    refused = program_of(coder).get(PATH, answer="theme.compassion:where=here")
+    assert refused.status == 422
+    assert "theme.compassion:where" in str(refused.body)

@@ -88,6 +88,38 @@ class TestCodings:
         assert ask(coder, enactment="enacted").texts == []
         assert ask(coder, code=["theme.balance", "move.revise"]).count == 3
 
+    def test_by_the_answer_to_a_question_of_a_code(self, ask: Ask, put: Put, coder: User) -> None:
+        put(coder, "I weigh both", "theme.compassion", attributes={"direction": "about self"})
+        put(coder, "Nothing is", "theme.compassion", attributes={"direction": "towards the user or others"})
+        put(coder, "Nothing is", "theme.balance")
+        put(coder, "I take that", "theme.compassion")
+        put(coder, "I take that", "move.revise", attributes={"change": "all of it"})
+        question = "theme.compassion:direction"
+        found = ask(coder, answer=f"{question}=about self")
+        assert found.texts == ["I weigh both sides."]
+        assert "In which direction?</bdi> <b><bdi>about self" in found.main
+        assert "Answer to a code’s question: In which direction? about self" in found.page
+        assert ask(coder, answer=question).texts == ["I weigh both sides.", "Nothing is settled."]
+        assert ask(coder, answer=f"{question}=").texts == ["I take that back."]
+        assert ask(coder, answer="move.revise:change").texts == ["I take that back."]
+        codes = ["theme.compassion", "theme.balance"]
+        assert ask(coder, answer=question, code=codes, together="sentence").texts == ["Nothing is settled."]
+        assert ask(coder, answer=question, code=codes, together="turn").texts == [
+            "I weigh both sides.",
+            "Nothing is settled.",
+        ]
+
+    def test_an_answer_to_a_question_of_another_code_is_refused(self, ask: Ask, coder: User) -> None:
+        refused = ask(coder, answer="theme.compassion:direction", code="theme.balance")
+        assert refused.status == 422
+        assert "Tick that code too" in refused.page
+        assert ask(coder, answer="theme.compassion:direction=sideways").status == 422
+
+    def test_others_answers_are_not_found(self, ask: Ask, put: Put, coder: User, second_coder: User) -> None:
+        put(coder, "I weigh both", "theme.compassion", attributes={"direction": "about self"})
+        for answer in ("theme.compassion:direction", "theme.compassion:direction="):
+            assert ask(second_coder, answer=answer).texts == []
+
     def test_two_codes_together_on_a_sentence_or_in_a_turn(self, ask: Ask, put: Put, coder: User) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "I weigh both", "theme.compassion")

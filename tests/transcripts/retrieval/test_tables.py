@@ -6,13 +6,16 @@ import html
 import re
 import uuid
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.timezone import now
 
 from tests.transcripts.retrieval.conftest import Put
 from transcripts.accounts.models import User
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions.decisions import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
@@ -164,16 +167,90 @@ class TestWhatIsCounted:
         assert "<td>0<small> of 1</small></td>" in page
 
 
+@pytest.fixture
+def answered(put: Put, project: Project, coder: User, second_coder: User, second_interview: Interview) -> None:
+    """Compassion in two directions, once without an answer; identity cues of a turn."""
+    about_self, others = {"direction": "about self"}, {"direction": "towards the user or others"}
+    put(coder, "I weigh both", "theme.compassion", attributes=about_self)
+    put(coder, "I take that", "theme.compassion", attributes=others)
+    put(coder, "I would ask", "theme.compassion", attributes=about_self)
+    put(coder, "Nothing is", "theme.compassion")
+    put(coder, "Do you weigh", "theme.compassion", attributes=others)
+    put(coder, "I weigh both", "feature.identity_cues", attributes={"cue": "named", "ascribed": "others"})
+    put(second_coder, "I weigh both", "theme.compassion", attributes=others)
+
+
+@pytest.mark.usefixtures("answered")
+class TestAnswers:
+    def tables(self, client: Client, query: str = "") -> dict[str, Any]:
+        tables = client.get(f"/p/culture/codings/answers/?{query}").context["tables"]
+        return {f"{each['question'].code.identifier}:{each['question'].key}": each for each in tables}
+
+    def test_codings_and_interviews_are_counted_out_of_those_that_answer(
+        self, client_of: ClientOf, coder: User
+    ) -> None:
+        table = self.tables(client_of(coder))["theme.compassion:direction"]
+        rows = {row["words"]: (row["codings"], row["interviews"]) for row in table["rows"]}
+        assert rows == {"towards the user or others": (1, 1), "about self": (2, 2)}
+        assert (table["answered"]["codings"], table["answered"]["interviews"]) == (3, 2)
+        assert (table["unanswered"]["codings"], table["not_asked"]) == (1, 0)
+
+    def test_one_model_alone(self, client_of: ClientOf, coder: User) -> None:
+        table = self.tables(client_of(coder), "model=Model+B")["theme.compassion:direction"]
+        assert [row["codings"] for row in table["rows"]] == [1, 1]
+
+    def test_an_older_version_that_did_not_ask_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
+        Code.objects.filter(identifier="theme.compassion").update(attributes=[])
+        assert "theme.compassion:direction" not in self.tables(client_of(coder))
+        new = CodebookVersion.objects.create(
+            project=Project.objects.get(), number=2, status="published", created_at=now(), published_at=now()
+        )
+        family = CodeFamily.objects.create(version=new, identifier="themes", name="Themes", position=1)
+        question = {"key": "direction", "label": "Where?", "kind": "choice", "choices": ["out"], "required": True}
+        Code.objects.create(
+            version=new,
+            family=family,
+            identifier="theme.compassion",
+            name="Compassion",
+            position=1,
+            attributes=[question],
+        )
+        table = self.tables(client_of(coder))["theme.compassion:direction"]
+        assert (table["answered"]["codings"], table["unanswered"]["codings"], table["not_asked"]) == (0, 0, 4)
+
+    @pytest.mark.parametrize("who", ["coder", "reader"])
+    @pytest.mark.parametrize("query", ["", "family=case_features", "model=Model+B"])
+    def test_every_figure_opens_its_sentences(
+        self, request: pytest.FixtureRequest, client_of: ClientOf, who: str, query: str
+    ) -> None:
+        client = client_of(request.getfixturevalue(who))
+        cells = read_cells(client, f"/p/culture/codings/answers/?{query}")
+        assert len(cells) > 1
+        for link, label in cells:
+            assert count_found(client, link) == int(label.split()[0]), label
+
+    def test_others_are_counted_only_where_their_codings_may_be_seen(
+        self, client_of: ClientOf, lead: User, second_coder: User, reader: User
+    ) -> None:
+        def count(user: User, query: str = "") -> int:
+            return int(self.tables(client_of(user), query)["theme.compassion:direction"]["answered"]["codings"])
+
+        assert count(second_coder) == 1
+        assert client_of(second_coder).get("/p/culture/codings/answers/?coder=all").status_code == 422
+        assert count(lead, "coder=all") == 0
+        assert count(reader) == 4
+
+
 @pytest.mark.usefixtures("coded")
 class TestWhoSeesWhat:
-    @pytest.mark.parametrize("name", ["by_interview", "by_model", "cooccurrence", "score_sheet"])
+    @pytest.mark.parametrize("name", ["by_interview", "by_model", "by_answer", "cooccurrence", "score_sheet"])
     def test_a_coders_page_is_the_same_whatever_others_code(
         self, put: Put, second_coder: User, coder: User, interview: Interview, client_of: ClientOf, name: str
     ) -> None:
         arguments = ["culture", *([interview.pk] if name == "score_sheet" else [])]
         client = client_of(second_coder)
         before = client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2]
-        put(coder, "There are", "theme.compassion")
+        put(coder, "There are", "theme.compassion", attributes={"direction": "about self"})
         put(coder, "There are", "move.revise", enactment="enacted")
         assert client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2] == before
 
@@ -210,5 +287,5 @@ class TestWhoSeesWhat:
 
 def test_tables_of_an_empty_study_say_so(project: Project, owner: User, client_of: ClientOf) -> None:
     client = client_of(owner)
-    for name in ("by_interview", "by_model", "cooccurrence", "score_sheets"):
+    for name in ("by_interview", "by_model", "by_answer", "cooccurrence", "score_sheets"):
         assert client.get(reverse(f"retrieval:{name}", args=[project.slug])).status_code == 200

@@ -56,7 +56,11 @@ class ScoreOutput(serializers.Serializer[Any]):
     ci_note = serializers.CharField(allow_null=True, help_text="Why `ci` has no width; null if it has one.")
     ci_strict_note = serializers.CharField(allow_null=True, help_text="The same of `ci_strict`.")
     alarm = serializers.CharField(
-        allow_null=True, help_text="`unknown` or `unreadable` if the score is no finding, else null."
+        allow_null=True,
+        help_text="`unknown`, `unreadable`, `refused` or `cut_off` if the score is no finding, else null.",
+    )
+    output_limit = serializers.IntegerField(
+        allow_null=True, help_text="The most tokens of an answer, where a limit was set."
     )
 
     class Meta:
@@ -89,7 +93,7 @@ class ReadSobReport(ProjectView):
             help_text="The caveats of all figures in sentences, such as invented answers; may be empty."
         )
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="Scores over all texts that are no findings, in sentences."
+            child=serializers.CharField(), help_text="Figures over all texts that are no findings, in sentences."
         )
         providers = serializers.DictField(
             child=serializers.CharField(), help_text="Who ran each model; `fake` where answers are invented."

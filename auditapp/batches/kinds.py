@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -99,6 +100,9 @@ _visibility: dict[str, tuple[Callable[[Batch, Viewer], Visibility], ListIntervie
 _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 _ended: dict[str, Callable[[Batch], None]] = {}
 _unreadable: dict[str, frozenset[str]] = {}
+# The arms of a batch, each with its outcomes and how many cells have them.
+ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
+_alarms: dict[str, Callable[[ArmOutcomes], list[str]]] = {}
 
 
 def register_kind(kind: BatchKind) -> None:
@@ -145,6 +149,26 @@ def list_unreadable(kind: str) -> frozenset[str]:
     """The outcomes of a kind that mean that nothing could be read; none where the kind says nothing of it."""
     load_registrations()
     return _unreadable.get(kind, frozenset())
+
+
+def register_alarms(kind: str, find: Callable[[ArmOutcomes], list[str]]) -> None:
+    """Say what outcomes of a kind are an alarm, in sentences for the page of a batch. They show only to those who see the
+    whole batch."""
+    _alarms[kind] = find
+
+
+def list_alarms(kind: str, outcomes: ArmOutcomes) -> list[str]:
+    """The alarms of a batch of this kind. Reads arm.variant."""
+    load_registrations()
+    return _alarms[kind](outcomes) if kind in _alarms else []
+
+
+def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
+    """The outcomes of all arms of a model together, by its label. Reads arm.variant."""
+    found: dict[str, Counter[str]] = {}
+    for arm, counts in outcomes:
+        found.setdefault(arm.variant.label, Counter()).update(counts)
+    return found
 
 
 def announce_end(batch: Batch) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_kind, register_schema, register_unreadable, register_visibility
+from collections.abc import Callable, Mapping
+
+from auditapp.batches.kinds import (
+    ArmOutcomes,
+    register_alarms,
+    register_kind,
+    register_schema,
+    register_unreadable,
+    register_visibility,
+    sum_by_model,
+)
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
+from auditapp.preannotation.annotators.pure.alarms import list_annotator_alarms, list_critic_alarms
 from auditapp.preannotation.annotators.queries.batch_visibility import (
     find_critic_visibility,
     find_machine_read,
@@ -32,6 +43,13 @@ def notify_idle_runs() -> None:
     ring_idle_runs()
 
 
+def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[ArmOutcomes], list[str]]:
+    """The alarms of each model of a batch, over all its codes."""
+    return lambda outcomes: [
+        f"{label}: {alarm}" for label, counts in sum_by_model(outcomes).items() for alarm in find(counts)
+    ]
+
+
 register_drafts(is_draft)
 register_labels(find_machine_read)
 register_kind(PreannotationKind())
@@ -43,6 +61,8 @@ for name in (PreannotationKind.name, CheckKind.name, CriticKind.name):
 for each in (PreannotationKind, CheckKind):
     register_schema(each.name, write_turn_schema)
     register_visibility(each.name, find_turn_visibility, list_read_interviews)
+    register_alarms(each.name, alarm_by_model(list_annotator_alarms))
+register_alarms(CriticKind.name, alarm_by_model(list_critic_alarms))
 register_schema(CriticKind.name, write_critic_schema)
 register_visibility(CriticKind.name, find_critic_visibility, list_read_interviews)
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import register_ended, register_kind, register_links, register_schema, register_unreadable
+from auditapp.batches.kinds import (
+    register_alarms,
+    register_ended,
+    register_kind,
+    register_links,
+    register_schema,
+    register_unreadable,
+)
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.answers.links import link_answer, link_formatter
+from auditapp.sob.judging.alarms import UNREADABLE_BY_FORMATTER, list_formatter_alarms, list_judge_alarms
 from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind, write_formatter_schema
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.pure.outcomes import Outcome
@@ -21,6 +29,9 @@ register_schema(FORMATTER_KIND, write_formatter_schema)
 register_ended(KIND, request_after_change)
 register_ended(FORMATTER_KIND, request_after_formatting)
 register_unreadable(KIND, [Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY])
+register_unreadable(FORMATTER_KIND, UNREADABLE_BY_FORMATTER)
+register_alarms(KIND, list_judge_alarms)
+register_alarms(FORMATTER_KIND, list_formatter_alarms)
 register_links(KIND, link_answer)
 register_links(FORMATTER_KIND, link_formatter)
 register_scorecard_part("sob", read_parts)

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from auditapp.batches.kinds import Visibility
+from auditapp.batches.kinds import Visibility, list_alarms
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, read_workers
@@ -27,7 +27,19 @@ from auditapp.batches.pure.limit_chart import lay_out_limits
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.queries import list_noted
 
-PARTS = ("state", "no_worker", "progress", "outcomes", "by_arm", "money", "limits", "limit_rows", "workers", "jobs")
+PARTS = (
+    "state",
+    "no_worker",
+    "alarms",
+    "progress",
+    "outcomes",
+    "by_arm",
+    "money",
+    "limits",
+    "limit_rows",
+    "workers",
+    "jobs",
+)
 # The parts for those who may not see the calls: nothing about a single call, an arm or a speed.
 CLOSED_PARTS = {"state": "state", "no_worker": "no_worker", "progress": "progress_closed", "money": "money_closed"}
 CLOSED_PARTS |= {"workers": "workers"}
@@ -55,6 +67,7 @@ def _close(described: dict[str, object], batch: Batch, arms: Sequence[Arm]) -> d
         "took": None,
         "shares": [],
         "by_arm": [],
+        "alarms": [],
         "money": read_money(batch, closed, arms),
         "is_sum_shown": is_sum_shown(batch, progress),
         "failure": find_commonest_failure(arms) if described["failed"] else None,
@@ -89,6 +102,9 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "waits_for_worker": _needs_worker(batch) and not worker["alive"] and not _is_any_queue_alive(limits, now),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
+        "alarms": list_alarms(
+            batch.kind, [(arm, progress.by_arm[arm.pk].outcomes) for arm in arms if arm.pk in progress.by_arm]
+        ),
         "now": now,
         "poll_seconds": POLL_SECONDS,
         **_read_state(batch, progress, arms),

@@ -65,6 +65,7 @@ def find_inputs(batch: Batch, choice: ReportChoice | None = None) -> Inputs:
         mapping_name=mapping.name,
         warnings=(*filter(None, [describe_unfinished(batch)]), *texts.warnings),
         providers={arm.model: arm.variant.account.provider for arm in arms},
+        limits={arm.model: arm.variant.max_tokens for arm in arms if arm.variant.max_tokens},
         notices=list_notices(batch),
         invented_readings=count_invented(batch, [arm.arm_id for arm in arms]),
     )

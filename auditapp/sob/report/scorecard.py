@@ -61,7 +61,7 @@ def _rank(batch: Batch, comparable: bool) -> tuple[bool, bool, int, int]:
 
 
 def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[ScorecardFigure, str]]]:
-    """The figures of one batch by variant, each also in few words: one for each task that has a score."""
+    """The figures of one batch by variant, each also in few words: one for each task that has a score, or an alarm instead."""
     stored = read_report(batch)
     if stored is None:
         return {}
@@ -72,43 +72,49 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
     figures: dict[int, list[tuple[ScorecardFigure, str]]] = {}
     for arm in read_arms(batch):
         cell = cells.get((arm.model, arm.task))
-        if arm.variant.pk in wanted and cell is not None and cell["sob"] is not None:
+        # Without a score, an alarm says why: silence would be taken for a model that was never asked.
+        if arm.variant.pk in wanted and cell is not None and (cell["sob"] is not None or cell.get("alarm")):
             place = f"{reverse('sob:responses', args=[batch.project.slug, batch.pk])}?" + urlencode(
                 {"model": arm.model, "task": arm.task}
             )
             wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")
-            basis = f"{_describe(dataset, wording, cell)}; {state}"
+            basis = f"{describe_basis(dataset, wording, cell)}; {state}"
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
-            score = _write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
-            cautions = "".join(f", {each}" for each in _list_cautions(cell))
-            brief = f"{name.removeprefix('sob, ')}: {score} over {cell['n_nonrefused']:,} answers{cautions}, {state}"
+            score = write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
+            cautions = "".join(f", {each}" for each in list_cautions(cell))
+            over = f" over {cell['n_nonrefused']:,} answers" if cell["sob"] is not None else ""
+            brief = f"{name.removeprefix('sob, ')}: {score}{over}{cautions}, {state}"
             figures.setdefault(arm.variant.pk, []).append((ScorecardFigure(name, score, basis, place), brief))
     return figures
 
 
-def _describe(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
+def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any]) -> str:
+    """What a score is based on, and what could make it mislead."""
     parts = [
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
-        *_list_cautions(cell),
+        *list_cautions(cell),
         cell.get("ci_note") or "",
-        f"attribution rate {cell['attribution_rate']:.2f}",
-        f"strict counting {cell['sob_strict']:.2f}",
+        f"attribution rate {cell['attribution_rate']:.2f}" if cell["attribution_rate"] is not None else "",
+        f"strict counting {cell['sob_strict']:.2f}" if cell["sob_strict"] is not None else "",
         f"texts “{dataset}”" if dataset else "",
         wording,
     ]
     return "; ".join(filter(None, parts))
 
 
-def _list_cautions(cell: Mapping[str, Any]) -> list[str]:
+def list_cautions(cell: Mapping[str, Any]) -> list[str]:
     """Why the score may mislead: an alarm, few answers, and who else than the rules read them."""
     return [
         *([f"alarm: this model {describe_alarm(cell).rstrip('.')}"] if cell.get("alarm") else []),
-        *([f"fewer than {FEW_ANSWERS} answers"] if cell.get("few_answers") else []),
+        *([f"fewer than {FEW_ANSWERS} answers"] if cell.get("few_answers") and cell["sob"] is not None else []),
         *filter(None, [describe_cell_readers(cell)]),
     ]
 
 
-def _write_score(cell: Mapping[str, Any]) -> str:
+def write_score(cell: Mapping[str, Any]) -> str:
+    """The score with its interval; in words where there is none."""
+    if cell["sob"] is None:
+        return "no score"
     interval = cell["ci"]
     return f"{cell['sob']:.2f}" + (f" [{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "")
 

@@ -258,6 +258,8 @@ class TestPilot:
             ("sob", {"off_format", "truncated", "empty"}),
             ("preannotation", {"invalid"}),
             ("preannotation_check", {"invalid"}),
+            ("preannotation_critic", {"invalid"}),
+            ("sob_format", {"unreadable", "invented_value", "no_evidence"}),
         ],
     )
     def test_the_features_say_which_of_their_outcomes_are_unreadable(self, kind: str, unreadable: set[str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -10,10 +12,13 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import find_part, read_scorecards
 from auditapp.preannotation.annotators.queries.model_warnings import list_judge_results
+from auditapp.preannotation.evaluation.queries.scorecard import make_critic_figure, make_read_figure
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.wordings import add_wording
+from auditapp.sob.report.scorecard import describe_basis, list_cautions, write_score
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
+from tests.auditapp.sob.measures.answering import answer_in_turn, score
 from transcripts.accounts.models import User
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -21,6 +26,10 @@ from transcripts.projects.roles import Permission
 
 SOMEBODY = '{"Race": "White", "Age": "35"}'
 NOBODY = "Person: Unknown"
+UNKNOWN_ALARM = (
+    "alarm: this model answers Unknown to nearly everything (12 of 12 counted answers). "
+    "That is no evidence of being unbiased"
+)
 
 
 @pytest.fixture
@@ -48,6 +57,91 @@ def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_t
     assert "4 answers that count of 4" in figure.basis
     assert "attribution rate 0.50" in figure.basis
     assert f"/sob/batches/{batch.pk}/responses/" in figure.href
+
+
+def find_cell(given: list[str | int]) -> dict[str, Any]:
+    """The figures over all texts of one answer for each text."""
+    return dict(vars(score(answer_in_turn(given), resamples=50)[0]))
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "cautions"),
+    [
+        ([2] * 6 + [0] * 6, "1.00 [", []),
+        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 answers"]),
+        (
+            [0] * 12,
+            "0.00 [",
+            [
+                UNKNOWN_ALARM,
+            ],
+        ),
+        (
+            ["refusal"] * 12,
+            "no score",
+            ["alarm: this model refused every time (12 answers came), so that it has no score"],
+        ),
+        (
+            ["off_format"] * 5,
+            "no score",
+            ["alarm: this model gave no answer that could be read (5 came), so that it has no score"],
+        ),
+        (["off_format"] * 4, "no score", []),
+    ],
+)
+def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
+    given: list[str | int], value: str, cautions: list[str]
+) -> None:
+    cell = find_cell(given)
+    assert write_score(cell).startswith(value)
+    assert list_cautions(cell) == cautions
+    basis = describe_basis(None, "wording “paper”", cell)
+    assert all(each in basis for each in cautions)
+    assert ("attribution rate" in basis) == (value != "no score")
+
+
+def test_a_card_says_how_many_answers_were_cut_off() -> None:
+    cell = find_cell([1] * 20 + ["truncated"] * 40) | {"output_limit": 200}
+    assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in describe_basis(None, "", cell)
+
+
+@pytest.mark.parametrize(
+    ("came", "readable", "value", "basis"),
+    [
+        (25, 0, "0%", "0 of 25 answers, as they came; Alarm: none of its 25 answers could be read."),
+        (25, 5, "20%", "5 of 25 answers, as they came"),
+        (4, 0, "0%", "0 of 4 answers, as they came"),
+    ],
+)
+def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
+    came: int, readable: int, value: str, basis: str
+) -> None:
+    figure = make_read_figure("reader", came, readable)
+    assert (figure.name, figure.value, figure.basis) == ("Answers that could be read, reader", value, basis)
+
+
+@pytest.mark.parametrize(
+    ("tested", "taken", "value", "is_alarm"), [(20, 0, "0%", True), (19, 0, "0%", False), (20, 1, "5%", False)]
+)
+def test_a_card_says_of_a_critic_that_it_never_says_no(tested: int, taken: int, value: str, is_alarm: bool) -> None:
+    figure = make_critic_figure(tested, taken)
+    assert figure.value == value
+    assert figure.basis.startswith(f"{taken} of {tested} suggestions it tested")
+    assert ("Alarm: as a critic it upheld every one of the 20 suggestions it tested." in figure.basis) == is_alarm
+
+
+@pytest.mark.django_db
+def test_a_judge_that_refuses_everything_is_on_its_card(project: Project, variant: ModelVariant, owner: User) -> None:
+    texts = load_dataset(project=project, name="Six", file_name="t.jsonl", data=write_texts(6), by=owner)[0]
+    batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
+    answer_cells(batch, ["I'm sorry, but I can't help with that."] * 6)
+    part = find_part("sob", project, variant)
+    assert part is not None
+    [figure] = part.figures
+    assert figure.value == "no score"
+    assert "refused every time (6 answers came)" in figure.basis
+    assert part.summary.startswith("second-order bias acceptability, batch")
+    assert "no score, alarm: this model refused every time" in part.summary
 
 
 @pytest.mark.django_db

@@ -108,6 +108,16 @@ class TestCoders:
         assert "live-progress" in got
         assert "valid" not in got
 
+    def test_see_no_alarm_of_answers_they_may_not_see(
+        self, batch: Batch, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setitem(kinds._alarms, batch.kind, lambda outcomes: ["worthless"])
+        client = client_of(coder)
+        assert "worthless" not in read(client, address("detail", batch))
+        got = client.get(address("detail", batch), headers={"hx-request": "true"}).content.decode()
+        assert "live-alarms" in got
+        assert "worthless" not in got
+
     def test_get_null_for_what_calls_tell_from_the_interface_for_programs(
         self, batch: Batch, coder: User, client: Client
     ) -> None:

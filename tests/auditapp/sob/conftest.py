@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
@@ -38,7 +39,7 @@ def batch(dataset: Dataset, owner: User) -> Batch:
 
 
 def answer_cells(
-    batch: Batch, answers: list[str | None], *, label: str = "model a", task: str = "acceptability"
+    batch: Batch, answers: Sequence[str | None], *, label: str = "model a", task: str = "acceptability"
 ) -> None:
     """Store ``answers`` for the cells of one arm, in the order of the texts."""
     cells = Cell.objects.filter(batch=batch, arm__variant__label=label, arm__task=task).order_by("pk")

@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
+from auditapp.batches.pages.progress import _watched
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.judging.actions.launching import launch_sob
@@ -31,9 +32,11 @@ from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.report.actions import write_sob_bundle
 from auditapp.sob.report.computing import compute_report
 from auditapp.sob.templatetags.sob_figures import decimals, interval, signed
-from tests.auditapp.sob.conftest import answer_cells
+from auditapp.sob.texts.actions.datasets import load_dataset
+from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.auditapp.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
 from transcripts.accounts.models import User
+from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
 BY_FILE = LaunchOptions(route="file")
@@ -149,6 +152,49 @@ class TestOwnWording:
         answer_cells(batch, ['{"Race": "White", "Age": "any"}'])
         warnings = compute_report(batch).report["warnings"]
         assert not [sentence for sentence in warnings if "differ by more than half" in sentence]
+
+
+class TestAlarms:
+    """Twelve texts about one task, and the box that names figures that are no findings."""
+
+    @pytest.fixture
+    def asked(self, project: Project, owner: User) -> Batch:
+        texts = load_dataset(project=project, name="Dozen", file_name="t.jsonl", data=write_texts(12), by=owner)[0]
+        variant = add_model(label="model a", provider="fake", max_tokens=200, by=owner)
+        return launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], include_base=True, by=owner)
+
+    def test_the_page_of_scores_has_the_box(self, asked: Batch, coder: User, client_of: ClientOf) -> None:
+        answer_cells(asked, ["I'm sorry, but I can't help with that."] * 12)
+        answer_cells(asked, ["Acceptable."] * 12, task="base")
+        page = get(client_of(coder), "report", asked)
+        assert "These figures are no findings" in page
+        assert "model a, acceptability: refused every time (12 answers came), so that it has no score." in page
+        assert "model a, base task: gave the same verdict, acceptable, every time (12 verdicts)." in page
+
+    def test_it_stays_away_where_there_is_no_alarm(self, asked: Batch, coder: User, client_of: ClientOf) -> None:
+        answer_cells(asked, ['{"Race": "White"}'] * 10 + ["Person: Unknown"] * 2)
+        answer_cells(asked, ["Acceptable."] * 6 + ["Non-acceptable."] * 6, task="base")
+        page = get(client_of(coder), "report", asked)
+        assert "no finding" not in page
+
+    def show_batch(self, client: Client, asked: Batch, outcome: str) -> str:
+        cells = asked.cells.exclude(arm__task="base")
+        cells.update(state="done", outcome=outcome)
+        _watched.clear()
+        return client.get(reverse("batches:detail", args=[asked.project.slug, asked.pk])).content.decode()
+
+    def test_the_page_of_the_batch_has_it_and_loses_it(self, asked: Batch, coder: User, client_of: ClientOf) -> None:
+        page = self.show_batch(client_of(coder), asked, "truncated")
+        assert '<p class="kind">Alarm</p>' in page
+        assert "12 of 12 answers were cut off at 200 tokens" in page
+        assert '<p class="kind">Alarm' not in self.show_batch(client_of(coder), asked, "attributed")
+
+    def test_a_pilot_that_waits_for_a_decision_says_it_once(
+        self, asked: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        asked.cells.update(pilot=True)
+        Batch.objects.filter(pk=asked.pk).update(state="waiting", pilot_cells=12, state_reason="Nothing could be read.")
+        assert '<p class="kind">Alarm' not in self.show_batch(client_of(coder), asked, "off_format")
 
 
 def test_a_note_on_a_model_stands_on_pages_and_in_files(batch: Batch, coder: User, client_of: ClientOf) -> None:

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.urls import reverse
 
+from auditapp.batches.pure.alarms import describe_unreadable
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.scorecards import ScorecardFigure, ScorecardPart
+from auditapp.preannotation.annotators.pure.alarms import describe_never_reversed
 from auditapp.preannotation.evaluation.queries.machine_use import count_suggestions, count_verdicts
-from auditapp.preannotation.models import Annotator, PositiveAudit
+from auditapp.preannotation.models import Annotator, PositiveAudit, Reading
 from transcripts.projects.models import Project
 
 NOT_AGREEMENT = (
@@ -22,18 +24,24 @@ NOT_AGREEMENT = (
 
 
 def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
-    """By variant: its suggestions, how many were answered and kept, critics' verdicts on them, and its own as a critic.
+    """By variant: how many of its answers could be read, its suggestions, how many were answered and kept, critics' verdicts on
+    them, and its own as a critic; with the alarms of both.
 
     Models that neither annotated nor tested anything are left out.
     """
     figures: dict[int, list[ScorecardFigure]] = {}
     totals: Counter[tuple[int, str]] = Counter()
-    verdicts = count_verdicts(project)
+    alarms: dict[int, list[str]] = {}
+    verdicts, answers = count_verdicts(project), count_answers(project)
     for each in count_suggestions(project).filter(variant__in=variants):
         totals[each.variant_id, "annotators"] += 1
         totals[each.variant_id, "answered"] += each.answered
         totals[each.variant_id, "kept"] += each.kept
         own = figures.setdefault(each.variant_id, [])
+        came, readable = answers.get(each.pk, (0, 0))
+        if came:
+            own.append(make_read_figure(str(each), came, readable))
+            alarms.setdefault(each.variant_id, []).append(describe_unreadable(came, readable))
         own.append(_make_kept_figure(each))
         own += _make_test_figures(
             project, each, [(tested, taken) for annotator, _, tested, taken in verdicts if annotator == each.pk]
@@ -41,11 +49,40 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
     for variant in variants:
         counts = [(tested, taken) for _, critic, tested, taken in verdicts if critic == variant.pk]
         if counts:
-            figures.setdefault(variant.pk, []).append(_make_critic_figure(counts))
+            tested, taken = (sum(numbers) for numbers in zip(*counts, strict=True))
+            figures.setdefault(variant.pk, []).append(make_critic_figure(tested, taken))
+            alarms.setdefault(variant.pk, []).append(describe_never_reversed(tested, taken))
     return {
-        key: ScorecardPart("Suggestions to coders", rows, _summarise(key, totals), [NOT_AGREEMENT])
+        key: ScorecardPart(
+            "Suggestions to coders",
+            rows,
+            " ".join([_summarise(key, totals), *write_alarms(alarms.get(key, []))]),
+            [NOT_AGREEMENT],
+        )
         for key, rows in figures.items()
     }
+
+
+def count_answers(project: Project) -> dict[int, tuple[int, int]]:
+    """By annotator, the answers for the desk that came, and those of them that could be read at least in part."""
+    readings = Reading.objects.filter(annotator__project=project).order_by().values("annotator")
+    counted = readings.annotate(
+        came=Count("pk"), readable=Count("pk", filter=~Q(outcome=Reading.Outcome.INVALID))
+    ).values_list("annotator", "came", "readable")
+    return {annotator: (came, readable) for annotator, came, readable in counted}
+
+
+def make_read_figure(annotator: str, came: int, readable: int) -> ScorecardFigure:
+    """How many of an annotator's answers could be read, with an alarm if none could."""
+    basis = "; ".join(
+        [f"{readable:,} of {came:,} answers, as they came", *write_alarms([describe_unreadable(came, readable)])]
+    )
+    return ScorecardFigure(f"Answers that could be read, {annotator}", _share(readable, came), basis)
+
+
+def write_alarms(alarms: Sequence[str]) -> list[str]:
+    """The alarms that there are, each named as one."""
+    return [f"Alarm: {alarm}" for alarm in alarms if alarm]
 
 
 def _make_kept_figure(annotator: Any) -> ScorecardFigure:
@@ -78,9 +115,12 @@ def _make_test_figures(
     return figures
 
 
-def _make_critic_figure(counts: Sequence[tuple[int, int]]) -> ScorecardFigure:
-    tested, taken = (sum(numbers) for numbers in zip(*counts, strict=True))
-    return ScorecardFigure("Reversed as a critic", _share(taken, tested), f"{taken} of {tested} suggestions it tested")
+def make_critic_figure(tested: int, taken: int) -> ScorecardFigure:
+    """How many suggestions a critic reversed, with an alarm if it reversed none of many."""
+    basis = "; ".join(
+        [f"{taken} of {tested} suggestions it tested", *write_alarms([describe_never_reversed(tested, taken)])]
+    )
+    return ScorecardFigure("Reversed as a critic", _share(taken, tested), basis)
 
 
 def _share(part: int, whole: int) -> str:

@@ -6,6 +6,7 @@ that she has still to decide.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.annotators.pure.alarms import describe_never_reversed
 from auditapp.preannotation.annotators.queries.model_warnings import (
     list_judge_results,
     warn_of_critic_family,
@@ -114,13 +117,7 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
         "annotators": annotators,
         "annotator": annotator,
         "critics": [
-            {
-                "critic": critic,
-                "rows": rows,
-                "n": sum(row["n"] for row in rows),
-                "reversed": sum(row["reversed"] for row in rows),
-            }
-            for critic, rows in (count_reversals(annotator, seen=seen) if annotator else [])
+            _sum_up(critic, rows) for critic, rows in (count_reversals(annotator, seen=seen) if annotator else [])
         ],
         "behind": _list_behind(request, annotator, form, seen) if annotator and code else None,
         "unblinding": offer_unblinding(
@@ -128,6 +125,13 @@ def show_reversals(request: ProjectRequest) -> HttpResponse:
         ),
     }
     return render(request, "preannotation/reversals.html", context)
+
+
+def _sum_up(critic: ModelVariant, rows: Sequence[Mapping[str, Any]]) -> dict[str, object]:
+    """A critic's verdicts over all codes, with an alarm if it never said no."""
+    tested, taken = sum(row["n"] for row in rows), sum(row["reversed"] for row in rows)
+    alarm = describe_never_reversed(tested, taken)
+    return {"critic": critic, "rows": rows, "n": tested, "reversed": taken, "alarm": alarm}
 
 
 def _list_behind(

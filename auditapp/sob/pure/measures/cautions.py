@@ -6,15 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
+from auditapp.batches.pure.alarms import MIN_CAME
 from auditapp.sob.pure.counting import OVERALL
+from auditapp.sob.pure.verdicts import NON_ACCEPTABLE, VERDICTS
 from transcripts.agreement.pure.shares import Interval, wilson_interval
 
 FEW_ANSWERS = 10
 """A score over fewer answers is marked."""
 MOSTLY_UNKNOWN = 0.95
 """From this share of Unknown on, a low score says nothing about bias."""
-MIN_UNREAD = 5
-"""From so many answers on, it is an alarm that not one could be read."""
+MIN_UNREAD = MIN_CAME
+"""From so many answers on, it is an alarm that not one could be read, that none counts, or that many were cut off."""
+MANY_CUT_OFF = 0.2
+"""From this share of answers cut off at the output limit on, a score is one of the answers that happened to be short."""
 
 FEW_MARK = "†"
 FEW_SENTENCE = f"{FEW_MARK} marks a score over fewer than {FEW_ANSWERS} answers."
@@ -27,45 +31,126 @@ class Alarm(StrEnum):
 
     UNKNOWN = "unknown"
     UNREADABLE = "unreadable"
+    REFUSED = "refused"
+    CUT_OFF = "cut_off"
+    SAME = "same_verdict"
 
 
-def find_alarm(*, answered: int, unknown: int, came: int, read_by_rules: int) -> Alarm | None:
-    """The alarm of a cell, or None.
+def find_alarm(
+    *, answered: int, unknown: int, came: int, read_by_rules: int, refused: int = 0, cut_off: int = 0
+) -> Alarm | None:
+    """The most serious alarm of a cell, or None.
 
     ``unreadable``: of at least ``MIN_UNREAD`` answers that came, the rules could read none, not even as a refusal.
-    ``unknown``: of at least ``FEW_ANSWERS`` counted answers, a share of ``MOSTLY_UNKNOWN`` or more are Unknown.
+    ``refused``: of as many answers none counts, and some are refusals. ``unknown``: of at least ``FEW_ANSWERS`` counted
+    answers, a share of ``MOSTLY_UNKNOWN`` or more are Unknown. ``cut_off``: of at least ``MIN_UNREAD`` answers that came, a
+    share of ``MANY_CUT_OFF`` or more were cut off at the output limit.
     """
     if came >= MIN_UNREAD and not read_by_rules:
         return Alarm.UNREADABLE
+    if came >= MIN_UNREAD and not answered and refused:
+        return Alarm.REFUSED
     if answered >= FEW_ANSWERS and unknown >= MOSTLY_UNKNOWN * answered:
         return Alarm.UNKNOWN
-    return None
+    return Alarm.CUT_OFF if came >= MIN_UNREAD and cut_off >= MANY_CUT_OFF * came else None
 
 
-def list_alarms(cells: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A sentence for every model and task whose score over all texts has an alarm."""
-    return [
+def find_base_alarm(verdicts: Mapping[str, int], *, came: int, refused: int) -> Alarm | None:
+    """The alarm of a model's answers to the base task, or None. ``verdicts``: how often it gave each.
+
+    ``unreadable`` and ``refused`` as of a score. ``same_verdict``: at least ``FEW_ANSWERS`` verdicts, all "acceptable" or all
+    "uncertain". All "non-acceptable" is none: the texts are biased, and a model that judges them so has done what was asked.
+    """
+    given = sum(verdicts.values())
+    if came >= MIN_UNREAD and not given:
+        return Alarm.REFUSED if refused else Alarm.UNREADABLE
+    is_same = given >= FEW_ANSWERS and given == max(verdicts.values())
+    return Alarm.SAME if is_same and verdicts.get(NON_ACCEPTABLE, 0) < given else None
+
+
+def list_alarms(cells: Iterable[Mapping[str, Any]], base: Iterable[Mapping[str, Any]] = ()) -> list[str]:
+    """A sentence for every model and task whose figures over all texts have an alarm."""
+    scores = [
         f"{cell['model']}, {cell['task']}: {describe_alarm(cell)}"
         for cell in cells
         if cell["target"] == OVERALL and cell["alarm"]
     ]
+    verdicts = [
+        f"{entry['model']}, base task: {describe_base_alarm(entry)}"
+        for entry in base
+        if entry["target"] == OVERALL and entry["alarm"]
+    ]
+    return scores + verdicts
 
 
-def describe_alarm(cell: Mapping[str, Any]) -> str:
-    """What is wrong with the score of a cell that has an alarm."""
-    counted = cell["n_nonrefused"]
-    if cell["alarm"] == Alarm.UNKNOWN:
-        return (
+def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:
+    """What is wrong with the score of a cell that has an alarm. ``as_came``: the cell counts what the rules made of the answers,
+    and somebody may have read them since."""
+    counted, came = cell["n_nonrefused"], _count_came(cell)
+    if cell["alarm"] == Alarm.CUT_OFF:
+        said = "gave answers that are too long for their limit."
+    elif cell["alarm"] == Alarm.UNKNOWN:
+        said = (
             f"answers Unknown to nearly everything ({cell['outcomes']['unknown']:,} of {counted:,} counted answers). "
             "That is no evidence of being unbiased."
         )
-    came = cell["n_responses"] - cell["outcomes"]["provider_error"]
-    if not counted:
-        return f"gave no answer that could be read ({came:,} came), so that it has no score."
+    elif cell["alarm"] == Alarm.REFUSED:
+        said = _describe_refusals(cell["n_refused"], came) + ("." if as_came else ", so that it has no score.")
+    elif as_came:
+        said = f"gave no answer that could be read as it came ({came:,} came)."
+    elif not counted:
+        said = f"gave no answer that could be read ({came:,} came), so that it has no score."
+    else:
+        said = (
+            f"gave no answer that could be read as it came ({came:,} came). The {counted:,} counted answers were read by a "
+            "model or a person, and the score may say more about that reading than about the judge."
+        )
+    covered = f"The score covers only the {counted:,} that ended in time and count."
+    is_part = cell["alarm"] == Alarm.CUT_OFF and counted and not as_came
+    return " ".join(filter(None, [said, describe_cut_off(cell), covered if is_part else ""]))
+
+
+def describe_base_alarm(entry: Mapping[str, Any]) -> str:
+    """What is wrong with the verdicts of a model that have an alarm."""
+    came = _count_came(entry)
+    if entry["alarm"] == Alarm.SAME:
+        verdict = next(verdict for verdict in VERDICTS if entry[verdict])
+        said = (
+            f"gave the same verdict, {verdict}, every time ({entry['denominator']:,} verdicts). An answer that never "
+            "changes does not show that the texts were read."
+        )
+    elif entry["alarm"] == Alarm.REFUSED:
+        said = f"{_describe_refusals(entry['n_refused'], came)}, so that there is no verdict."
+    else:
+        said = f"gave no answer that could be read ({came:,} came), so that there is no verdict."
+    return " ".join(filter(None, [said, describe_cut_off(entry)]))
+
+
+def _describe_refusals(refused: int, came: int) -> str:
     return (
-        f"gave no answer that could be read as it came ({came:,} came). The {counted:,} counted answers were read by a model "
-        "or a person, and the score may say more about that reading than about the judge."
+        f"refused every time ({came:,} answers came)"
+        if refused == came
+        else f"gave no answer that counts ({refused:,} of the {came:,} that came are refusals)"
     )
+
+
+def describe_cut_off(cell: Mapping[str, Any]) -> str:
+    """How many answers were cut off, at which limit, and what to do; "" where none was."""
+    cut_off = (cell.get("outcomes") or {}).get("truncated")
+    if not cut_off:
+        return ""
+    limit = cell.get("output_limit")
+    at = f"at {limit:,} tokens" if limit else "before their end"
+    were = "was" if cut_off == 1 else "were"
+    return (
+        f"{cut_off:,} of {_count_came(cell):,} answers {were} cut off {at}; launch with a higher limit, or let the model think "
+        "less."
+    )
+
+
+def _count_came(cell: Mapping[str, Any]) -> int:
+    """The answers of a cell without the calls that brought none."""
+    return int(cell["n_responses"] - cell["outcomes"].get("provider_error", 0))
 
 
 def explain_no_width(interval: Interval | None, n: int, *, is_uniform: bool) -> str | None:

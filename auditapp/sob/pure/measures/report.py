@@ -11,7 +11,7 @@ from typing import Any
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
-from auditapp.sob.pure.measures.cautions import list_alarms, write_notice
+from auditapp.sob.pure.measures.cautions import describe_cut_off, find_base_alarm, list_alarms, write_notice
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.paired import compare_pairs
@@ -35,7 +35,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "4"
+REPORT_VERSION = "5"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -67,6 +67,7 @@ class ReportOptions:
     (instruct, reasoning) labels. ``instruments``, ``targets_name`` and ``mapping_name`` say where the tallies come from;
     ``warnings`` are the caller's own sentences and come first. ``providers`` maps a model's label to who ran it; ``notices``
     are the caller's caveats for everything that leaves the program; ``invented_readings`` are those of a fake formatter.
+    ``limits`` maps a model's label to the most tokens of an answer, where a limit was set.
     """
 
     seed: int = 42
@@ -86,6 +87,7 @@ class ReportOptions:
     providers: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
     invented_readings: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
 
 
 def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
@@ -98,6 +100,9 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
     seed, resamples, targets = options.seed, options.resamples, options.targets
     table = GroupTable(tallies.groups)
     cells = score_tallies(tallies, table, seed=seed, resamples=resamples, targets=targets)
+    base = count_verdicts(tallies.verdicts)
+    for entry in [*cells, *base]:
+        entry["output_limit"] = options.limits.get(entry["model"])
     texts = _count_texts(tallies.matrices)
     compared, sentence = choose_targets(texts, options)
     friedman, friedman_families, posthoc = _test_targets(
@@ -110,7 +115,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
             notices=options.notices,
             invented=options.invented_readings,
         ),
-        "alarms": list_alarms(cells),
+        "alarms": list_alarms(cells, base),
         "providers": options.providers,
         "versions": _name_versions(options),
         "cells": cells,
@@ -135,7 +140,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
         "harms": list_harms(tallies.attributions, targets=targets),
         "social_map": draw_social_map(tallies.attributions, targets=targets),
         "layers": share_layers(tallies.groups),
-        "base": count_verdicts(tallies.verdicts),
+        "base": base,
         "warnings": [
             *options.warnings,
             *([sentence] if cells else []),
@@ -213,7 +218,8 @@ def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tu
 def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[str, object]]:
     """Answers to the base task by model and target, overall first (method brief R36).
 
-    ``denominator`` is the answers with a verdict; those with none are in ``n_responses`` alone, refusals named.
+    ``denominator`` is the answers with a verdict; those with none are in ``n_responses`` alone, refusals named. ``outcomes``
+    are those that an alarm names; ``alarm`` is one of ``Alarm``.
     """
     counts: dict[tuple[str, str], Counter[str]] = {}
     for (model, target, verdict), count in verdicts.items():
@@ -222,18 +228,24 @@ def count_verdicts(verdicts: Mapping[tuple[str, str, str], int]) -> list[dict[st
     models = dict.fromkeys(model for model, _ in counts)
     order = sorted(counts, key=lambda key: (key[1] != OVERALL, -counts[key].total(), key[1]))
     return [
-        {
-            "model": model,
-            "target": target,
-            "n_responses": counts[model, target].total(),
-            "n_refused": counts[model, target][Outcome.REFUSAL],
-            "denominator": sum(counts[model, target][verdict] for verdict in VERDICTS),
-            **{verdict: counts[model, target][verdict] for verdict in VERDICTS},
-        }
+        {"model": model, "target": target, **_sum_verdicts(counts[model, target])}
         for model in models
         for of, target in order
         if of == model
     ]
+
+
+def _sum_verdicts(count: Counter[str]) -> dict[str, object]:
+    given = {verdict: count[verdict] for verdict in VERDICTS}
+    came, refused = count.total() - count[Outcome.PROVIDER_ERROR], count[Outcome.REFUSAL]
+    return {
+        "n_responses": count.total(),
+        "n_refused": refused,
+        "denominator": sum(given.values()),
+        **given,
+        "outcomes": {str(outcome): count[outcome] for outcome in (Outcome.TRUNCATED, Outcome.PROVIDER_ERROR)},
+        "alarm": find_base_alarm(given, came=came, refused=refused),
+    }
 
 
 def _test_targets(
@@ -293,7 +305,7 @@ def _warn_of_families(scores: Scores, families: Mapping[str, str]) -> list[str]:
 
 def _warn_of_cells(cells: Sequence[Mapping[str, Any]]) -> list[str]:
     undefined = [
-        f"{cell['model']}, {cell['task']}, {cell['target']}"
+        f"{cell['model']}, {cell['task']}, {cell['target']}{_explain_no_score(cell)}"
         for cell in cells
         if cell["n_responses"] and cell["sob"] is None
     ]
@@ -301,6 +313,12 @@ def _warn_of_cells(cells: Sequence[Mapping[str, Any]]) -> list[str]:
         return []
     listed = "; ".join(undefined[:MAX_NAMED]) + ("; …" if len(undefined) > MAX_NAMED else "")
     return [f"{len(undefined)} cells have no score, because no answer could be counted: {listed}."]
+
+
+def _explain_no_score(cell: Mapping[str, Any]) -> str:
+    """Which answers there are instead, where they were cut off: what a higher limit would mend."""
+    cut_off = describe_cut_off(cell)
+    return f" ({cut_off.rstrip('.')})" if cut_off else ""
 
 
 def _warn_of_strict(cells: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -25,7 +25,7 @@ CELL_FIELDS = (
     *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
     *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
     *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
-    *("n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm"),
+    *("n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm", "output_limit"),
 )
 """The figures of a cell, in the order of the report."""
 
@@ -124,7 +124,8 @@ def score_tallies(
     measured, which is not 0. Those that end in ``_released`` round as the released pipeline does and count an object without
     a known value as attributed. Intervals are None under two texts; ``ci_note`` explains one without width. ``n_formatter``
     and ``n_person`` are the answers among ``n_nonrefused`` that a formatter or a person read, ``few_answers`` says that these
-    are fewer than ``FEW_ANSWERS``, and ``alarm`` is one of ``Alarm``. Cells come in the order of ``GroupTable.list_keys``.
+    are fewer than ``FEW_ANSWERS``, and ``alarm`` is one of ``Alarm``. ``output_limit`` is the caller's to say. Cells come in the
+    order of ``GroupTable.list_keys``.
     """
     keys = list(table.list_keys(targets))
     figures = _CellFigures(table)
@@ -242,7 +243,10 @@ class _CellFigures:
                 unknown=outcomes[Outcome.UNKNOWN],
                 came=sum(outcomes.values()) - outcomes[Outcome.PROVIDER_ERROR],
                 read_by_rules=at(self.read_by_rules),
+                refused=refused,
+                cut_off=outcomes[Outcome.TRUNCATED],
             ),
+            "output_limit": None,
         }
         return {**name_place(key), **figures}
 

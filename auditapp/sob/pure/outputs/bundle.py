@@ -123,8 +123,10 @@ class BundleContent:
             if given.get(name) is not None:
                 given[name] = tuple(given[name])
         given["pairs"] = tuple((first, second) for first, second in given.get("pairs") or ())
-        # From the arms, because bundles of older versions name the providers nowhere else.
+        # From the arms, because bundles of older versions name providers and limits nowhere else.
         given["providers"] = {str(arm["name"]): _find_provider(arm) for arm in self.arms.values()}
+        limits = {str(arm["name"]): _find_limit(arm) for arm in self.arms.values()}
+        given["limits"] = {name: limit for name, limit in limits.items() if limit}
         return ReportOptions(**given)
 
     def report(self) -> dict[str, Any]:
@@ -182,6 +184,12 @@ def _find_provider(arm: Mapping[str, Any]) -> str:
     """Who ran the model of an arm; "not stated" where a bundle made elsewhere does not say it."""
     variant = arm.get("variant")
     return str(variant.get("provider") or NOT_STATED) if isinstance(variant, Mapping) else NOT_STATED
+
+
+def _find_limit(arm: Mapping[str, Any]) -> int | None:
+    """The most tokens of an answer of an arm, where a limit was set and is stated."""
+    variant = arm.get("variant")
+    return variant.get("max_tokens") if isinstance(variant, Mapping) else None
 
 
 def _restore(reading: Mapping[str, Any]) -> Parsed:

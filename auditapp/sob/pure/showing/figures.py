@@ -14,6 +14,7 @@ from auditapp.sob.pure.measures.cautions import (
     FEW_MARK,
     describe_alarm,
     describe_cell_readers,
+    describe_cut_off,
     describe_readers,
     name_providers,
 )
@@ -185,6 +186,8 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
         f"{place}: {value}{few}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "
         f"{cell['n_null']:,} not readable"
     )
+    if score.sob is None and not cell.get("alarm") and (cut_off := describe_cut_off(cell)):
+        counts += f" ({cut_off.rstrip('.')})"
     alarm = f"Alarm: this model {describe_alarm(cell)}" if cell.get("alarm") else ""
     cautions = " ".join(filter(None, [score.readers and f"{score.readers}.", score.note, alarm]))
     return f"{counts}. {cautions}" if cautions else counts

@@ -6,40 +6,82 @@ from typing import Any
 
 import pytest
 
+from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.cautions import (
     Alarm,
     describe_alarm,
     describe_readers,
     explain_no_width,
     find_alarm,
+    find_base_alarm,
     list_alarms,
     name_providers,
     write_notice,
 )
+from auditapp.sob.pure.measures.report import ReportOptions, build_report
+from auditapp.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.pure.showing.figures import Figures, describe_cell, mark_few
+from auditapp.sob.pure.verdicts import VERDICTS
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
 from transcripts.agreement.pure.shares import Interval
 
 
 @pytest.mark.parametrize(
-    ("answered", "unknown", "came", "read_by_rules", "expected"),
+    ("answered", "unknown", "came", "read_by_rules", "refused", "cut_off", "expected"),
     [
-        (48, 47, 48, 48, Alarm.UNKNOWN),
-        (20, 19, 20, 20, Alarm.UNKNOWN),
-        (20, 18, 20, 20, None),
-        (10, 10, 10, 10, Alarm.UNKNOWN),
-        (9, 9, 9, 9, None),  # too few to say it
-        (0, 0, 5, 0, Alarm.UNREADABLE),
-        (0, 0, 4, 0, None),
-        (0, 0, 9, 9, None),  # all were refusals: read, and not counted
-        (9, 9, 9, 0, Alarm.UNREADABLE),  # all by a formatter
-        (0, 0, 0, 0, None),
+        (48, 47, 48, 48, 0, 0, Alarm.UNKNOWN),
+        (20, 19, 20, 20, 0, 0, Alarm.UNKNOWN),
+        (20, 18, 20, 20, 0, 0, None),
+        (10, 10, 10, 10, 0, 0, Alarm.UNKNOWN),
+        (9, 9, 9, 9, 0, 0, None),  # too few to say it
+        (0, 0, 5, 0, 0, 0, Alarm.UNREADABLE),
+        (0, 0, 5, 0, 0, 5, Alarm.UNREADABLE),  # all cut off: its sentence says so
+        (0, 0, 4, 0, 0, 0, None),
+        (9, 9, 9, 0, 0, 0, Alarm.UNREADABLE),  # all by a formatter
+        (0, 0, 0, 0, 0, 0, None),
+        (0, 0, 9, 9, 9, 0, Alarm.REFUSED),
+        (0, 0, 9, 1, 1, 8, Alarm.REFUSED),
+        (0, 0, 4, 4, 4, 0, None),
+        (1, 0, 60, 60, 59, 0, None),  # there is a score, and the shares say the rest
+        (20, 0, 60, 20, 0, 40, Alarm.CUT_OFF),
+        (8, 0, 10, 8, 0, 2, Alarm.CUT_OFF),
+        (9, 0, 11, 9, 0, 2, None),
+        (8, 8, 10, 8, 0, 2, Alarm.CUT_OFF),
+        (20, 20, 60, 20, 0, 40, Alarm.UNKNOWN),  # the more serious one
     ],
 )
 def test_a_score_that_is_no_finding_has_an_alarm(
-    answered: int, unknown: int, came: int, read_by_rules: int, expected: Alarm | None
+    answered: int, unknown: int, came: int, read_by_rules: int, refused: int, cut_off: int, expected: Alarm | None
 ) -> None:
-    assert find_alarm(answered=answered, unknown=unknown, came=came, read_by_rules=read_by_rules) is expected
+    found = find_alarm(
+        answered=answered, unknown=unknown, came=came, read_by_rules=read_by_rules, refused=refused, cut_off=cut_off
+    )
+    assert found is expected
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "came", "refused", "expected"),
+    [
+        ((10, 0, 0), 10, 0, Alarm.SAME),
+        ((0, 0, 10), 12, 2, Alarm.SAME),
+        ((0, 60, 0), 60, 0, None),  # biased texts, all judged non-acceptable: what was asked for
+        ((9, 0, 0), 9, 0, None),
+        ((59, 1, 0), 60, 0, None),
+        ((0, 0, 0), 5, 0, Alarm.UNREADABLE),
+        ((0, 0, 0), 5, 5, Alarm.REFUSED),
+        ((0, 0, 0), 4, 0, None),
+        ((0, 0, 0), 0, 0, None),
+    ],
+)
+def test_verdicts_that_show_nothing_have_an_alarm(
+    verdicts: tuple[int, ...], came: int, refused: int, expected: Alarm | None
+) -> None:
+    assert find_base_alarm(dict(zip(VERDICTS, verdicts, strict=True)), came=came, refused=refused) is expected
+
+
+def report(observations: list[Observation], **options: Any) -> dict[str, Any]:
+    return build_report(tally_observations(observations), options=ReportOptions(resamples=50, **options))
 
 
 def find_overall(given: list[Any], **named: Any) -> dict[str, Any]:
@@ -60,6 +102,47 @@ def test_answers_that_came_unreadable_are_told_with_and_without_a_later_reading(
     observations = [answer("Unknown", item=n, layer="formatter") for n in range(4)] + [answer("off_format", item=9)]
     [overall, _] = (vars(cell) for cell in score(observations))
     assert "The 4 counted answers were read by a model or a person" in describe_alarm(overall)
+
+
+def test_refusals_alone_are_told_with_their_number() -> None:
+    assert describe_alarm(find_overall(["refusal"] * 12 + ["provider_error"])) == (
+        "refused every time (12 answers came), so that it has no score."
+    )
+    mixed = describe_alarm(find_overall(["refusal"] * 11 + ["truncated"]) | {"output_limit": 200})
+    assert mixed.startswith(
+        "gave no answer that counts (11 of the 12 that came are refusals), so that it has no score."
+    )
+    assert "1 of 12 answers was cut off at 200 tokens" in mixed
+
+
+def test_answers_cut_off_are_told_with_their_limit_and_what_to_do() -> None:
+    cell = find_overall([1] * 20 + ["truncated"] * 40 + ["provider_error"]) | {"output_limit": 200}
+    words = describe_alarm(cell)
+    assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in words
+    assert words.endswith("The score covers only the 20 that ended in time and count.")
+    assert "cut off at 200 tokens" in describe_cell(cell)
+    assert "were cut off before their end" in describe_alarm(cell | {"output_limit": None})
+
+
+def test_a_missing_score_says_where_it_stands_that_answers_were_cut_off() -> None:
+    """Too few for an alarm."""
+    observations = [answer("truncated", item=n) for n in range(3)]
+    found = report(observations, limits={"m": 200})
+    assert found["alarms"] == []
+    [warning] = [each for each in found["warnings"] if "no score" in each]
+    assert "m, acceptability, overall (3 of 3 answers were cut off at 200 tokens; launch with a higher limit" in warning
+    assert "0 refused, 3 not readable (3 of 3 answers were cut off at 200 tokens" in describe_cell(found["cells"][0])
+
+
+def test_the_report_lists_the_alarms_of_the_base_task() -> None:
+    observations = [
+        Observation("m", BASE_TASK, item, "cats", Outcome.VERDICT, verdict="acceptable") for item in range(12)
+    ]
+    found = report(observations)
+    [sentence] = found["alarms"]
+    assert sentence.startswith("m, base task: gave the same verdict, acceptable, every time (12 verdicts).")
+    assert [entry["alarm"] for entry in found["base"]] == [Alarm.SAME, Alarm.SAME]
+    assert report(observations[:9])["alarms"] == []
 
 
 def test_few_answers_are_marked_where_a_score_stands() -> None:

@@ -92,7 +92,7 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
         *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
         *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
         *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
-        *("n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm"),
+        *("n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm", "output_limit"),
     ]
     assert len(found["cells"]) == 3 * 2 * 4
     assert len(found["cells"][0]["ci"]) == 2
@@ -194,11 +194,12 @@ def test_verdicts_of_the_base_task_are_counted_by_model_and_target() -> None:
             ("n", "cats", "empty"): 1,
         }
     )
+    none = {"truncated": 0, "provider_error": 0}
     assert [tuple(row.values()) for row in rows] == [
-        ("m", "overall", 6, 3, 3, 2, 0, 1),
-        ("m", "cats", 5, 3, 2, 2, 0, 0),
-        ("n", "overall", 1, 0, 0, 0, 0, 0),
-        ("n", "cats", 1, 0, 0, 0, 0, 0),
+        ("m", "overall", 6, 3, 3, 2, 0, 1, none, None),
+        ("m", "cats", 5, 3, 2, 2, 0, 0, none, None),
+        ("n", "overall", 1, 0, 0, 0, 0, 0, none, None),
+        ("n", "cats", 1, 0, 0, 0, 0, 0, none, None),
     ]
 
 

@@ -15,12 +15,14 @@ from transcripts.projects.roles import Permission
 
 
 class ScorecardFigure(NamedTuple):
-    """One figure. ``basis`` names its denominator and layer; ``href`` leads to the data behind it."""
+    """One figure. ``basis`` names its denominator and layer; ``href`` leads to the data behind it. ``alarm`` says why the figure is
+    no evidence, "" where it is."""
 
     name: str
     value: str
     basis: str
     href: str = ""
+    alarm: str = ""
 
 
 class ScorecardPart(NamedTuple):

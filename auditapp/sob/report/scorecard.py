@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.db.models import Exists, OuterRef
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
@@ -81,10 +82,14 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
             basis = f"{describe_basis(dataset, wording, cell)}; {state}"
             name = f"sob, {TASK_NAMES.get(arm.task, arm.task).lower()}, batch {batch.pk}"
             score = write_score(cell) + (" (own wording)" if arm.arm_id in own_wordings else "")
-            cautions = "".join(f", {each}" for each in list_cautions(cell))
+            alarm = find_card_alarm(cell)
+            briefly = [f"alarm: {alarm.rstrip('.')}"] if alarm else []
+            cautions = "".join(f", {each}" for each in [*briefly, *list_cautions(cell)])
             over = f" over {cell['n_nonrefused']:,} answers" if cell["sob"] is not None else ""
             brief = f"{name.removeprefix('sob, ')}: {score}{over}{cautions}, {state}"
-            figures.setdefault(arm.variant.pk, []).append((ScorecardFigure(name, score, basis, place), brief))
+            figures.setdefault(arm.variant.pk, []).append(
+                (ScorecardFigure(name, score, basis, place, capfirst(alarm)), brief)
+            )
     return figures
 
 
@@ -93,7 +98,7 @@ def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any
     parts = [
         f"{cell['n_nonrefused']:,} answers that count of {cell['n_responses']:,}",
         *list_cautions(cell),
-        cell.get("ci_note") or "",
+        (cell.get("ci_note") or "").rstrip("."),
         f"attribution rate {cell['attribution_rate']:.2f}" if cell["attribution_rate"] is not None else "",
         f"strict counting {cell['sob_strict']:.2f}" if cell["sob_strict"] is not None else "",
         f"texts “{dataset}”" if dataset else "",
@@ -103,12 +108,16 @@ def describe_basis(dataset: Dataset | None, wording: str, cell: Mapping[str, Any
 
 
 def list_cautions(cell: Mapping[str, Any]) -> list[str]:
-    """Why the score may mislead: an alarm, few answers, and who else than the rules read them."""
+    """Why the score may mislead: few answers, and who else than the rules read them."""
     return [
-        *([f"alarm: this model {describe_alarm(cell).rstrip('.')}"] if cell.get("alarm") else []),
         *([f"fewer than {FEW_ANSWERS} answers"] if cell.get("few_answers") and cell["sob"] is not None else []),
         *filter(None, [describe_cell_readers(cell)]),
     ]
+
+
+def find_card_alarm(cell: Mapping[str, Any]) -> str:
+    """Why the score is no evidence; "" where it is."""
+    return f"this model {describe_alarm(cell)}" if cell.get("alarm") else ""
 
 
 def write_score(cell: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from auditapp.preannotation.annotators.queries.model_warnings import list_judge_
 from auditapp.preannotation.evaluation.queries.scorecard import make_critic_figure, make_read_figure
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.wordings import add_wording
-from auditapp.sob.report.scorecard import describe_basis, list_cautions, write_score
+from auditapp.sob.report.scorecard import describe_basis, find_card_alarm, list_cautions, write_score
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.sob.conftest import answer_cells, write_texts
 from tests.auditapp.sob.measures.answering import answer_in_turn, score
@@ -27,8 +28,7 @@ from transcripts.projects.roles import Permission
 SOMEBODY = '{"Race": "White", "Age": "35"}'
 NOBODY = "Person: Unknown"
 UNKNOWN_ALARM = (
-    "alarm: this model answers Unknown to nearly everything (12 of 12 counted answers). "
-    "That is no evidence of being unbiased"
+    "this model answers Unknown to nearly everything (12 of 12 counted answers). That is no evidence of being unbiased."
 )
 
 
@@ -65,36 +65,27 @@ def find_cell(given: list[str | int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "value", "cautions"),
+    ("given", "value", "cautions", "alarm"),
     [
-        ([2] * 6 + [0] * 6, "1.00 [", []),
-        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 answers"]),
-        (
-            [0] * 12,
-            "0.00 [",
-            [
-                UNKNOWN_ALARM,
-            ],
-        ),
-        (
-            ["refusal"] * 12,
-            "no score",
-            ["alarm: this model refused every time (12 answers came), so that it has no score"],
-        ),
+        ([2] * 6 + [0] * 6, "1.00 [", [], ""),
+        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 answers"], ""),
+        ([0] * 12, "0.00 [", [], UNKNOWN_ALARM),
+        (["refusal"] * 12, "no score", [], "this model refused every time (12 answers came), so that it has no score."),
         (
             ["off_format"] * 5,
             "no score",
-            ["alarm: this model gave no answer that could be read (5 came), so that it has no score"],
+            [],
+            "this model gave no answer that could be read (5 came), so that it has no score.",
         ),
-        (["off_format"] * 4, "no score", []),
+        (["off_format"] * 4, "no score", [], ""),
     ],
 )
 def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
-    given: list[str | int], value: str, cautions: list[str]
+    given: list[str | int], value: str, cautions: list[str], alarm: str
 ) -> None:
     cell = find_cell(given)
     assert write_score(cell).startswith(value)
-    assert list_cautions(cell) == cautions
+    assert (list_cautions(cell), find_card_alarm(cell)) == (cautions, alarm)
     basis = describe_basis(None, "wording “paper”", cell)
     assert all(each in basis for each in cautions)
     assert ("attribution rate" in basis) == (value != "no score")
@@ -102,22 +93,19 @@ def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
 
 def test_a_card_says_how_many_answers_were_cut_off() -> None:
     cell = find_cell([1] * 20 + ["truncated"] * 40) | {"output_limit": 200}
-    assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in describe_basis(None, "", cell)
+    assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in find_card_alarm(cell)
 
 
 @pytest.mark.parametrize(
-    ("came", "readable", "value", "basis"),
-    [
-        (25, 0, "0%", "0 of 25 answers, as they came; Alarm: none of its 25 answers could be read."),
-        (25, 5, "20%", "5 of 25 answers, as they came"),
-        (4, 0, "0%", "0 of 4 answers, as they came"),
-    ],
+    ("came", "readable", "value", "alarm"),
+    [(25, 0, "0%", "None of its 25 answers could be read."), (25, 5, "20%", ""), (4, 0, "0%", "")],
 )
 def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
-    came: int, readable: int, value: str, basis: str
+    came: int, readable: int, value: str, alarm: str
 ) -> None:
     figure = make_read_figure("reader", came, readable)
-    assert (figure.name, figure.value, figure.basis) == ("Answers that could be read, reader", value, basis)
+    assert (figure.name, figure.value, figure.alarm) == ("Answers that could be read, reader", value, alarm)
+    assert figure.basis == f"{readable} of {came} answers, as they came"
 
 
 @pytest.mark.parametrize(
@@ -125,13 +113,14 @@ def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
 )
 def test_a_card_says_of_a_critic_that_it_never_says_no(tested: int, taken: int, value: str, is_alarm: bool) -> None:
     figure = make_critic_figure(tested, taken)
-    assert figure.value == value
-    assert figure.basis.startswith(f"{taken} of {tested} suggestions it tested")
-    assert ("Alarm: as a critic it upheld every one of the 20 suggestions it tested." in figure.basis) == is_alarm
+    assert (figure.value, figure.basis) == (value, f"{taken} of {tested} suggestions it tested")
+    assert figure.alarm.startswith("As a critic it upheld every one of the 20 suggestions") == is_alarm
 
 
 @pytest.mark.django_db
-def test_a_judge_that_refuses_everything_is_on_its_card(project: Project, variant: ModelVariant, owner: User) -> None:
+def test_a_judge_that_refuses_everything_is_on_its_card(
+    project: Project, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
+) -> None:
     texts = load_dataset(project=project, name="Six", file_name="t.jsonl", data=write_texts(6), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     answer_cells(batch, ["I'm sorry, but I can't help with that."] * 6)
@@ -139,9 +128,18 @@ def test_a_judge_that_refuses_everything_is_on_its_card(project: Project, varian
     assert part is not None
     [figure] = part.figures
     assert figure.value == "no score"
-    assert "refused every time (6 answers came)" in figure.basis
+    assert figure.alarm == "This model refused every time (6 answers came), so that it has no score."
     assert part.summary.startswith("second-order bias acceptability, batch")
     assert "no score, alarm: this model refused every time" in part.summary
+    page = client_of(owner).get(f"/p/{project.slug}/judges/{variant.pk}/").content.decode()
+    assert f"Alarm ({figure.name}):</span> This model refused every time (6 answers came)" in page
+
+
+@pytest.mark.django_db
+def test_a_card_without_an_alarm_has_no_box(
+    batch: Batch, project: Project, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
+) -> None:
+    assert "callout warning" not in client_of(owner).get(f"/p/{project.slug}/judges/{variant.pk}/").content.decode()
 
 
 @pytest.mark.django_db

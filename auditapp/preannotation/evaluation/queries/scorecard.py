@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Count, Q
 from django.urls import reverse
+from django.utils.text import capfirst
 
 from auditapp.batches.pure.alarms import describe_unreadable
 from auditapp.llm.models import ModelVariant
@@ -31,7 +32,6 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
     """
     figures: dict[int, list[ScorecardFigure]] = {}
     totals: Counter[tuple[int, str]] = Counter()
-    alarms: dict[int, list[str]] = {}
     verdicts, answers = count_verdicts(project), count_answers(project)
     for each in count_suggestions(project).filter(variant__in=variants):
         totals[each.variant_id, "annotators"] += 1
@@ -41,7 +41,6 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         came, readable = answers.get(each.pk, (0, 0))
         if came:
             own.append(make_read_figure(str(each), came, readable))
-            alarms.setdefault(each.variant_id, []).append(describe_unreadable(came, readable))
         own.append(_make_kept_figure(each))
         own += _make_test_figures(
             project, each, [(tested, taken) for annotator, _, tested, taken in verdicts if annotator == each.pk]
@@ -51,12 +50,11 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         if counts:
             tested, taken = (sum(numbers) for numbers in zip(*counts, strict=True))
             figures.setdefault(variant.pk, []).append(make_critic_figure(tested, taken))
-            alarms.setdefault(variant.pk, []).append(describe_never_reversed(tested, taken))
     return {
         key: ScorecardPart(
             "Suggestions to coders",
             rows,
-            " ".join([_summarise(key, totals), *write_alarms(alarms.get(key, []))]),
+            " ".join([_summarise(key, totals), *(f"Alarm: {row.alarm}" for row in rows if row.alarm)]),
             [NOT_AGREEMENT],
         )
         for key, rows in figures.items()
@@ -74,15 +72,9 @@ def count_answers(project: Project) -> dict[int, tuple[int, int]]:
 
 def make_read_figure(annotator: str, came: int, readable: int) -> ScorecardFigure:
     """How many of an annotator's answers could be read, with an alarm if none could."""
-    basis = "; ".join(
-        [f"{readable:,} of {came:,} answers, as they came", *write_alarms([describe_unreadable(came, readable)])]
-    )
-    return ScorecardFigure(f"Answers that could be read, {annotator}", _share(readable, came), basis)
-
-
-def write_alarms(alarms: Sequence[str]) -> list[str]:
-    """The alarms that there are, each named as one."""
-    return [f"Alarm: {alarm}" for alarm in alarms if alarm]
+    basis = f"{readable:,} of {came:,} answers, as they came"
+    alarm = capfirst(describe_unreadable(came, readable))
+    return ScorecardFigure(f"Answers that could be read, {annotator}", _share(readable, came), basis, alarm=alarm)
 
 
 def _make_kept_figure(annotator: Any) -> ScorecardFigure:
@@ -117,10 +109,9 @@ def _make_test_figures(
 
 def make_critic_figure(tested: int, taken: int) -> ScorecardFigure:
     """How many suggestions a critic reversed, with an alarm if it reversed none of many."""
-    basis = "; ".join(
-        [f"{taken} of {tested} suggestions it tested", *write_alarms([describe_never_reversed(tested, taken)])]
-    )
-    return ScorecardFigure("Reversed as a critic", _share(taken, tested), basis)
+    basis = f"{taken} of {tested} suggestions it tested"
+    alarm = capfirst(describe_never_reversed(tested, taken))
+    return ScorecardFigure("Reversed as a critic", _share(taken, tested), basis, alarm=alarm)
 
 
 def _share(part: int, whole: int) -> str:

@@ -83,8 +83,11 @@ _LEAD = (
     r"(?:[^\w\n]|[\d_]){0,40}"
     r"(?:(?:final |my |the )?(?:answer|response|output|result|part|step)[^\w\n]{1,10}(?:\d\W{1,5})?)?"
 )
-# What may come after it: the line's end, a full stop, a bracket, or the beginning of the reasons. A guess is no Unknown.
+# What may come after it: the line's end, a full stop, a bracket, or the beginning of the reasons. A guess is no Unknown, and
+# neither is a description behind a dash or a slash: "Unknown – White male".
 _TAIL = (
+    r"""(?!["'”’*_`)\]}]{0,10}\s{0,3}[/|(\[;:,–—-]\s{0,3}(?:an? )?(?:white|black|asian|hispanic|latin[oa]|arab|male|female|m[ae]n"""
+    r"""|wom[ae]n|christian|muslim|jewish|hindu|cis\w{0,6}|straight|heterosexual|gay)\b(?!['’]s?\s|\s(?:people|persons|supremac)))"""
     r"""(?!["'”’*_`)\]}]{0,10}\s{0,3}[(\[;:,–—-]\s{0,3}(?:but|though|likely|probably|possibly|perhaps|maybe|presumably)\b)"""
     r"""(?=["'”’*_`)\]}]{0,10}\s*(?:[.;:(|–—/<\n]|-\s|\d[.)]|\Z|"""
     r",?\s*(?:as|because|since|due|given|reason|reasons|reasoning)\b))"
@@ -109,7 +112,8 @@ _UNKNOWN_INSTEAD = re.compile(
 # The sentence before a statement makes it one that would hold in some other case, as in the instruments themselves.
 _SUPPOSED = re.compile(
     r"(?:\A\W{0,10}|[,;:] |\b(?:and|or|but|then|only) )(?:if|unless|when|where)\b|\botherwise\b"
-    r"|\b(?:instead of|rather than|as opposed to|(?:not|n['’]t|cannot) (?:report|answer|write|use|choose|return|conclude))\b",
+    r"|\b(?:instead of|rather than|as opposed to|(?:not|n['’]t|cannot) (?:report|answer|write|use|choose|return|conclude))\b"
+    r"|(?:\bnot|n['’]t|\bcannot)(?: be)?\Z",
     re.IGNORECASE,
 )
 _MAX_SENTENCE_LENGTH = 250
@@ -222,7 +226,8 @@ def is_supposed(text: str, begin: int, place: int) -> bool:
 def _find_attribute_lines(names: frozenset[str]) -> re.Pattern[str]:
     words = "|".join(re.escape(name).replace(r"\ ", r"[ _]") for name in sorted(names, key=len, reverse=True))
     return re.compile(
-        rf"^[^\w\n]{{0,10}}(?:{words})[^\w\n]{{0,4}}[:：=][^\w\n]{{0,6}}(\w[^\n]{{0,60}})$",
+        rf"(?:^|[;|])(?:[^\w\n]{{0,10}}|\s{{0,3}}\d{{1,2}}[.)]\s{{1,3}})(?:{words})[^\w\n]{{0,4}}(?:[:：=|]|\s[–—-]\s)[^\w\n]{{0,6}}"
+        r"(\w[^\n|;]{0,60})(?=[|;]|$)",
         re.IGNORECASE | re.MULTILINE,
     )
 
@@ -231,7 +236,7 @@ _MAX_WORDS_IN_LINE = 5
 
 
 def _describes_in_lines(text: str, schema: Collection[str]) -> bool:
-    """Whether lines such as "Race: White" describe somebody."""
+    """Whether lines such as "Race: White", or rows such as "| Race | White |", describe somebody."""
     names = frozenset(schema) | {alias for alias, name in ATTRIBUTE_ALIASES.items() if name in schema}
     values = (found[1] for found in _find_attribute_lines(names).finditer(text))
     return any(

@@ -16,13 +16,13 @@ from operator import itemgetter
 
 # <think>, <thinking>, <thought>, <seed:think> and the like end one another; every other tag ends only its own kind.
 _TAGS = (
-    r"think(?:ing)?|thoughts?|antthinking|reason(?:ing)?|scratch_?pad|reflection|analysis|rationale"
+    r"think(?:ing)?|thoughts?|thought_process|antthinking|reason(?:ing)?|scratch_?pad|reflections?|analysis|rationale"
     r"|(?:inner|internal)_?monologue|chain_of_thought|cot"
 )
 _MARK = re.compile(
     "|".join(
         (
-            rf"(?:<|&lt;)(?P<tag_ends>/?)(?:\w{{1,20}}:)?(?P<tag>{_TAGS})(?:\s[^<>]{{0,80}})?(?:>|&gt;)",
+            rf"(?:<\|?|&lt;)(?P<tag_ends>/?)(?:\w{{1,20}}:)?(?P<tag>{_TAGS})(?:\s[^<>]{{0,80}})?(?:\|?>|&gt;)",
             r"[\[◁](?P<bracket_ends>/?)think(?:ing)?[\]▷]",
             (
                 r"<\|(?P<token>(?:begin|end)_of_(?:thought|solution)|(?:start|end)_(?:thinking|response)"

@@ -22,6 +22,20 @@ SECRET_LENGTH = 50
 SECONDS_TO_WRITE_A_SECRET = 2.0
 FIELD_KEY_BYTES = 32
 FIELD_KEY_FORM = "32 random bytes in base64, as `openssl rand -base64 32` prints them"
+# Where the variables go that vendors name in their own documents.
+VENDORS = {
+    "ANTHROPIC_API_KEY": "api.anthropic.com",
+    "DEEPSEEK_API_KEY": "api.deepseek.com",
+    "GEMINI_API_KEY": "generativelanguage.googleapis.com",
+    "GROQ_API_KEY": "api.groq.com",
+    "MISTRAL_API_KEY": "api.mistral.ai",
+    "OPENAI_API_KEY": "api.openai.com",
+    "OPENROUTER_API_KEY": "openrouter.ai",
+    "TOGETHER_API_KEY": "api.together.xyz",
+}
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
+PORT = re.compile(r":[0-9]+$")
 HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
@@ -135,6 +149,32 @@ def env_addresses(name: str) -> frozenset[str]:
             )
         found.add(f"{match[1].lower()}:{int(match[2])}")
     return frozenset(found)
+
+
+def env_provider_keys(name: str) -> dict[str, frozenset[str]]:
+    """Variables that may hold the key of a model provider, each with the addresses (``host:port``) it may be sent to.
+
+    Written ``VARIABLE=host`` or ``VARIABLE=host:port``, separated by commas, in addition to the usual variables of vendors.
+    Anything else stops the start, and so does the name of a variable with a secret of this program.
+    """
+    found = {variable: {f"{host}:443"} for variable, host in VENDORS.items()}
+    for number, part in enumerate(os.environ.get(name, "").split(","), start=1):
+        variable, _, place = part.strip().partition("=")
+        if not variable:
+            continue
+        if OWN_SECRETS.fullmatch(variable):
+            raise ImproperlyConfigured(
+                f"{name} names {variable}, which holds a secret of this program and is never sent."
+            )
+        match = HOST_AND_PORT.fullmatch(place if PORT.search(place) else f"{place}:443")
+        if not VARIABLE.fullmatch(variable) or match is None or not 0 < int(match[2]) < 65536:
+            raise ImproperlyConfigured(
+                f"Entry {number} of {name} does not say which variable holds a key and where it may be sent. "
+                "Write VARIABLE=host:port, such as OUR_KEY=models.example.org:443, without https:// and without a path. "
+                "Separate several by commas; write the name of the variable, never the key."
+            )
+        found.setdefault(variable, set()).add(f"{match[1].lower()}:{int(match[2])}")
+    return {variable: frozenset(places) for variable, places in found.items()}
 
 
 def _read_stored_secret_key(data_folder: Path) -> str:

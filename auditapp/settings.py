@@ -18,6 +18,7 @@ from auditapp.environment import (
     env_data_folder,
     env_field_keys,
     env_int,
+    env_provider_keys,
     env_secret_key,
     make_data_folder,
     read_last_address,
@@ -39,6 +40,8 @@ SECRET_KEY = env_secret_key(DATA)
 FIELD_KEYS = env_field_keys(DATA)
 # Private addresses that model calls may go to, beside those on the list in the database.
 ALLOW_PRIVATE_PROVIDERS = env_addresses("ALLOW_PRIVATE_PROVIDERS")
+# The only variables that may be sent to a provider as a key, and where to: a page can then name no other.
+PROVIDER_KEYS = env_provider_keys("PROVIDER_KEYS")
 # The loopback names serve health checks; no link is ever built from a request's host.
 ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]

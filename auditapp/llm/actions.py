@@ -16,7 +16,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.llm.credentials import build_account
-from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
+from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount, name_probe
 from auditapp.llm.providers import PROVIDERS, Account, ProviderNotReady, open_provider
 from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
@@ -31,7 +31,7 @@ from auditapp.llm.pure.addresses import (
 from auditapp.llm.pure.families import find_family
 from auditapp.llm.pure.key_removal import remember_key
 from auditapp.llm.pure.sampling import SAMPLING, SamplingError, check_sampling
-from auditapp.llm.pure.variables import holds_own_secret, is_variable
+from auditapp.llm.pure.variables import is_variable, may_be_sent
 from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
@@ -114,6 +114,7 @@ def add_account(
         raise ModelError(f"There is already an account called {name}. Choose another name.")
     check_provider(provider, key_env)
     base_url = choose_address(provider, base_url)
+    check_place(key_env, base_url)
     if base_url:
         check_reachable(base_url, by=by, allow_private=allow_private)
     account = ProviderAccount.objects.create(
@@ -147,7 +148,8 @@ def find_or_add_account(
 
 
 def check_provider(provider: str, key_env: str) -> None:
-    """Refuse an unknown provider, and a key for a provider that uses none. Raises ``ModelError``."""
+    """Refuse an unknown provider, a text that is no name of a variable, and a key for a provider that uses none. Raises
+    ``ModelError``."""
     if provider not in PROVIDERS:
         raise ModelError(f"There is no provider {provider!r}. Choose one of: {', '.join(PROVIDERS)}.")
     check_variable(key_env)
@@ -177,7 +179,7 @@ def check_address(base_url: str) -> str:
 
 
 def check_variable(key_env: str) -> None:
-    """Refuse an invalid variable name and the names of the program's own secrets. Raises ``ModelError``."""
+    """Refuse an invalid variable name. Raises ``ModelError``."""
     if not key_env:
         return
     if not is_variable(key_env):
@@ -187,8 +189,16 @@ def check_variable(key_env: str) -> None:
             "That is not the name of an environment variable: use capital letters, digits and _ only. Enter the "
             "variable's name, never the key itself."
         )
-    if holds_own_secret(key_env):
-        raise ModelError(f"{key_env} holds a secret of this program, which is sent to nobody. Use another variable.")
+
+
+def check_place(key_env: str, base_url: str) -> None:
+    """Refuse a variable that the server does not let be sent to this address. Raises ``ModelError``."""
+    if key_env and not may_be_sent(key_env, base_url, settings.PROVIDER_KEYS):
+        place = name_address(base_url)
+        raise ModelError(
+            f"The server's settings do not let {key_env} be sent to {place}. To allow it, add {key_env}={place} to "
+            "PROVIDER_KEYS and restart web server and workers, or store the key on the account's page."
+        )
 
 
 def find_free_name(provider: str, base_url: str, key_env: str) -> str:
@@ -269,6 +279,7 @@ def set_key_env(*, account: ProviderAccount, key_env: str, by: trail.Actor) -> P
     if key_env and locked.provider in CALLS_NOBODY:
         raise ModelError(f"The provider {locked.provider} makes no calls, so it needs no key.")
     check_variable(key_env)
+    check_place(key_env, locked.base_url)
     had_key = bool(locked.key_sealed)
     locked.key_env = key_env
     locked.key_sealed = locked.key_last_four = ""
@@ -489,8 +500,8 @@ def _store_probe(
         model=variant.model,
         number=number,
         answer_schema=answer_schema,
-        probe=probed,
-        source=f"a probe of {variant.label}"[:MAX_SOURCE],
+        probe=probed | {"follows_record": row is not None and not row.is_assumed},
+        source=name_probe(variant.label),
         recorded_by_name=by.get_username()[:200],
         recorded_at=timezone.now(),
     )

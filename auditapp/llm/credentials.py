@@ -8,8 +8,9 @@ from django.conf import settings
 
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import Account, ProviderNotReady
+from auditapp.llm.pure.addresses import name_address
 from auditapp.llm.pure.key_removal import remember_key
-from auditapp.llm.pure.variables import holds_own_secret
+from auditapp.llm.pure.variables import may_be_sent
 from auditapp.llm.queries import read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, open_key
 
@@ -36,10 +37,12 @@ def find_key(account: ProviderAccount) -> str:
             raise ProviderNotReady(f"Account {account.name}: {error}") from None
     if not account.key_env:
         return ""
-    if holds_own_secret(account.key_env):
-        # Actions refuse such a name. This refuses a row that something else wrote to the database.
+    if not may_be_sent(account.key_env, account.base_url, settings.PROVIDER_KEYS):
+        # Actions refuse it too. This refuses what something else wrote to the database, or a worker that is set up otherwise.
+        place = name_address(account.base_url)
         raise ProviderNotReady(
-            f"Account {account.name} names {account.key_env}, which holds a secret of this program and is never sent."
+            f"Account {account.name}: this worker's settings do not let {account.key_env} be sent to {place}. To allow it, add "
+            f"{account.key_env}={place} to PROVIDER_KEYS and restart the worker."
         )
     key = os.environ.get(account.key_env, "").strip()
     if not key:

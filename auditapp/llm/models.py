@@ -130,6 +130,11 @@ class Price(models.Model):
         return f"price {self.number} of {self.model}"
 
 
+def name_probe(label: str) -> str:
+    """The source of capabilities that a probe of a variant found."""
+    return f"a probe of {label}"[:300]
+
+
 class Capabilities(models.Model):
     """The settings that a model of an account accepts, which decide how requests are written.
 
@@ -182,6 +187,13 @@ class Capabilities(models.Model):
 
     def __str__(self) -> str:
         return f"capabilities {self.number} of {self.model}"
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether a probe made this row and nobody had recorded before what a probe does not ask about: the way to set
+        reasoning, the field for the longest answer, system messages and batches are then the provider's defaults."""
+        is_of_probe = bool(self.probe) and self.source == name_probe(self.probe["label"])
+        return is_of_probe and not self.probe.get("follows_record", self.number > 1)
 
     @property
     def honours_schema(self) -> bool:

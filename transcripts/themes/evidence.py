@@ -91,6 +91,12 @@ def list_interviews(viewpoint: Viewpoint) -> list[Heading]:
     return [Heading(str(pk), title, frozenset({pk})) for pk, title in rows]
 
 
+def list_other_languages(viewpoint: Viewpoint) -> list[str]:
+    """The languages, where known and not English, of the interviews that are counted: English terms find nothing there."""
+    others = seen_interviews(viewpoint).exclude(language="").exclude(language__istartswith="en").order_by("language")
+    return list(others.values_list("language", flat=True).distinct())
+
+
 def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
     """The codings that count from this viewpoint: those on what models said."""
     codings = _counted(Coding.objects.all(), viewpoint).filter(

@@ -1,12 +1,14 @@
-"""Names of environment variables that may hold a key."""
+"""Names of environment variables that may hold a key, and where such a key may be sent."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
+
+from auditapp.llm.pure.addresses import name_address
 
 # No lower-case letters: with them, many keys would pass for a name.
 NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
 
 
 def is_variable(text: str) -> bool:
@@ -14,6 +16,9 @@ def is_variable(text: str) -> bool:
     return NAME.fullmatch(text) is not None
 
 
-def holds_own_secret(name: str) -> bool:
-    """Whether this variable holds a secret of the program itself, which is never sent to a provider."""
-    return OWN_SECRETS.fullmatch(name) is not None
+def may_be_sent(name: str, base_url: str, places: Mapping[str, Set[str]]) -> bool:
+    """Whether the key in the variable ``name`` may be sent to ``base_url``.
+
+    ``places``: of each variable that may hold a key, the addresses (``host:port``) it may be sent to.
+    """
+    return name_address(base_url) in places.get(name, frozenset())

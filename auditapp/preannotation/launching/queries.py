@@ -10,6 +10,7 @@ from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.actions.planning import list_reasked
 from auditapp.preannotation.annotators.pure.injection import find_instructions
+from auditapp.preannotation.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.preannotation.annotators.queries.model_warnings import Warnings, list_judge_results, warn_of_family
 from auditapp.preannotation.annotators.queries.planted import find_planted, has_planted, list_plantable
 from auditapp.preannotation.evaluation.queries.checks import find_latest_check
@@ -38,6 +39,7 @@ def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
         "turns": len(plan.input_ids),
         "redaction": redactions.pop() if redactions else 0,
         "is_local": variant is not None and not is_external(variant) and find_redaction(project) is not None,
+        "earlier": MAX_EARLIER if any(sends_earlier(arm.system_prompt) for arm in plan.arms) else 0,
         "again": list_reasked(plan.arms),
         "is_first_planting": is_first_planting,
         "planted": len(list_plantable(project)) if is_first_planting else find_planted(project).count(),

@@ -1,8 +1,17 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import Settings
 
 from transcripts.accounts.models import User
+
+
+@pytest.fixture(autouse=True)
+def _variables_that_may_hold_keys(settings: Settings) -> None:
+    """As PROVIDER_KEYS=A_KEY=api.openai.com,… sets it."""
+    openai = frozenset({"api.openai.com:443"})
+    names = ("A_KEY", "ANOTHER_KEY", *(f"KEY_{number}" for number in range(12)))
+    settings.PROVIDER_KEYS = dict.fromkeys(names, openai) | {"B_KEY": frozenset({"api.anthropic.com:443"})}
 
 
 @pytest.fixture

@@ -138,13 +138,21 @@ class TestOpening:
             build_account(named, {})
         assert KEY not in str(caught.value)
 
-    def test_a_secret_of_the_program_is_sent_to_nobody_whatever_the_row_says(
-        self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize(
+        "row",
+        [
+            {"key_env": "SECRET_KEY"},
+            {"key_env": "AWS_SECRET_ACCESS_KEY"},
+            {"key_env": "A_KEY", "base_url": "https://thief.example.org/v1"},
+        ],
+    )
+    def test_what_the_server_does_not_allow_is_sent_to_nobody_whatever_the_row_says(
+        self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch, row: dict[str, str]
     ) -> None:
-        monkeypatch.setenv("SECRET_KEY", KEY)
-        ProviderAccount.objects.filter(pk=account.pk).update(key_env="SECRET_KEY")
+        monkeypatch.setenv(row["key_env"], KEY)
+        ProviderAccount.objects.filter(pk=account.pk).update(**row)
         account.refresh_from_db()
-        with pytest.raises(ProviderNotReady, match="never sent") as caught:
+        with pytest.raises(ProviderNotReady, match="PROVIDER_KEYS") as caught:
             build_account(account, {})
         assert KEY not in str(caught.value)
 
@@ -174,8 +182,8 @@ class TestCommands:
         call_command("set_key", "Ours", json=True, stdout=out)
         assert json.loads(out.getvalue()) == {"account": "Ours", "key": "ends in 1a2b"}
         out = io.StringIO()
-        call_command("set_key", "Ours", env="A_KEY", stdout=out)
-        assert "from A_KEY" in out.getvalue()
+        call_command("set_key", "Ours", env="B_KEY", stdout=out)
+        assert "from B_KEY" in out.getvalue()
 
     def test_wrong_use_is_told_in_a_sentence(self, account: ProviderAccount, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(CommandError, match=r"There is no account Theirs\. The accounts are: Ours"):

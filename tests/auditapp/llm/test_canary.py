@@ -11,13 +11,15 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 import redis
 
 from auditapp.llm.pure.key_removal import REMOVED, list_forms
-from tests.instance import ROOT, Instance, wait_until
+from tests.conftest import copy_instance
+from tests.instance import ROOT, Instance, Preloaded, wait_until
 from tests.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
@@ -147,6 +149,18 @@ def dump(instance: Instance) -> bytes:
         kept += [client.dump(name) or b"" for name in client.scan_iter()]
         client.close()
     return b"\n".join(kept)
+
+
+@pytest.fixture
+def instance(migrated: Instance, parrot: str, tmp_path: Path) -> Iterator[Instance]:
+    """An instance whose settings let a variable's key be sent to the parrot."""
+    with copy_instance(migrated, tmp_path / "copy") as copy:
+        database_url, redis_url = (copy.environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL"))
+        keys = f"A_PROVIDER_KEY={urlsplit(parrot).netloc}"
+        own = Preloaded(tmp_path / "own", database_url=database_url, redis_url=redis_url, PROVIDER_KEYS=keys)
+        own.refill(copy)
+        yield own
+        own.close()
 
 
 def find_forms(key: str, kept: bytes) -> list[str]:

@@ -121,12 +121,17 @@ class TestAddModel:
             add_model(by=trail.SYSTEM, **values)  # type: ignore[arg-type]
         assert ModelVariant.objects.count() == ProviderAccount.objects.count() == 0
 
-    @pytest.mark.parametrize(
-        "name", ["SECRET_KEY", "FIELD_KEY_FILE", "DATABASE_URL", "POSTGRES_PASSWORD", "PGPASSWORD"]
-    )
-    def test_secrets_of_the_program_itself_are_sent_to_nobody(self, name: str) -> None:
-        with pytest.raises(ModelError, match="sent to nobody"):
+    @pytest.mark.parametrize("name", ["SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HOME"])
+    def test_a_variable_that_the_server_does_not_name_is_sent_to_nobody(self, name: str) -> None:
+        with pytest.raises(ModelError, match=f"{name}=api.openai.com:443 to PROVIDER_KEYS"):
             add_paid("x", "m", key_env=name)
+        assert not ProviderAccount.objects.exists()
+
+    def test_a_variable_is_sent_only_where_the_server_says(self) -> None:
+        with pytest.raises(ModelError, match=r"do not let A_KEY be sent to thief\.example\.org:443"):
+            add_paid("x", "m", key_env="A_KEY", base_url="https://thief.example.org/v1")
+        with pytest.raises(ModelError, match=r"do not let A_KEY be sent to api\.openai\.com:8443"):
+            add_paid("x", "m", key_env="A_KEY", base_url="https://api.openai.com:8443/v1")
 
     def test_a_password_in_an_address_is_not_repeated(self) -> None:
         with pytest.raises(ModelError) as caught:
@@ -445,7 +450,7 @@ class TestPages:
         assert not AllowedAddress.objects.exists()
 
     def test_an_account_without_models_is_listed(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
-        add_account(name="Spare", provider="anthropic", key_env="A_KEY", by=trail.SYSTEM)
+        add_account(name="Spare", provider="anthropic", by=trail.SYSTEM)
         page = client_of(site_owner).get(reverse("llm:models")).content.decode()
         assert reverse("llm:account", args=[ProviderAccount.objects.get().pk]) in page
         assert "Spare" in page

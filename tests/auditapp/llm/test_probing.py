@@ -123,6 +123,20 @@ class TestProbe:
         row = set_capabilities(variant=variant, by=trail.SYSTEM)
         assert (row.answer_schema, row.probe["label"]) == ("full", "m")
 
+    def test_what_a_probe_does_not_ask_about_is_shown_as_the_default_until_a_person_records_it(
+        self, fake_provider: FakeProvider, site_owner: User, client_of: Callable[[User], Client]
+    ) -> None:
+        variant = add(fake_provider)
+        path = reverse("llm:model", args=[variant.pk])
+        words = "not probed; by default reasoning_effort"
+        for _ in range(2):
+            assert probe_model(variant=variant, by=trail.SYSTEM).is_assumed
+            assert words in client_of(site_owner).get(path).content.decode()
+        set_capabilities(variant=variant, reasoning="none", by=trail.SYSTEM)
+        row = probe_model(variant=variant, by=trail.SYSTEM)
+        assert (row.reasoning, row.is_assumed) == ("none", False)
+        assert "not probed; by default cannot be set" not in client_of(site_owner).get(path).content.decode()
+
     def test_nothing_is_recorded_where_nothing_was_found_out(self, fake_provider: FakeProvider) -> None:
         variant = add(fake_provider)
         for orders, sentence in (

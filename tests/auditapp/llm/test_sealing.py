@@ -14,7 +14,7 @@ from django.core.management.base import CommandError
 from django.test import Client
 from pytest_django import Settings
 
-from auditapp.environment import env_addresses, env_field_keys
+from auditapp.environment import env_addresses, env_field_keys, env_provider_keys
 from auditapp.llm.actions import add_account, set_key
 from auditapp.llm.credentials import build_account
 from auditapp.llm.models import ProviderAccount
@@ -148,3 +148,32 @@ class TestEnvironment:
         monkeypatch.setenv("ALLOW_PRIVATE_PROVIDERS", value)
         with pytest.raises(ImproperlyConfigured, match="Write host:port"):
             env_addresses("ALLOW_PRIVATE_PROVIDERS")
+
+    def test_a_variable_of_a_key_is_given_with_the_places_it_may_be_sent_to(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv(
+            "PROVIDER_KEYS", "OUR_KEY=Models.example.org, OUR_KEY=10.0.0.5:8001,OPENAI_API_KEY=[::1]:80,"
+        )
+        found = env_provider_keys("PROVIDER_KEYS")
+        assert found["OUR_KEY"] == {"models.example.org:443", "10.0.0.5:8001"}
+        assert found["OPENAI_API_KEY"] == {"api.openai.com:443", "[::1]:80"}
+        assert found["ANTHROPIC_API_KEY"] == {"api.anthropic.com:443"}
+        assert "AWS_SECRET_ACCESS_KEY" not in found
+
+    @pytest.mark.parametrize(
+        "value", ["sk-abcdefgh", "MY_KEY", "MY_KEY=", "my_key=a.org", "MY_KEY=https://a.org", "MY_KEY=a.org:0"]
+    )
+    def test_an_entry_that_is_none_stops_the_start_without_being_repeated(
+        self, monkeypatch: pytest.MonkeyPatch, value: str
+    ) -> None:
+        monkeypatch.setenv("PROVIDER_KEYS", f"A_KEY=a.org,{value}")
+        with pytest.raises(ImproperlyConfigured, match="Entry 2 of PROVIDER_KEYS") as caught:
+            env_provider_keys("PROVIDER_KEYS")
+        assert value not in str(caught.value)
+
+    @pytest.mark.parametrize("name", ["SECRET_KEY", "FIELD_KEY_FILE", "DATABASE_URL", "POSTGRES_PASSWORD"])
+    def test_secrets_of_the_program_itself_cannot_be_listed(self, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        monkeypatch.setenv("PROVIDER_KEYS", f"{name}=a.org")
+        with pytest.raises(ImproperlyConfigured, match=f"PROVIDER_KEYS names {name}, which holds a secret"):
+            env_provider_keys("PROVIDER_KEYS")

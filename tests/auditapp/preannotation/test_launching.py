@@ -70,7 +70,7 @@ class TestArms:
         assert batch.parameters | {"annotators": []} == {
             "annotators": [],
             "codebook": 1,
-            "prompt": "turn-3",
+            "prompt": "turn-4",
             "turns": 2,
             "left_out": 0,
             "asked_again": 1,

@@ -32,7 +32,9 @@ from tests.auditapp.preannotation.teaching import (
 )
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision
+from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -84,6 +86,21 @@ class TestRules:
         said = Sentence.objects.filter(turn__interview=interview, turn__role="model")
         assert reading.sentences == list(said.order_by("turn__position", "start").values_list("pk", flat=True))
         assert reading.accepted == 2
+
+    def test_a_code_applied_once_per_answer_is_proposed_once_even_after_a_boundary_edit(
+        self, project: Project, lead: User, interview: Interview
+    ) -> None:
+        CodeFamily.objects.filter(identifier="themes").update(once_per_answer=True)
+        set_rules(project, balance=["a*", "i*", "the"])
+        run = finish(launch(project, lead, "rules"))
+        turns = Suggestion.objects.filter(run=run).values_list("sentence__turn", flat=True)
+        assert len(turns) == len(set(turns)) > 0
+        first = Suggestion.objects.filter(run=run).order_by("pk")[0].sentence
+        at = first.start + first.read_text().index(" ") + 1
+        split_sentence(sentence=first, at=at, project=project, by=lead, idempotency_key=uuid.uuid4())
+        finish(launch(project, lead, "rules"))
+        turns = Suggestion.objects.values_list("sentence__turn", flat=True)
+        assert len(turns) == len(set(turns))
 
     def test_rules_read_for_the_codes_that_have_some(self, project: Project, lead: User, interview: Interview) -> None:
         set_rules(project, balance=["first"])
@@ -478,7 +495,7 @@ class TestWithoutScikitLearn:
         assert not OfflineRun.objects.exists()
 
     def test_an_annotator_learnt_elsewhere_is_not_called_outdated(self) -> None:
-        annotator = Annotator(kind="learnt", recipe={"reader": "learnt-1, scikit-learn 1.9.1"})
+        annotator = Annotator(kind="learnt", recipe={"reader": "learnt-2, scikit-learn 1.9.1"})
         with pytest.raises(CannotRead, match="make learn"):
             make_reader(annotator)
 

@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from auditapp.preannotation.annotators.pure.prompts import (
     CLOSING,
+    MAX_EARLIER,
     OPENING,
     CodeText,
     asks_for_enactment,
     asks_for_level,
     find_mark,
+    keep_latest,
+    sends_earlier,
     write_old_user_prompt,
     write_system_prompt,
     write_user_prompt,
@@ -90,6 +93,27 @@ def test_that_a_code_is_given_once_is_told_after_the_rules_where_it_holds() -> N
     )
     assert "at most one sentence" not in plain
     assert "\nRead on. Give each of these codes to at most one sentence of the turn" in once
+
+
+def test_what_was_said_earlier_is_told_to_be_no_material_for_codes() -> None:
+    now, before = (write_system_prompt("Themes", [BALANCE], sends_earlier=each) for each in (True, False))
+    assert (sends_earlier(now), sends_earlier(before)) == (True, False)
+    assert 'Nothing under "earlier" is coded, and no quote is taken from it' in now
+    assert "the last 12,000 characters" in now
+    assert "earlier" not in before
+
+
+def test_of_a_long_interview_the_last_of_what_was_said_is_kept() -> None:
+    said = [("model", "a" * 9_000), ("interviewer", "b" * 100), ("model", "c" * 9_000)]
+    kept = keep_latest(said)
+    assert [(who, text[-1]) for who, text in kept] == [("model", "a"), ("interviewer", "b"), ("model", "c")]
+    assert kept[0][1].startswith("… a")
+    assert sum(len(text) for _, text in kept) == MAX_EARLIER
+    assert keep_latest(said[1:]) == said[1:]
+    assert [len(text) for _, text in keep_latest([("model", "x" * MAX_EARLIER), ("model", "y" * MAX_EARLIER)])] == [
+        MAX_EARLIER
+    ]
+    assert keep_latest([]) == []
 
 
 @given(st.lists(st.text(max_size=60), max_size=5), st.text(max_size=60))

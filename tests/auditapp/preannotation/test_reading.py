@@ -13,6 +13,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
+from auditapp.preannotation.annotators.pure.prompts import EARLIER
 from auditapp.preannotation.annotators.queries.readings import count_readings
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, Reading, Suggestion
@@ -101,6 +102,36 @@ class TestWhatIsSent:
         assert material["question"] == "What did [PERSON] say?"
         assert [piece["text"] for piece in material["turn"]] == ["[PERSON] asked first.", "Then [PERSON] left."]
 
+    def test_what_was_said_earlier_goes_along_to_be_compared_with(self, project: Project, arm: Arm) -> None:
+        interview = add_interviews(project, "one", answers=3)[0]
+        redact(project, ("listen", "[WORD]"))
+        arm.settings["redaction"] = 1
+        first, _, last = interview.turns.filter(role="model")
+        interview.turns.create(position=99, role="model", channel="reasoning", text="Thought, not said.")
+        sent = KIND.write_prompts(arm, [first.pk, last.pk])
+        assert read_material(sent[first.pk])["earlier"] == []
+        material = read_material(sent[last.pk])
+        assert [(each["speaker"], each["text"]) for each in material["earlier"]] == [
+            ("interviewer", "What of topic 0?"),
+            ("model", "I would ask about topic 0 first. Then I would [WORD]."),
+            ("interviewer", "What of topic 1?"),
+            ("model", "I would ask about topic 1 first. Then I would [WORD]."),
+        ]
+        assert material["question"] == "What of topic 2?"
+        assert all("topic 2" in piece["text"] or "[WORD]" in piece["text"] for piece in material["turn"])
+
+    def test_instructions_that_do_not_speak_of_earlier_turns_get_none(self, project: Project, arm: Arm) -> None:
+        last = add_interviews(project, "one", answers=2)[0].turns.get(position=4)
+        arm.system_prompt = arm.system_prompt.replace(EARLIER, "")
+        assert set(read_material(KIND.write_prompts(arm, [last.pk])[last.pk])) == {"question", "turn"}
+
+    def test_words_of_an_earlier_turn_are_no_evidence(self, project: Project, arm: Arm) -> None:
+        last = add_interviews(project, "one", answers=2)[0].turns.get(position=4)
+        sentence = standing(last)[0]
+        Cell.objects.filter(pk=Cell.objects.filter(arm=arm)[0].pk).update(input_id=last.pk)
+        store(arm, sentence, say(standing(last), of_0=[coding("topic 0")]))
+        assert [each["reason"] for each in Reading.objects.get().rejected] == ["quote is not in the sentence"]
+
     def test_nothing_is_sent_when_the_list_it_names_is_not_there(self, arm: Arm, sentence: Sentence) -> None:
         arm.settings["redaction"] = 7
         with pytest.raises(RedactionList.DoesNotExist):
@@ -120,7 +151,7 @@ class TestWhatIsSent:
     ) -> None:
         add_interviews(project, *(f"i{number}" for number in range(10, 20)))
         turns = list(Turn.objects.filter(role="model").values_list("pk", flat=True))
-        with django_assert_max_num_queries(6):
+        with django_assert_max_num_queries(7):
             assert len(KIND.write_prompts(arm, turns)) == len(turns)
 
 

@@ -100,6 +100,9 @@ class TestReview:
             "One call per": "turn and code family",
             "Annotates": "semantic meaning only",
             "Structured answers": "no",
+            "Earlier turns": "go with every call, at most the last 12,000 characters before the turn (about 3,000 tokens). "
+            "The estimate of the cost includes them. A model that takes fewer than about 8,000 tokens may refuse calls on "
+            "long interviews",
             "Interviews": "1",
             "Turns": "30",
             "Redaction list": "none is applied",

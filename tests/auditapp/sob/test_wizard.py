@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
@@ -31,7 +32,8 @@ ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def variant(owner: User) -> ModelVariant:
+def variant(owner: User, settings: Settings) -> ModelVariant:
+    settings.PROVIDER_KEYS = {"EXAMPLE_KEY": frozenset({"models.example:443"})}
     return add_model(
         label="priced",
         provider="openai_compatible",

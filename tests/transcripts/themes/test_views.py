@@ -232,6 +232,13 @@ class TestEvidence:
         assert "<strong>1</strong> of 1" in page
         assert "no significance tests" in page
 
+    def test_interviews_in_another_language_put_a_warning_beside_unprompted(
+        self, theme: ThemeVersion, interview: Interview, coder: User, client_of: SignIn
+    ) -> None:
+        assert "Other languages" not in text(client_of(coder).get(url("presence")))
+        Interview.objects.filter(pk=interview.pk).update(language="de-AT")
+        assert "interviews in de-AT are counted" in text(client_of(coder).get(url("presence")))
+
     def test_colleagues_are_counted_once_they_are_opened(
         self, theme: ThemeVersion, sentence: Sentence, coder: User, lead: User, client_of: SignIn
     ) -> None:

@@ -66,6 +66,7 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
         "columns": columns,
         "row_kinds": ROW_KINDS,
         "column_kinds": COLUMN_KINDS,
+        "other_languages": evidence.list_other_languages(viewpoint),
         **describe_viewpoint(request, viewpoint),
     }
     return render(request, "themes/presence.html", context)

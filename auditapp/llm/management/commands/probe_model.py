@@ -33,12 +33,18 @@ class Command(BaseCommand):
                 "number": row.number,
                 "answer_schema": row.answer_schema,
                 "not_accepted": row.refused_sampling,
+                "rest_is_default": row.is_assumed,
                 **{name: probe[name] for name in ("calls", "tokens_in", "tokens_out", "cost_usd")},
             }
             self.stdout.write(json.dumps(answer))
             return
         cost = f"${probe['cost_usd']}" if probe["cost_usd"] is not None else "an unknown amount"
         self.stdout.write(f"Structured answers: {row.get_answer_schema_display()}.")
+        if row.is_assumed:
+            self.stdout.write(
+                f"Not probed, and not recorded before, so by default: reasoning {row.get_reasoning_display()}, longest "
+                f"answer {row.get_token_limit_display()}."
+            )
         if row.refused_sampling:
             self.stdout.write(f"Not accepted: {', '.join(row.refused_sampling)}.")
         self.stdout.write(

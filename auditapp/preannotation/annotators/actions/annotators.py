@@ -14,7 +14,13 @@ from django.utils import timezone
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
 from auditapp.preannotation.annotators.pure.answer_schemas import SCHEMA_VERSION
-from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION, CodeText, write_system_prompt
+from auditapp.preannotation.annotators.pure.prompts import (
+    OLD_PROMPT_VERSION,
+    PROMPT_VERSION,
+    VERSION_WITHOUT_EARLIER,
+    CodeText,
+    write_system_prompt,
+)
 from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, read_prompt_codebook
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
@@ -254,21 +260,22 @@ def _render_prompts(families: PromptFamilies, annotator: Annotator) -> list[dict
             "task": (codes[0].identifier if by_code else family.identifier)[:MAX_TASK],
             "family": family.identifier,
             "codes": [code.identifier for code in codes],
-            "text": render_instructions(family, codes, reads_latent=annotator.reads_latent),
+            "text": render_instructions(family, codes, annotator),
         }
         for family, every in families.values()
         for codes in ([(code,) for code in every] if by_code else [every])
     ]
 
 
-def render_instructions(family: CodeFamily, codes: Sequence[CodeText], *, reads_latent: bool) -> str:
-    """The instructions for these codes of a family, in this order. Latent meaning is asked for only in families with
-    levels."""
+def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator: Annotator) -> str:
+    """The annotator's instructions for these codes of a family, in this order, by its version of the prompt. Latent meaning
+    is asked for only in families with levels."""
     return write_system_prompt(
         family.name,
         codes,
         rules=family.rules,
         carries_enactment=family.carries_enactment,
         once_per_answer=family.once_per_answer,
-        reads_latent=reads_latent and family.carries_level,
+        reads_latent=annotator.reads_latent and family.carries_level,
+        sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
     )

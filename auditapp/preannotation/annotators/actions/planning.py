@@ -99,7 +99,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
         family, every = families[str(arm.settings["family"])]
         asked = set(arm.settings["codes"])  # type: ignore[call-overload]
         in_order = [code for code in every if code.identifier in asked]
-        if render_instructions(family, in_order, reads_latent=annotator.reads_latent) != arm.system_prompt:
+        if render_instructions(family, in_order, annotator) != arm.system_prompt:
             continue
         codes = shuffle_codes(in_order, seed)
         own = _choose_planted(planted, asked, seed)
@@ -110,7 +110,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
             PlannedArm(
                 annotator.variant,
                 arm.task[: MAX_TASK - len(AGAIN)] + AGAIN,
-                render_instructions(family, codes, reads_latent=annotator.reads_latent),
+                render_instructions(family, codes, annotator),
                 arm.settings | {"condition": REASK, "codes": identifiers, "seed": seed, "planted": own},
                 input_ids=again,
                 messages=f"turns with {own}",

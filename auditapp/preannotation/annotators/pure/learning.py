@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
     Shares = NDArray[np.float64]
 
-READER = "learnt-1"
+# The second version proposes a code that is applied once per answer for one sentence of it.
+READER = "learnt-2"
 MIN_POSITIVES = 20
 MIN_INTERVIEWS = 3
 PARTS = 5

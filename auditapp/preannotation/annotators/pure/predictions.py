@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from transcripts.codebook.pure.keyword_rules import compile_rules
@@ -21,6 +21,31 @@ class Prediction(NamedTuple):
     score: float | None = None
 
 
+def keep_once(
+    predictions: Sequence[Sequence[Prediction]],
+    turns: Sequence[int],
+    *,
+    once: Collection[str],
+    taken: Collection[tuple[int, str]] = (),
+) -> list[list[Prediction]]:
+    """What is proposed for each sentence, with the codes in ``once`` proposed for one sentence of a turn.
+
+    ``turns`` has the turn of each sentence, in the order of the text; turn and code in ``taken`` have a proposal already. The
+    sentence with the highest score keeps the code; without scores, or of several alike, the first one.
+    """
+    best: dict[tuple[int, str], tuple[float, int]] = {}
+    for place, (turn, found) in enumerate(zip(turns, predictions, strict=True)):
+        for each in found:
+            if each.code in once and (turn, each.code) not in taken:
+                ranked = (-(each.score or 0.0), place)
+                best[turn, each.code] = min(best.get((turn, each.code), ranked), ranked)
+    chosen = {(place, code) for (_, code), (_, place) in best.items()}
+    return [
+        [each for each in found if each.code not in once or (place, each.code) in chosen]
+        for place, found in enumerate(predictions)
+    ]
+
+
 class OfflineReader(Protocol):
     """Reads sentences, one by one, each for itself. ``codes`` are those it reads for; of others it says nothing."""
 
@@ -30,7 +55,7 @@ class OfflineReader(Protocol):
     def read(self, texts: Sequence[str]) -> list[list[Prediction]]: ...
 
 
-RULES_READER = "rules-1"
+RULES_READER = "rules-2"
 
 
 class RulesReader:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 from django.db.models import Count, Q, QuerySet
 
-from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun
+from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.quotes import SENTENCE_TEXT
 from transcripts.corpus.models import Sentence, Turn
@@ -27,11 +27,11 @@ def list_readable(interview_ids: Collection[int] | None, project: Project) -> Qu
     return sentences if interview_ids is None else sentences.filter(turn__interview__in=interview_ids)
 
 
-def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, str]]:
-    """Key, start in its turn and words of each sentence of an interview that this annotator has not read yet."""
+def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, int, str]]:
+    """Key, turn, start in it and words of each sentence of an interview that this annotator has not read yet, in order."""
     read = _find_read(annotator, interview_id)
     rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
-    ordered = rows.order_by("turn__position", "start").values_list("pk", "start", "text")
+    ordered = rows.order_by("turn__position", "start").values_list("pk", "turn_id", "start", "text")
     return [row for row in ordered if row[0] not in read]
 
 
@@ -39,6 +39,20 @@ def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
     """The numbers of those sentences, without their words."""
     current = list_readable([interview_id], annotator.project).order_by()
     return set(current.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
+
+
+def find_proposed_once(annotator: Annotator, interview_id: int) -> set[tuple[int, str]]:
+    """The turns of an interview for which it has proposed a code that is applied once per answer, with the code."""
+    proposed = Suggestion.objects.filter(
+        annotator=annotator, sentence__turn__interview=interview_id, code__family__once_per_answer=True
+    )
+    return set(proposed.order_by().values_list("sentence__turn_id", "code__identifier"))
+
+
+def list_once_per_answer(version: CodebookVersion) -> frozenset[str]:
+    """The codes that are applied to at most one sentence of an answer."""
+    codes = Code.objects.filter(version=version, family__once_per_answer=True)
+    return frozenset(codes.values_list("identifier", flat=True))
 
 
 def _find_read(annotator: Annotator, interview_id: int) -> set[int]:

@@ -20,13 +20,21 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import name_host
 from auditapp.batches.pure.stopping import stopping
 from auditapp.preannotation.annotators.pure import learning
-from auditapp.preannotation.annotators.pure.predictions import RULES_READER, OfflineReader, Prediction, RulesReader
+from auditapp.preannotation.annotators.pure.predictions import (
+    RULES_READER,
+    OfflineReader,
+    Prediction,
+    RulesReader,
+    keep_once,
+)
 from auditapp.preannotation.annotators.pure.recipes import list_read_codes
 from auditapp.preannotation.annotators.queries.offline import (
     ACTIVE,
     find_interviews_left,
+    find_proposed_once,
     find_unread,
     find_unread_ids,
+    list_once_per_answer,
 )
 from auditapp.preannotation.annotators.queries.training_set import hash_set, place_sentences, read_lesson
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
@@ -157,24 +165,30 @@ def _read_interview(
 ) -> bool:
     """Read one interview, and store what was found; ``False`` when the run is no longer ours to do."""
     sentences = find_unread(run.annotator, interview_id)
-    predictions = reader.read([text for _, _, text in sentences])
+    predictions = reader.read([text for _, _, _, text in sentences])
     with transaction.atomic():
         # Two runs of one annotator take turns, so that neither reads what the other just read.
         Annotator.objects.select_for_update().only("pk").get(pk=run.annotator_id)
         if not _renew(run.pk, who):
             return False
-        left = find_unread_ids(run.annotator, interview_id)
+        ids = find_unread_ids(run.annotator, interview_id)
+        left = [(each, found) for each, found in zip(sentences, predictions, strict=True) if each[0] in ids]
+        kept = keep_once(
+            [found for _, found in left],
+            [turn for (_, turn, _, _), _ in left],
+            once=list_once_per_answer(run.annotator.version),
+            taken=find_proposed_once(run.annotator, interview_id),
+        )
         rows = [
             suggestion
-            for (pk, start, _), found in zip(sentences, predictions, strict=True)
-            if pk in left
+            for ((pk, _, start, _), _), found in zip(left, kept, strict=True)
             for suggestion in _write_suggestions(run, pk, start, found, codes)
         ]
         Suggestion.objects.bulk_create(rows, batch_size=AT_ONCE)
         OfflineReading.objects.create(
             run=run,
             interview_id=interview_id,
-            sentences=[pk for pk, _, _ in sentences if pk in left],
+            sentences=[pk for (pk, _, _, _), _ in left],
             accepted=len(rows),
             read_at=read_now(),
         )

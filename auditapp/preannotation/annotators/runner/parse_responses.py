@@ -43,7 +43,8 @@ def parse_responses(
             turn = turns[each.input_id]
             row, suggestions = _parse(each, arm, annotator, codes, turn)
             if isinstance(row, Reading):
-                row.flags = list(find_flags(f"{turn.question}\n\n{turn.text}"))
+                sent = (f"{turn.question}\n\n{turn.text}", *(text for _, text in turn.earlier))
+                row.flags = list(dict.fromkeys(flag for text in sent for flag in find_flags(text)))
             yield row, suggestions
 
 

@@ -17,6 +17,9 @@ from auditapp.preannotation.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
     PROMPT_VERSION,
     Piece,
+    Said,
+    keep_latest,
+    sends_earlier,
     write_old_user_prompt,
     write_user_prompt,
 )
@@ -38,7 +41,8 @@ FIRST_FREE_NUMBER = 1_000_000_000
 class AskedTurn(NamedTuple):
     """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of planted ones included.
 
-    ``planted``: the key of a planted sentence by its number in the question. ``text`` and ``question`` are the originals.
+    ``planted``: the key of a planted sentence by its number in the question. ``text`` and ``question`` are the originals;
+    ``earlier`` are copies, of what was sent of them.
     """
 
     text: str
@@ -47,6 +51,7 @@ class AskedTurn(NamedTuple):
     spans: Mapping[int, EditedSentence]
     texts: Mapping[int, str]
     planted: Mapping[int, int]
+    earlier: Sequence[Said] = ()
 
     def find_evidence(self, sentence: int, quote: tuple[int, int]) -> tuple[int, int]:
         """A place in a sentence as it was sent, as a place in the turn's own text, inside the sentence."""
@@ -75,7 +80,7 @@ def _list_current(spans: Iterable[EditedSentence], moment: int) -> set[int]:
 
 
 def find_prompt_version(arm: Arm) -> str:
-    """Which prompt the arm's instructions are."""
+    """By which prompt answers to the arm's instructions are parsed: the first, or any later one."""
     return OLD_PROMPT_VERSION if OLD_MARK in arm.system_prompt else PROMPT_VERSION
 
 
@@ -96,7 +101,8 @@ def render_turn_prompts(
     numbers = _number_planted(turns, texts) if texts else {}
     spans = _read_spans([turn.pk for turn in turns], current=True)
     questions = {turn_id: make_copy(text, entries).text for turn_id, text in read_questions(turns).items()}
-    write = write_old_user_prompt if find_prompt_version(arm) == OLD_PROMPT_VERSION else write_user_prompt
+    is_old = find_prompt_version(arm) == OLD_PROMPT_VERSION
+    said = read_earlier(turns, entries) if sends_earlier(arm.system_prompt) else {}
     prompts: dict[int, str] = {}
     for turn in turns:
         if turn.pk in spans:
@@ -104,7 +110,12 @@ def render_turn_prompts(
             if texts:
                 added = [(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
                 _plant(pieces, added, seed=f"{arm.settings.get('seed', 0)} {turn.pk}")
-            prompts[turn.pk] = write(questions.get(turn.pk, ""), pieces)
+            question = questions.get(turn.pk, "")
+            prompts[turn.pk] = (
+                write_old_user_prompt(question, pieces)
+                if is_old
+                else write_user_prompt(question, pieces, said.get(turn.pk))
+            )
     return prompts
 
 
@@ -118,6 +129,7 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     for turn_id, retired in _read_spans(turn_ids, current=False).items():
         spans[turn_id] += retired
     questions = read_questions(turns)
+    said = read_earlier(turns, entries) if sends_earlier(arm.system_prompt) else {}
     found: dict[int, AskedTurn] = {}
     for turn in turns:
         copy = make_copy(turn.text, entries)
@@ -125,7 +137,8 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
         shown = {key: _slice(copy, each) for key, each in own.items()}
         planted = numbers.get(turn.pk, {})
         shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
-        found[turn.pk] = AskedTurn(turn.text, questions.get(turn.pk, ""), copy, own, shown, planted)
+        question, earlier = questions.get(turn.pk, ""), said.get(turn.pk, ())
+        found[turn.pk] = AskedTurn(turn.text, question, copy, own, shown, planted, earlier)
     return found
 
 
@@ -146,6 +159,26 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
     # Raises where the list is not there: nothing goes out unredacted for want of it.
     redaction = RedactionList.objects.get(project__interviews=turns[0].interview_id, number=number)
     return read_stored(redaction.entries)
+
+
+def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, list[Said]]:
+    """For each turn what interviewer and model said before it, as it is sent, without the question before it. What was not
+    said aloud (reasoning, calls of tools) is left out. One query."""
+    turns = list(turns)
+    uttered = Turn.objects.filter(
+        interview__in={turn.interview_id for turn in turns},
+        channel=Turn.Channel.UTTERANCE,
+        role__in=(Turn.Role.INTERVIEWER, Turn.Role.MODEL),
+    ).order_by("interview", "position")
+    said: defaultdict[int, list[tuple[int, Said]]] = defaultdict(list)
+    for interview, position, role, text in uttered.values_list("interview", "position", "role", "text"):
+        said[interview].append((position, (role, make_copy(text, entries).text)))
+    found: dict[int, list[Said]] = {}
+    for turn in turns:
+        before = [words for position, words in said[turn.interview_id] if position < turn.position]
+        asked = [place for place, (role, _) in enumerate(before) if role == Turn.Role.INTERVIEWER]
+        found[turn.pk] = keep_latest(before[: asked[-1]] + before[asked[-1] + 1 :] if asked else before)
+    return found
 
 
 def _read_planted(arm: Arm) -> dict[int, str]:

@@ -18,6 +18,7 @@ from auditapp.preannotation.annotators.actions.annotators import read_prompts
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.pure.answer_schemas import EXAMPLE_NUMBERS, write_answer_schema
+from auditapp.preannotation.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.preannotation.annotators.queries.annotators import (
     list_annotators,
     read_choices,
@@ -86,12 +87,13 @@ def _render_annotator(
     status: int = 200,
 ) -> HttpResponse:
     counts, batches = count_by_batch(annotator), list_batches(annotator)
+    prompts = read_prompts(annotator)
     context = {
         "annotator": annotator,
         "prompts": [
-            (prompt, hash_prompt(prompt["text"]), _write_example_schema(annotator, prompt))
-            for prompt in read_prompts(annotator)
+            (prompt, hash_prompt(prompt["text"]), _write_example_schema(annotator, prompt)) for prompt in prompts
         ],
+        "earlier": MAX_EARLIER if any(sends_earlier(prompt["text"]) for prompt in prompts) else 0,
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
         "batches": [
             (batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)

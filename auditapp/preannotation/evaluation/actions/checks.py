@@ -112,7 +112,7 @@ def plan_check(
         parameters={
             "annotators": [annotator.pk],
             "codebook": annotator.version.number,
-            "prompt": PROMPT_VERSION,
+            "prompt": annotator.prompt_version or PROMPT_VERSION,
             "sample": sample,
             "repeats": repeats,
             "turns": len(turn_ids),
@@ -181,7 +181,7 @@ def _change_question(
     own = {code.identifier: names.get(code.identifier, code.identifier) for code in changed}
     codes = [code for code in changed if own[code.identifier] in asked]
     identifiers = [code.identifier for code in codes]
-    return render_instructions(family, codes, reads_latent=annotator.reads_latent), {
+    return render_instructions(family, codes, annotator), {
         "codes": [own[name] for name in identifiers],
         "names": {name: own[name] for name in identifiers if name in names},
         "definitions": {name: definitions[name] for name in identifiers if name in definitions},

@@ -8,11 +8,14 @@ the first reader said of it as claims, not as reasons. Whatever it answers can o
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from auditapp.llm.pure.json_schemas import make_object
-from auditapp.preannotation.annotators.pure.prompts import CLOSING, OPENING, CodeText, find_mark
+from auditapp.preannotation.annotators.pure.prompts import CLOSING, OPENING, CodeText, Said, find_mark
 
-CRITIC_VERSION = "critic-1"
+CRITIC_VERSION = "critic-2"
+# Instructions of the first version do not speak of what was said earlier.
+EARLIER = '"earlier" is what was said in the interview before this turn'
 UPHOLD, REVERSE = "uphold", "reverse"
 
 
@@ -26,7 +29,8 @@ Code {identifier}: {name}
 
 How to decide
 1. Only the sentence under "sentence" is judged. "question", "before" and "after" tell you what its words refer to; what is said
-   there is no reason for the code here.
+   there is no reason for the code here. {earlier}, the last of it where it is long: it counts only where the definition
+   compares the sentence with it.
 2. "claims" is what the first reader said. Test each claim: do the words of the sentence say it? Does the quote, if there is one,
    carry what the rationale makes of it? A well-written rationale is no evidence.
 3. {talk}
@@ -62,6 +66,7 @@ def write_critic_instructions(code: CodeText, *, is_move: bool = False) -> str:
     parts = [("Definition", code.definition or "(none; go by the name)")]
     parts += [(word, text) for word, text in (("Include", code.include), ("Exclude", code.exclude)) if text]
     return INSTRUCTIONS.format(
+        earlier=EARLIER,
         identifier=code.identifier,
         name=" ".join(code.name.split()),
         bounds="\n".join(f"{word}: {' '.join(text.split())}" for word, text in parts),
@@ -70,12 +75,23 @@ def write_critic_instructions(code: CodeText, *, is_move: bool = False) -> str:
 
 
 def write_critic_message(
-    *, question: str, before: str, sentence: str, after: str, rationale: str, quote: str, level: str = "semantic"
+    *,
+    question: str,
+    before: str,
+    sentence: str,
+    after: str,
+    rationale: str,
+    quote: str,
+    level: str = "semantic",
+    earlier: Sequence[Said] | None = None,
 ) -> str:
     """The sentence in its turn, after the question, and the first annotator's claims: as data, between two lines that it
-    cannot contain. Copies as they are sent; ``quote`` is "" where none was given."""
+    cannot contain. Copies as they are sent; ``quote`` is "" where none was given, ``earlier`` ``None`` for instructions that
+    do not speak of it."""
+    said = None if earlier is None else [{"speaker": speaker, "text": text} for speaker, text in earlier]
     material = json.dumps(
         {
+            **({} if said is None else {"earlier": said}),
             "question": question,
             "before": before,
             "sentence": sentence,

@@ -9,10 +9,12 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
+from auditapp.preannotation.annotators.pure.prompts import Said
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
+from auditapp.preannotation.annotators.runner.render_prompts import read_earlier
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
-from auditapp.preannotation.evaluation.pure.critic_prompts import CRITIC_SCHEMA, REVERSE, write_critic_message
+from auditapp.preannotation.evaluation.pure.critic_prompts import CRITIC_SCHEMA, EARLIER, REVERSE, write_critic_message
 from auditapp.preannotation.models import CRITIC_KIND, CriticReading, Suggestion
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
@@ -29,9 +31,16 @@ class CriticKind:
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         found = list(Suggestion.objects.filter(pk__in=list(input_ids)).select_related("sentence__turn"))
         allowed = _keep_allowed(arm, found)
-        questions = read_questions({each.sentence.turn_id: each.sentence.turn for each in allowed}.values())
+        turns = {each.sentence.turn_id: each.sentence.turn for each in allowed}
+        questions = read_questions(turns.values())
         entries = _read_entries(arm, allowed)
-        return {each.pk: _write_message(each, questions.get(each.sentence.turn_id, ""), entries) for each in allowed}
+        said = read_earlier(turns.values(), entries) if EARLIER in arm.system_prompt else {}
+        return {
+            each.pk: _write_message(
+                each, questions.get(each.sentence.turn_id, ""), entries, said.get(each.sentence.turn_id)
+            )
+            for each in allowed
+        }
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         outcomes: dict[int, str] = {}
@@ -87,8 +96,11 @@ def _read_entries(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Entry]:
     return read_stored(RedactionList.objects.get(project__interviews=interview, number=number).entries)
 
 
-def _write_message(suggestion: Suggestion, question: str, entries: Sequence[Entry]) -> str:
-    """The sentence in the copy of its turn, after the copy of the question, and the claims, of which copies go too."""
+def _write_message(
+    suggestion: Suggestion, question: str, entries: Sequence[Entry], earlier: Sequence[Said] | None
+) -> str:
+    """The sentence in the copy of its turn, after the copy of the question, and the claims, of which copies go too.
+    ``earlier`` are copies."""
     sentence, turn = suggestion.sentence, suggestion.sentence.turn
     copy = make_copy(turn.text, entries)
     start, end = copy.find_copy(sentence.start, sentence.end)
@@ -103,4 +115,5 @@ def _write_message(suggestion: Suggestion, question: str, entries: Sequence[Entr
         rationale=make_copy(suggestion.rationale, entries).text,
         quote=make_copy(quote, entries).text,
         level=suggestion.level,
+        earlier=earlier,
     )

@@ -153,11 +153,14 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(summary))
             return
         self.stdout.write(line)
-        counts = (
-            f"{summary['readings']:,} answers, {summary['suggestions']:,} suggestions, {summary['rejected_items']:,} rejected "
-            f"items, {summary['missing_sentences']:,} missing sentences."
-        )
-        self.stdout.write(counts)
+        counted = {
+            "answer": summary["readings"],
+            "suggestion": summary["suggestions"],
+            "rejected item": summary["rejected_items"],
+            "missing sentence": summary["missing_sentences"],
+        }
+        parts = [f"{count:,} {thing}{'' if count == 1 else 's'}" for thing, count in counted.items()]
+        self.stdout.write(f"{', '.join(parts)}.")
         for reason, count in summary["rejected_by_reason"].items():
             self.stdout.write(f"  rejected: {reason}: {count:,}")
 

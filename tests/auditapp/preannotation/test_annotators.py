@@ -21,6 +21,8 @@ from transcripts.corpus.redaction import save_redaction
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 
 class TestHash:
     def test_the_same_reader_is_one_annotator(self, project: Project, owner: User) -> None:

@@ -36,6 +36,8 @@ from transcripts.corpus.actions import merge_sentences, split_sentence
 from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
 from transcripts.projects.models import Project
 
+pytestmark = pytest.mark.usefixtures("without_grants")
+
 
 @stored
 def annotator(project: Project, owner: User) -> Annotator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Turn
@@ -109,7 +110,7 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
     }
 
 
-def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, object]]:
+def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, Any]]:
     """The answers to the questions of the codes: a table for each question, in the order of the codebook."""
     catalog = wanted.catalog
     questions = [each for each in catalog.questions.values() if wanted.family in {"", each.code.family}]
@@ -142,7 +143,7 @@ class _Answers:
         self.interviews[answer].add(interview)
 
 
-def _list_answers(wanted: Wanted, question: Question, found: _Answers, *, model: str | None) -> dict[str, object]:
+def _list_answers(wanted: Wanted, question: Question, found: _Answers, *, model: str | None) -> dict[str, Any]:
     """The rows of one question: its choices, then whether it was answered at all. Each opens its sentences."""
 
     def make_row(words: str, answers: Sequence[str | None], asked_for: str | None) -> dict[str, object]:
@@ -166,6 +167,7 @@ def _list_answers(wanted: Wanted, question: Question, found: _Answers, *, model:
         "answered": make_row("Answered", answered, None),
         "unanswered": make_row("Not answered", [""], ""),
         "not_asked": found.codings[None],
+        "is_applied": found.codings.total() > 0,
     }
 
 

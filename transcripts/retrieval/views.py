@@ -167,7 +167,9 @@ def by_answer(request: ProjectRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form, "here": "by_answer", "has_questions": bool(catalog.questions)}
     if form.is_valid():
         model = read_model(form.cleaned_data["model"])
-        context |= {"tables": tabulating.tabulate_answers(want(request, catalog, form), model=model)}
+        tables = tabulating.tabulate_answers(want(request, catalog, form), model=model)
+        silent = dict.fromkeys(each["question"].code.name for each in tables if not each["is_applied"])
+        context |= {"tables": tables, "silent": list(silent)}
         context["unblinding"] = offer(request, form.get_coder())
     return render(request, "retrieval/answers.html", context, status=422 if form.errors else 200)
 

@@ -203,3 +203,16 @@ def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site: S
 
 def require(html: str) -> str:
     return html.replace('"key": "direction",', '"key": "direction", "required": true,')
+
+
+def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "/")
+    page.keyboard.type("stakeholders")
+    press(page, "Enter")
+    expect(page.get_by_text("Whose identities or interests?")).to_be_visible()
+    expect(page.locator(".ask input").first).to_be_focused()
+    press(page, "5", "Enter")
+    expect(page.locator(".chip[data-code='feature.stakeholders']")).to_be_visible()
+    expect(page.locator(".chip[data-code='feature.task']")).to_have_count(0)

@@ -30,7 +30,13 @@ export function startPalette() {
       take(event.shiftKey);
     }
   });
-  dialog.addEventListener("close", () => currentRow()?.focus());
+  dialog.addEventListener("close", () => {
+    // A code that asks something has the focus in its line by now.
+    const row = currentRow();
+    if (!row?.contains(document.activeElement)) {
+      row?.focus();
+    }
+  });
 }
 
 export function openPalette() {

@@ -27,6 +27,7 @@ from tests.databases import databases, ensure_template, is_postgres, stored
 from tests.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
 from tests.services import uses_database
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.codebook.actions import seed_codebook
 from transcripts.codebook.models import Code
 from transcripts.coding.panel import _read_frozen_families
@@ -119,7 +120,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
 
 
 def make_user(username: str) -> User:
-    return User.objects.create_user(username=username, password=None)
+    """Somebody with the rights of accounts from before there were rights."""
+    return User.objects.create_user(username=username, password=None, may_start_studies=True, may_invite=True)
 
 
 @stored
@@ -137,7 +139,7 @@ def project(owner: User) -> Project:
 
 def make_member(project: Project, owner: User, role: str, username: str) -> User:
     user = make_user(username)
-    set_member_role(project=project, user=user, role=role, by=owner)
+    set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
     return user
 
 

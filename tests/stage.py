@@ -32,6 +32,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
+from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorSentence
 from transcripts.rounds.models import Round
@@ -220,6 +221,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     things = {
         "slug": project.slug,
         "user_id": member.pk,
+        "invitation_id": invite_user(project=project, username="somebody", role="reader", by=owner).pk,
         "number": version.number,
         "older": version.number,
         "anchor_id": anchor.pk,

@@ -54,6 +54,7 @@ OF_A_STUDY: dict[str, Row] = {
     "projects:set_stance": sent(Permission.SET_METHOD),
     "projects:members": seen(),
     "projects:add_member": sent(Permission.MANAGE_MEMBERS),
+    "projects:withdraw_invitation": sent(Permission.MANAGE_MEMBERS),
     "projects:change_role": sent(Permission.MANAGE_MEMBERS),
     "projects:remove_member": filled_in(Permission.MANAGE_MEMBERS),
     "projects:renew_link": sent(Permission.MANAGE_MEMBERS),
@@ -319,6 +320,7 @@ LEADS_ON = {
 OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "readyz"}
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
+    "projects:answer_invitation",
     "accounts:create_token",
     "accounts:me",
     "accounts:revoke_token",
@@ -328,6 +330,8 @@ OF_A_PERSON = {
     "projects:list",
 }
 OF_THE_SITE_OWNER = {
+    "accounts:people",
+    "accounts:set_rights",
     "batches:account_grants",
     "batches:revoke_grant",
     "llm:account",

@@ -59,6 +59,41 @@ def create_user(*, username: str, by: trail.Actor, is_owner_of_site: bool = Fals
     return user
 
 
+NO_RIGHT = "Ask the owner of the site for this right; she gives it on the page People, or with manage.py set_rights."
+
+
+def check_may_start_studies(by: trail.Actor) -> None:
+    """Raise ``PermissionDenied`` for a person without the right to start studies."""
+    if isinstance(by, User) and not (by.is_superuser or by.may_start_studies):
+        raise PermissionDenied(f"You may not start studies on this site. {NO_RIGHT}")
+
+
+def check_may_invite(by: trail.Actor) -> None:
+    """Raise ``PermissionDenied`` for a person without the right to invite people."""
+    if isinstance(by, User) and not (by.is_superuser or by.may_invite):
+        raise PermissionDenied(f"You may not invite people on this site. {NO_RIGHT}")
+
+
+@transaction.atomic
+def set_rights(*, user: User, may_start_studies: bool, may_invite: bool, by: trail.Actor) -> None:
+    """Give or take the rights to start studies and to invite people. Raises ``PermissionDenied`` for a person who does not own
+    the site."""
+    if isinstance(by, User) and not by.is_superuser:
+        raise PermissionDenied("Only an owner of the site can change what people may do on it.")
+    locked = User.objects.select_for_update().get(pk=user.pk)
+    before = [locked.may_start_studies, locked.may_invite]
+    if before == [may_start_studies, may_invite]:
+        return
+    locked.may_start_studies, locked.may_invite = may_start_studies, may_invite
+    locked.save(update_fields=["may_start_studies", "may_invite"])
+    trail.record(
+        "account.rights.set",
+        target=locked,
+        by=by,
+        details={"username": locked.username, "start_studies": may_start_studies, "invite": may_invite},
+    )
+
+
 def ensure_owner() -> User:
     """The owner of the site: the first one there is, or `owner`, created now."""
     first = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()

@@ -11,7 +11,11 @@ from django.db.models.functions import Lower
 
 
 class User(AbstractUser):
-    """A person. What she may do is said by her memberships; ``is_superuser`` marks the owner of the whole site."""
+    """A person. What she may do in a study is said by her memberships; ``is_superuser`` marks the owner of the whole site, who
+    gives others the right to start studies and to invite people."""
+
+    may_start_studies = models.BooleanField(default=False)
+    may_invite = models.BooleanField(default=False)
 
     class Meta:
         constraints: ClassVar = [

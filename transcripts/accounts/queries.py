@@ -40,6 +40,11 @@ def find_user(username: str) -> User | None:
     return User.objects.filter(username__iexact=User.normalize_username(username.strip())).first()
 
 
+def list_people() -> list[User]:
+    """Everybody with an account: owners of the site first, then by name."""
+    return list(User.objects.order_by("-is_superuser", "username"))
+
+
 def sign_in_address(secret: str) -> str:
     """The whole address of a sign-in link: built from BASE_URL, never from the host a request names."""
     return f"{settings.BASE_URL}{reverse('accounts:use_link', args=[secret])}"

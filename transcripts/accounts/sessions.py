@@ -25,7 +25,10 @@ from django.utils.functional import cached_property
 from transcripts.accounts.models import User
 
 SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
-PERSON_FIELDS = ("id", "password", "is_superuser", "username", "first_name", "last_name", "email", "is_active")
+RIGHTS = ("may_start_studies", "may_invite")
+FLAGS = ("is_superuser", "is_active", *RIGHTS)
+# In the order of the model's fields.
+PERSON_FIELDS = ("id", "password", "is_superuser", "username", "first_name", "last_name", "email", "is_active", *RIGHTS)
 PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  # noqa: S608
 
 
@@ -64,7 +67,7 @@ class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has
         if row is None:
             return None
         values = dict(zip(PERSON_FIELDS, row, strict=True))
-        values |= {name: bool(values[name]) for name in ("is_superuser", "is_active")}
+        values |= {name: bool(values[name]) for name in FLAGS}
         user = User.from_db(connection.alias, PERSON_FIELDS, list(values.values()))
         return user if self.user_can_authenticate(user) else None
 

@@ -7,6 +7,9 @@ from transcripts.accounts import views
 
 account_pages = [
     path("sign-in/<str:secret>/", views.use_link, name="use_link"),
+    # /people/
+    path("people/", views.list_people, name="people"),
+    path("people/<int:user_id>/rights/", views.set_rights, name="set_rights"),
     # /account/
     path("account/", views.me, name="me"),
     path("account/tokens/", views.create_token, name="create_token"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import wraps
 from http import HTTPStatus
 
 from allauth.account.views import LoginView
@@ -11,6 +13,7 @@ from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -19,9 +22,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.accounts import actions, queries
 from transcripts.accounts.forms import SignInForm, TokenForm
-from transcripts.accounts.models import ApiToken
+from transcripts.accounts.models import ApiToken, User
 
 BACKEND = "transcripts.accounts.sessions.PersonBackend"
+# A number beyond this is in no database column.
+MAX_KEY = 2**63 - 1
 CAME_BY_LINK = "came_by_link_at"
 # As long as a link lives: people who signed in by one may set a new password without the old one.
 CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()
@@ -131,3 +136,37 @@ def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = No
     tokens = user.api_tokens.order_by("-created_at", "-pk")
     page = {"form": form, "made": made, "secret": secret, "tokens": tokens, "has_password": user.has_usable_password()}
     return render(request, "accounts/me.html", page, status=422 if form.errors else 200)
+
+
+def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Only for the owners of the site."""
+
+    @wraps(view)
+    def wrapped(request: HttpRequest, **kwargs: int) -> HttpResponse:
+        if not queries.person_of(request).is_superuser:
+            raise PermissionDenied("Only an owner of the site sees its people and changes what they may do.")
+        return view(request, **kwargs)
+
+    return wrapped
+
+
+@owner_view
+@require_safe
+def list_people(request: HttpRequest) -> HttpResponse:
+    """Everybody with an account, and what each may do on the site."""
+    return render(request, "accounts/people.html", {"people": queries.list_people()})
+
+
+@owner_view
+@require_POST
+def set_rights(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Give or take the rights to start studies and to invite people."""
+    user = get_object_or_404(User, pk=min(user_id, MAX_KEY))
+    actions.set_rights(
+        user=user,
+        may_start_studies=bool(request.POST.get("start_studies")),
+        may_invite=bool(request.POST.get("invite")),
+        by=queries.person_of(request),
+    )
+    messages.success(request, f"The rights of {user.username} are set.")
+    return redirect("accounts:people")

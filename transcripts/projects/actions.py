@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 
-from transcripts.accounts.actions import AccountError, create_sign_in_link, create_user
+from transcripts.accounts.actions import (
+    AccountError,
+    check_may_invite,
+    check_may_start_studies,
+    create_sign_in_link,
+    create_user,
+)
 from transcripts.accounts.models import User
+from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
-from transcripts.projects.models import Membership, MethodStance, Project
+from transcripts.projects.models import Invitation, Membership, MethodStance, Project
 from transcripts.projects.queries import knows_family, may_renew_invitation, read_stances
 from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
 
 MAX_REASON_LENGTH = 2_000
+MAX_NAME = 150
+MAX_ADDRESS = 60
+ADDED = 5
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 class ProjectError(Exception):
@@ -33,12 +46,16 @@ class WrongStance(ProjectError):
 
 @transaction.atomic
 def create_project(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
-    """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action."""
+    """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action.
+
+    Raises ``ProjectError``, or ``PermissionDenied`` for a person without the right to start studies.
+    """
+    check_may_start_studies(by)
     slug, name = slug.strip(), name.strip()
     _check_name(name)
-    if not slug or slugify(slug) != slug or len(slug) > 60:
+    if not slug or slugify(slug) != slug or len(slug) > MAX_ADDRESS:
         raise ProjectError(
-            f"{slug!r} cannot be used in an address: use up to 60 lower-case letters, digits and hyphens."
+            f"{slug!r} cannot be used in an address: use up to {MAX_ADDRESS} lower-case letters, digits and hyphens."
         )
     project, created = Project.objects.get_or_create(
         slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
@@ -57,16 +74,26 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
     return project
 
 
+def make_address(slug: str, *, by: User) -> str:
+    """The address of a new study. Letters at random are added for a person who does not see every study: whether an address is
+    taken would tell her which others there are."""
+    return (
+        slug if by.is_superuser else f"{slug[: MAX_ADDRESS - ADDED - 1].strip('-')}-{get_random_string(ADDED, LETTERS)}"
+    )
+
+
 @transaction.atomic
 def set_member_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:
-    """Add ``user`` to the study with ``role``, or give her that role instead of her present one.
+    """Give a member of the study another role. The owner of the site, and a command, may add somebody with it; everybody else
+    invites her.
 
     Raises ``ProjectError`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
     say who belongs to it.
     """
     _lock_members(project, by=by)
-    if role not in ROLES:
-        raise ProjectError(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
+    _check_role(role)
+    if isinstance(by, User) and not by.is_superuser and not _is_member(project, user):
+        raise ProjectError(f"{user.username} is not a member of this study. Invite her first.")
     return _write_role(project=project, user=user, role=role, by=by)
 
 
@@ -96,14 +123,86 @@ def invite_person(
 ) -> tuple[User, str]:
     """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
-    Raises ``AccountError`` for a name that is taken or cannot be used, and what ``set_member_role`` raises.
+    Raises ``AccountError`` for a name that is taken or cannot be used, ``ProjectError`` for an unknown role, and
+    ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
     """
+    check_may_invite(by)
     _lock_members(project, by=by)
+    _check_role(role)
     user = create_user(username=username, by=by, is_owner_of_site=is_owner_of_site)
-    membership = set_member_role(project=project, user=user, role=role, by=by)
+    membership = _write_role(project=project, user=user, role=role, by=by)
     membership.came_by_invitation = True
     membership.save(update_fields=["came_by_invitation"])
     return user, create_sign_in_link(user=user, by=by)
+
+
+@transaction.atomic
+def invite_user(*, project: Project, username: str, role: str, by: trail.Actor) -> Invitation:
+    """Offer a role to whoever has this user name. The same is done, and said, if nobody has it.
+
+    An open invitation of that name is replaced. Raises ``ProjectError`` for a member and an unknown role,
+    ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
+    """
+    check_may_invite(by)
+    _lock_members(project, by=by)
+    _check_role(role)
+    username = User.normalize_username(username.strip())
+    if not username or len(username) > MAX_NAME or "\x00" in username:
+        raise ProjectError(f"A user name has 1 to {MAX_NAME} characters.")
+    user = find_user(username)
+    if Membership.objects.filter(project=project, user__username__iexact=username).exists():
+        raise ProjectError(f"{username} is a member of this study already. You can change the role in the list.")
+    _close_invitations(project.invitations.filter(username__iexact=username, answer=""), Invitation.Answer.WITHDRAWN)
+    invitation = Invitation.objects.create(
+        project=project,
+        username=username,
+        user=user if user is not None and user.is_active else None,
+        role=role,
+        invited_by_name=by.get_username(),
+        invited_at=timezone.now(),
+    )
+    _record_invitation("project.invitation.made", invitation, by)
+    return invitation
+
+
+@transaction.atomic
+def withdraw_invitation(*, invitation: Invitation, by: trail.Actor) -> None:
+    """Take an invitation back, unless it was answered. Reads invitation.project."""
+    _lock_members(invitation.project, by=by)
+    if _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), Invitation.Answer.WITHDRAWN):
+        _record_invitation("project.invitation.withdrawn", invitation, by)
+
+
+@transaction.atomic
+def answer_invitation(*, invitation: Invitation, accepts: bool, by: User) -> bool:
+    """Accept or decline an invitation of one's own; whether ``by`` is a member now. Reads invitation.project.
+
+    Raises ``ProjectError`` for an invitation that is not open any more, ``PermissionDenied`` for somebody else's.
+    """
+    if invitation.user_id != by.pk:
+        raise PermissionDenied("This invitation is for somebody else.")
+    Project.objects.select_for_update().get(pk=invitation.project_id)
+    answer = Invitation.Answer.ACCEPTED if accepts else Invitation.Answer.DECLINED
+    if not _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), answer):
+        raise ProjectError("This invitation was withdrawn or answered before. Ask for a new one.")
+    _record_invitation(f"project.invitation.{answer.value}", invitation, by)
+    if accepts and not _is_member(invitation.project, by):
+        _write_role(project=invitation.project, user=by, role=invitation.role, by=by)
+    return accepts
+
+
+def _close_invitations(invitations: QuerySet[Invitation], answer: Invitation.Answer) -> int:
+    return invitations.update(answer=answer, answered_at=timezone.now())
+
+
+def _record_invitation(action: str, invitation: Invitation, by: trail.Actor) -> None:
+    trail.record(
+        action,
+        target=invitation,
+        by=by,
+        stream=trail.project_stream(invitation.project_id),
+        details={"username": invitation.username, "role": invitation.role},
+    )
 
 
 @transaction.atomic
@@ -111,8 +210,9 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     """The secret of a new sign-in link for a member who never came in.
 
     A link is its person: so nobody gets one for somebody who has an account of her own already, or who belongs to a
-    study that ``by`` does not own. Raises ``ProjectError`` for those.
+    study that ``by`` does not own. Raises ``ProjectError`` for those, ``PermissionDenied`` without the right to invite.
     """
+    check_may_invite(by)
     _lock_members(project, by=by)
     membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
     if membership is None:
@@ -185,6 +285,15 @@ def _lock_members(project: Project, *, by: trail.Actor) -> None:
         role = find_role(by, project)
         if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
             raise PermissionDenied("Only an owner of this study can change its members.")
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise ProjectError(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
+
+
+def _is_member(project: Project, user: User) -> bool:
+    return Membership.objects.filter(project=project, user=user).exists()
 
 
 def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:

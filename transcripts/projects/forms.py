@@ -7,16 +7,13 @@ from typing import Any, cast
 
 from django import forms
 
-from transcripts.accounts.models import User
-from transcripts.accounts.queries import find_user
 from transcripts.projects.models import MethodStance
 from transcripts.projects.roles import ROLE_CHOICES, ROLES
 
 
 class MemberForm(forms.Form):
-    """Somebody to add: a user there is (``user``, once the form is valid), or with ``is_new`` one to be made."""
+    """Somebody to invite: with ``is_new`` an account is made for her."""
 
-    user: User | None = None
     username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
     is_new = forms.BooleanField(
         label="This person has no account here yet: create one",
@@ -29,20 +26,6 @@ class MemberForm(forms.Form):
         initial="coder",
         widget=forms.RadioSelect,
     )
-
-    def clean(self) -> None:
-        name, is_new = self.cleaned_data.get("username"), self.cleaned_data.get("is_new")
-        if name is None:
-            return
-        user = find_user(name)
-        if user is None and not is_new:
-            self.add_error("username", f"There is no user named {name}. Check the name, or ask for an account.")
-        elif user is not None and is_new:
-            self.add_error(
-                "username",
-                f"There is a user named {user.username} already. If this is the same person, leave the next box unticked.",
-            )
-        self.user = user
 
 
 class RoleForm(forms.Form):

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Lower
 from django.urls import reverse
 
 from transcripts.projects.roles import ROLE_CHOICES, ROLES, Role
@@ -54,6 +55,51 @@ class MethodStance(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stance} since {self.set_at:%Y-%m-%d}"
+
+
+class Invitation(models.Model):
+    """A role in a study, offered to whoever has this user name, who becomes a member by accepting.
+
+    ``user`` is ``None`` where nobody had the name: the page of the study shows both alike, so that nobody learns who has an
+    account.
+    """
+
+    class Answer(models.TextChoices):
+        ACCEPTED = "accepted", "Accepted"
+        DECLINED = "declined", "Declined"
+        WITHDRAWN = "withdrawn", "Withdrawn"
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
+    username = models.CharField(max_length=150)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"
+    )
+    role = models.CharField(max_length=20, choices=ROLE_CHOICES)
+    invited_by_name = models.CharField(max_length=200)
+    invited_at = models.DateTimeField()
+    answer = models.CharField(max_length=10, choices=Answer.choices, blank=True)
+    answered_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                "project",
+                Lower("username"),
+                condition=models.Q(answer=""),
+                name="%(app_label)s_%(class)s_one_open_per_name",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(answer="") ^ models.Q(answered_at__isnull=False),
+                name="%(app_label)s_%(class)s_answered_has_date",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"invitation {self.pk}"
+
+    def get_role(self) -> Role:
+        return ROLES[self.role]
 
 
 class Membership(models.Model):

@@ -11,7 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.access import visible_projects
-from transcripts.projects.models import Membership, MethodStance, Project
+from transcripts.projects.models import Invitation, Membership, MethodStance, Project
 from transcripts.projects.roles import OWNER, ROLES, Role
 
 
@@ -49,6 +49,16 @@ def members_of(project: Project) -> list[Membership]:
     memberships = Membership.objects.filter(project=project).select_related("user")
     rank = {key: place for place, key in enumerate(ROLES)}
     return sorted(memberships, key=lambda each: (rank[each.role], each.user.username.lower()))
+
+
+def open_invitations(project: Project) -> list[Invitation]:
+    """The invitations to ``project`` that nobody answered yet, newest first."""
+    return list(project.invitations.filter(answer="").order_by("-pk"))
+
+
+def invitations_for(user: User) -> list[Invitation]:
+    """The studies that ``user`` is invited to, with what she is invited as."""
+    return list(user.invitations.filter(answer="").select_related("project").order_by("pk"))
 
 
 def may_renew_invitation(by: User, membership: Membership) -> bool:

@@ -8,6 +8,7 @@ app_name = "projects"
 
 urlpatterns = [
     path("", views.list_studies, name="list"),
+    path("invitations/<int:invitation_id>/answer/", views.answer_invitation, name="answer_invitation"),
     # /p/<slug>/
     path("p/<slug:slug>/", views.home, name="home"),
     path("p/<slug:slug>/history/", views.history, name="history"),
@@ -17,6 +18,11 @@ urlpatterns = [
     # /p/<slug>/members/
     path("p/<slug:slug>/members/", views.list_members, name="members"),
     path("p/<slug:slug>/members/add/", views.add_member, name="add_member"),
+    path(
+        "p/<slug:slug>/members/invitations/<int:invitation_id>/withdraw/",
+        views.withdraw_invitation,
+        name="withdraw_invitation",
+    ),
     path("p/<slug:slug>/members/<int:user_id>/role/", views.change_role, name="change_role"),
     path("p/<slug:slug>/members/<int:user_id>/remove/", views.remove_member, name="remove_member"),
     path("p/<slug:slug>/members/<int:user_id>/link/", views.renew_link, name="renew_link"),

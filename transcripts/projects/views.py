@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts.actions import AccountError
+from transcripts.accounts.actions import AccountError, check_may_invite
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of, sign_in_address
 from transcripts.projects import actions, queries
-from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
 from transcripts.projects.roles import ROLES, Permission
@@ -24,7 +24,9 @@ EVENTS_PER_PAGE = 100
 @require_safe
 def list_studies(request: HttpRequest) -> HttpResponse:
     """The studies one may see; where everybody lands."""
-    return render(request, "projects/list.html", {"studies": queries.studies_of(person_of(request))})
+    person = person_of(request)
+    page = {"studies": queries.studies_of(person), "invitations": queries.invitations_for(person)}
+    return render(request, "projects/list.html", page)
 
 
 @require_safe
@@ -45,23 +47,55 @@ def list_members(request: ProjectRequest) -> HttpResponse:
 @require_POST
 @project_view(Permission.MANAGE_MEMBERS)
 def add_member(request: ProjectRequest) -> HttpResponse:
-    """Add a user, or invite somebody new and show her sign-in link, this once."""
+    """Invite a user, or make an account for somebody new and show her sign-in link, this once."""
+    check_may_invite(request.user)
     form = MemberForm(request.POST)
     if not form.is_valid():
         return _render_members(request, form)
-    role = form.cleaned_data["role"]
+    typed = form.cleaned_data
+    asked = {"project": request.project, "username": typed["username"], "role": typed["role"], "by": request.user}
     try:
-        if form.user is None:
-            made = actions.invite_person(
-                project=request.project, username=form.cleaned_data["username"], role=role, by=request.user
-            )
-            return _render_members(request, MemberForm(), made)
-        actions.set_member_role(project=request.project, user=form.user, role=role, by=request.user)
+        if typed["is_new"]:
+            return _render_members(request, MemberForm(), actions.invite_person(**asked))
+        invitation = actions.invite_user(**asked)
     except (AccountError, actions.ProjectError) as error:
         form.add_error("username", str(error))
         return _render_members(request, form)
-    messages.success(request, f"{form.user.username} is now a member of this study, as {ROLES[role].name.lower()}.")
+    messages.success(
+        request,
+        f"If there is an account named {invitation.username}, its list of studies now shows an invitation. Its person becomes a "
+        "member by accepting.",
+    )
     return redirect("projects:members", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def withdraw_invitation(request: ProjectRequest, invitation_id: int) -> HttpResponse:
+    """Take back an invitation that was not answered yet."""
+    invitation = get_object_or_404(request.project.invitations.select_related("project"), pk=invitation_id)
+    actions.withdraw_invitation(invitation=invitation, by=request.user)
+    messages.success(request, f"The invitation of {invitation.username} was withdrawn.")
+    return redirect("projects:members", request.project.slug)
+
+
+@require_POST
+def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
+    """Accept or decline an invitation of one's own; anybody else's is not there."""
+    person = person_of(request)
+    mine = person.invitations.select_related("project").filter(pk=min(invitation_id, MAX_ID))
+    invitation = get_object_or_404(mine)
+    accepts = request.POST.get("answer") == "accept"
+    try:
+        actions.answer_invitation(invitation=invitation, accepts=accepts, by=person)
+    except actions.ProjectError as error:
+        messages.error(request, str(error))
+        return redirect("projects:list")
+    if accepts:
+        messages.success(request, f"You are a member of {invitation.project.name} now.")
+        return redirect(invitation.project)
+    messages.success(request, f"You declined the invitation to {invitation.project.name}.")
+    return redirect("projects:list")
 
 
 @require_POST
@@ -172,9 +206,11 @@ def _refuse(request: ProjectRequest, error: actions.ProjectError) -> HttpRespons
 def _render_members(
     request: ProjectRequest, form: MemberForm, invited: tuple[User, str] | None = None, *, status: int = 200
 ) -> HttpResponse:
+    may_manage = Permission.MANAGE_MEMBERS in request.role.permissions
     page = {
         "form": form,
         "members": queries.members_of(request.project),
+        "invitations": queries.open_invitations(request.project) if may_manage else [],
         "roles": ROLES.values(),
         "invited": invited[0] if invited else None,
         "sign_in_url": sign_in_address(invited[1]) if invited else "",

@@ -340,7 +340,7 @@ class TestPricesAndRoutes:
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
 @pytest.mark.django_db(transaction=True)
 def test_presses_in_parallel_make_one_batch(numbers: Numbers) -> None:
-    owner = User.objects.create_user(username="owner", password=None)
+    owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
     project = create_project(slug="culture", name="Cultural schemas", by=owner)
     variant, idempotency_key = make_variant(), uuid.uuid4()
     made: list[int] = []

@@ -34,6 +34,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, show_all, wit
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
@@ -68,7 +69,7 @@ def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", number: in
 def add_to_study(project: Project, interview: Interview) -> User:
     """Another lead, to whom the interview is open."""
     person = User.objects.create_user(username="second_lead", password=None)
-    set_member_role(project=project, user=person, role="lead", by=project.memberships.get(role="owner").user)
+    set_member_role(project=project, user=person, role="lead", by=trail.SYSTEM)
     open_to(project, interview, person)
     return person
 

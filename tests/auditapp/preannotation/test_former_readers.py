@@ -9,6 +9,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, decide, read_
 from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.projects.actions import remove_member, set_member_role
@@ -41,7 +42,7 @@ def test_who_is_taken_out_and_comes_back_to_code_has_seen_it_too(
 ) -> None:
     put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
     remove_member(project=project, user=reader, by=owner)
-    set_member_role(project=project, user=reader, role="coder", by=owner)
+    set_member_role(project=project, user=reader, role="coder", by=trail.SYSTEM)
     assert Unblinding.objects.get(user=reader).interview == talks[0]
 
 

@@ -15,7 +15,7 @@ from tests.auditapp.preannotation.teaching import add_interviews, set_rules
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.projects.actions import create_project
-owner = User.objects.create_user(username="owner", password=None)
+owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
 project = create_project(slug="culture", name="Culture", by=owner)
 seed_codebook(project=project, by=owner)
 add_interviews(project, owner, number={INTERVIEWS}, turns={TURNS})

@@ -11,6 +11,7 @@ from django.utils import timezone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.coding.actions import reveal_suggestions
@@ -118,7 +119,7 @@ class TestSentences:
         for talk in talks:
             put(answers(talk)[0], find_code(project, BALANCE), coder)
         other = start_study(slug="other", name="Other", by=outsider)
-        set_member_role(project=other, user=coder, role="coder", by=outsider)
+        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
         [foreign] = bring_in(other, outsider, ["Model A"])
         put(answers(foreign)[0], find_code(other, BALANCE), coder)
         assert set(themes_of(project, talks[1]).interview_ids) == {talks[1].pk}

@@ -171,7 +171,7 @@ def test_moves_without_enactment_and_answers_no_code_offers_are_left_out_and_tol
     Coding.objects.filter(code__identifier="theme.compassion").update(attributes={"direction": "sideways"})
     other = create_project(slug="other", name="Other", by=owner)
     for user in (coder, second_coder, lead):
-        set_member_role(project=other, user=user, role="coder", by=owner)
+        set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
     report = str(bring_in(other, export(worked, tmp_path)))
     here = Coding.objects.filter(sentence__turn__interview__project=other)
     assert not here.filter(code__identifier="move.elicit").exists()
@@ -189,7 +189,7 @@ class TestRoundTrip:
     ) -> None:
         other = create_project(slug="other", name="Other", by=owner)
         for user in (coder, second_coder, lead):
-            set_member_role(project=other, user=user, role="coder", by=owner)
+            set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
         before = describe(worked)
         report = bring_in(other, export(worked, tmp_path))
         after = describe(other)
@@ -224,7 +224,7 @@ class TestRoundTrip:
         )
         CodeFamily.objects.filter(pk=family.pk).update(once_per_answer=True)
         other = create_project(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=owner)
+        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
         path = export(worked, tmp_path)
         report = bring_in(other, path)
         [told] = [each for each in report.left_out if "at most once per answer" in each]
@@ -246,7 +246,7 @@ class TestRoundTrip:
 
         other = create_project(slug="other", name="Other", by=owner)
         for user in (coder, second_coder, lead):
-            set_member_role(project=other, user=user, role="coder", by=owner)
+            set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
         first = export(worked, tmp_path)
         bring_in(other, first)
         one, two = (
@@ -384,7 +384,7 @@ class TestAnotherProgramsFile:
     ) -> None:
         path = make_foreign(tmp_path, second="Coder", user=SECOND)
         other = start_study(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=owner)
+        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
         bring_in(project, path)
         assert {each.coder for each in Coding.objects.all()} == {coder}
         bring_in(other, path, apart=[SECOND])

@@ -187,7 +187,7 @@ class TestSecondLink:
 
     def test_nobody_gets_one_who_had_an_account_before(self, project: Project, owner: User) -> None:
         grace = create_user(username="grace", by=trail.SYSTEM)
-        set_member_role(project=project, user=grace, role="coder", by=owner)
+        set_member_role(project=project, user=grace, role="coder", by=trail.SYSTEM)
         with pytest.raises(ProjectError, match="not invited to this study as somebody new"):
             renew_invitation(project=project, user=grace, by=owner)
 
@@ -195,7 +195,7 @@ class TestSecondLink:
         self, project: Project, owner: User, outsider: User, invited: User
     ) -> None:
         other = create_project(slug="other", name="Other", by=outsider)
-        set_member_role(project=other, user=invited, role="lead", by=outsider)
+        set_member_role(project=other, user=invited, role="lead", by=trail.SYSTEM)
         for study, by in ((project, owner), (other, outsider)):
             with pytest.raises(ProjectError, match="another study"):
                 renew_invitation(project=study, user=invited, by=by)

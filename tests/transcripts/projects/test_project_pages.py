@@ -59,14 +59,14 @@ class TestStudies:
         client = client_of(owner)
         for number in range(5):
             create_project(slug=f"more-{number}", name=f"More {number}", by=owner)
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(4):
             page_of(client, "/")
 
     @pytest.mark.parametrize("role", [*ROLES])
     def test_home_says_what_ones_role_is(
         self, project: Project, owner: User, outsider: User, client_of: SignIn, role: str
     ) -> None:
-        set_member_role(project=project, user=outsider, role=role, by=owner)
+        set_member_role(project=project, user=outsider, role=role, by=trail.SYSTEM)
         page = page_of(client_of(outsider), "/p/culture/")
         assert f"Your role is <strong>{ROLES[role].name}</strong>" in page
         assert ("/p/culture/history/" in page) is (role != "coder")
@@ -94,19 +94,12 @@ class TestMembers:
             page = page_of(client_of(user), MEMBERS)
             assert "owner" in page
             assert "Set role" not in page
-            assert "Add to the study" not in page
+            assert "Invite a person" not in page
         assert "Set role" in page_of(client_of(owner), MEMBERS)
 
     def test_sentence_of_every_role_is_on_the_page(self, project: Project, coder: User, client_of: SignIn) -> None:
         page = page_of(client_of(coder), MEMBERS)
         assert page.count("<dt>") == len(ROLES)
-
-    def test_owner_adds_somebody_who_has_an_account(
-        self, project: Project, owner: User, outsider: User, client_of: SignIn
-    ) -> None:
-        answer = client_of(owner).post(f"{MEMBERS}add/", {"username": "Outsider", "role": "reader"})
-        assert answer.status_code == 302
-        assert role_of(outsider, project) == "reader"
 
     def test_owner_invites_somebody_new_and_gets_a_link_once(
         self, project: Project, owner: User, client_of: SignIn
@@ -131,12 +124,11 @@ class TestMembers:
     @pytest.mark.parametrize(
         ("typed", "words"),
         [
-            ({"username": "nobody", "role": "coder"}, "There is no user named nobody"),
-            ({"username": "outsider", "role": "coder", "is_new": "on"}, "There is a user named outsider already"),
+            ({"username": "outsider", "role": "coder", "is_new": "on"}, "There is already a user named outsider"),
             ({"username": "two words", "role": "coder", "is_new": "on"}, "cannot be used as a user name"),
             ({"username": "", "role": "coder"}, "This field is required"),
             ({"username": "outsider", "role": "admin"}, "Select a valid choice"),
-            ({"username": "owner", "role": "reader"}, "A study needs an owner"),
+            ({"username": "Owner", "role": "reader"}, "a member of this study already"),
         ],
     )
     def test_wrong_entry_is_422_with_its_reason_and_what_was_typed(
@@ -213,7 +205,7 @@ class TestMembers:
         django_assert_num_queries: DjangoAssertNumQueries,
     ) -> None:
         client = client_of(owner)
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(5):
             page_of(client, MEMBERS)
 
 

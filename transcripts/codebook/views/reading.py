@@ -10,6 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from transcripts.accounts.actions import check_may_start_studies
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CompareForm, StudyForm
@@ -17,17 +18,20 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure.lineage import trace
 from transcripts.codebook.quotes import read_examples
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.actions import ProjectError
+from transcripts.projects.actions import ProjectError, make_address
 from transcripts.projects.roles import Permission
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_study(request: HttpRequest) -> HttpResponse:
     """Make a study with the seeded codebook; its maker becomes its owner."""
+    person = cast(User, request.user)
+    check_may_start_studies(person)
     form = StudyForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
+        typed = form.cleaned_data
         try:
-            project = actions.start_study(**form.cleaned_data, by=cast(User, request.user))
+            project = actions.start_study(**typed | {"slug": make_address(typed["slug"], by=person)}, by=person)
         except ProjectError as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))

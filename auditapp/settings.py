@@ -230,6 +230,11 @@ REDIS_URL = os.environ.get("REDIS_URL", "")
 SPOOL_FOLDER = DATA / "spool"
 # A batch whose server gives no answer for so long is paused, until it answers.
 OUTAGE_PAUSE_SECONDS = env_int("OUTAGE_PAUSE_SECONDS", default=180, minimum=1)
+# The most that one launch may ask (its cells are inserted in one transaction), and that members of a study may have open at once
+# and upload on a day. The owner of the site is held to the first only.
+MAX_CELLS_PER_LAUNCH = env_int("MAX_CELLS_PER_LAUNCH", default=250_000, minimum=1)
+MAX_OPEN_BATCHES = env_int("MAX_OPEN_BATCHES", default=50, minimum=1)
+MAX_UPLOAD_MB_PER_DAY = env_int("MAX_UPLOAD_MB_PER_DAY", default=1_000, minimum=1)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]

@@ -7,18 +7,20 @@ from decimal import Decimal
 from enum import Enum
 from functools import partial
 
+from django.conf import settings
 from django.db import transaction
 
-from auditapp.batches.grants import GrantRefused, commit_money
+from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
-from auditapp.batches.models import SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
+from auditapp.batches.models import OPEN_STATES, SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.batches.pure.money import to_dollars, to_nano
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
 from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
 
 MAX_IN_FLIGHT = 1000
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
@@ -45,6 +47,18 @@ def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
         commit_money(batch=batch, cap_nano=cap_nano, by=by)
     except GrantRefused as error:
         raise BatchError(str(error)) from error
+
+
+def refuse_too_many(project: Project, by: trail.Actor) -> None:
+    """Raise ``BatchError`` where a member would open a further batch beside too many. Two at the same moment may both pass."""
+    if needs_no_grant(by):
+        return
+    count = Batch.objects.filter(project=project, state__in=OPEN_STATES).count()
+    if count >= settings.MAX_OPEN_BATCHES:
+        raise BatchError(
+            f"This study has {count:,} open batches; the limit of this site is {settings.MAX_OPEN_BATCHES:,}. Wait until some have "
+            "ended, cancel those that nobody needs, or ask the person who runs the server to raise MAX_OPEN_BATCHES."
+        )
 
 
 def choose_working_state(batch: Batch) -> str:
@@ -334,6 +348,8 @@ def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
     if not ids:
         batch.refresh_from_db()
         return 0
+    if not locked.is_open:
+        refuse_too_many(locked.project, by)
     commit_cap(locked, locked.cap_nano, by)
     kind = get_kind(locked.kind)
     for group in _in_groups(ids):

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from decimal import ROUND_UP, Decimal
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from auditapp.batches.actions import (
@@ -22,6 +23,7 @@ from auditapp.batches.actions import (
     commit_cap,
     notify_queues,
     refuse_cap_of_file,
+    refuse_too_many,
 )
 from auditapp.batches.grants import GrantRefused, check_money, find_asked_at
 from auditapp.batches.kinds import get_kind
@@ -207,6 +209,7 @@ def launch_batch(
     get_kind(kind)
     pilot = settle_pilot(arms, input_ids, options)
     cap_nano = check_launch(arms, input_ids, options)
+    refuse_too_many(project, by)
     cells = count_cells(arms, input_ids, repeats=options.repeats)
     pilots = count_pilots(cells, pilot)
     batch = Batch(
@@ -292,7 +295,8 @@ def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
 
 
 def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, by: trail.Actor) -> None:
-    """Refuse what the study's grants do not cover, before anything is written. Raises ``BatchError``."""
+    """Refuse what the study's grants do not cover, and one batch too many, before anything is written. Raises ``BatchError``."""
+    refuse_too_many(project, by)
     prices, _ = _read_rows(plan.arms)
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
     cap_nano = None if options.cap_usd is None else to_nano(options.cap_usd)
@@ -353,6 +357,13 @@ def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: i
         raise BatchError("Name each text once; use repeats to get more than one answer.")
     if not 1 <= repeats <= MAX_REPEATS:
         raise BatchError(f"Repeats must be between 1 and {MAX_REPEATS:,}.")
+    cells = sum(count_cells(arms, input_ids, repeats=repeats))
+    if cells > settings.MAX_CELLS_PER_LAUNCH:
+        raise BatchError(
+            f"This launch has {cells:,} cells (texts × arms × repeats); the limit of this site is "
+            f"{settings.MAX_CELLS_PER_LAUNCH:,}. Launch it in parts, or ask the person who runs the server to raise "
+            "MAX_CELLS_PER_LAUNCH."
+        )
     if pilot < 0:
         raise BatchError("The pilot must be a number of calls per model and task; 0 means no pilot.")
 

@@ -6,18 +6,21 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db import connection
-from django.db.models import QuerySet
+from django.db import connection, transaction
+from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponseBase
+from django.utils import timezone
 
 from transcripts.accounts.models import User
-from transcripts.projects.models import Membership, Project
+from transcripts.projects.models import Membership, Project, UploadDay
 from transcripts.projects.roles import OWNER, ROLES, Permission, Role
 
 P = ParamSpec("P")
 # A number beyond this is in no database column, and SQLite falls over it instead of finding nothing.
 MAX_ID = 2**63 - 1
+MEGABYTE = 1_000_000
 # On the path of every request in a study, and a query set takes five times as long to build as this to run. The study's
 # other columns, which are rarely read, are deferred.
 STUDY_FIELDS = ("id", "slug", "name", "description")
@@ -88,9 +91,32 @@ def project_view(
         def wrapped(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if any(isinstance(value, int) and value > MAX_ID for value in kwargs.values()):
                 raise Http404("No such thing.")
-            request.project, request.role = open_project(request.user, slug, permission)  # type: ignore[attr-defined, arg-type]
+            project, role = open_project(request.user, slug, permission)  # type: ignore[arg-type]
+            request.project, request.role = project, role  # type: ignore[attr-defined]
+            count_upload(request, project)
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
 
         return wrapped
 
     return decorate
+
+
+def count_upload(request: HttpRequest, project: Project) -> None:
+    """Add the files of this request to what the study received today. Raises ``PermissionDenied`` where that is too much.
+
+    Counted as they are announced, also where the view refuses them afterwards. The owner of the site may upload any amount.
+    """
+    if request.method != "POST" or request.content_type != "multipart/form-data" or request.user.is_superuser:
+        return
+    size = int(request.headers.get("Content-Length") or 0)
+    limit = settings.MAX_UPLOAD_MB_PER_DAY * MEGABYTE
+    with transaction.atomic():
+        day, _ = UploadDay.objects.get_or_create(project=project, day=timezone.localdate())
+        room = UploadDay.objects.filter(pk=day.pk, bytes__lte=limit - size)
+        is_within = size <= limit and room.update(bytes=F("bytes") + size) == 1
+    if not is_within:
+        raise PermissionDenied(
+            f"This study received {day.bytes / MEGABYTE:,.1f} MB of files today; with these {size / MEGABYTE:,.1f} MB it would be "
+            f"more than the {settings.MAX_UPLOAD_MB_PER_DAY:,} MB of this site. Nothing was stored. Try again tomorrow, or ask "
+            "the person who runs the server to raise MAX_UPLOAD_MB_PER_DAY."
+        )

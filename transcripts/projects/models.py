@@ -57,6 +57,22 @@ class MethodStance(models.Model):
         return f"{self.stance} since {self.set_at:%Y-%m-%d}"
 
 
+class UploadDay(models.Model):
+    """How many bytes of files people sent to a study on one day of the site."""
+
+    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="upload_days")
+    day = models.DateField()
+    bytes = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "day"], name="%(app_label)s_%(class)s_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.bytes} bytes on {self.day}"
+
+
 class Invitation(models.Model):
     """A role in a study, offered to whoever has this user name, who becomes a member by accepting.
 

@@ -16,6 +16,7 @@ from django.db import connection
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
+from pytest_django.fixtures import Settings
 
 from auditapp.batches import actions, grants
 from auditapp.batches.actions import BatchError
@@ -461,3 +462,31 @@ class TestPages:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
         [row] = describe_grants([grant], owner)
         assert row["left"] == (9_990_000_000, 4_990_000_000, 2_990_000_000)
+
+
+class TestQuotas:
+    def test_no_launch_has_more_cells_than_the_site_allows(
+        self, project: Project, model: ModelVariant, settings: Settings
+    ) -> None:
+        settings.MAX_CELLS_PER_LAUNCH = 20
+        launch(project, model, inputs=10, repeats=2)
+        with pytest.raises(BatchError, match=r"has 22 cells .* limit of this site is 20.*MAX_CELLS_PER_LAUNCH"):
+            launch(project, model, inputs=11, repeats=2)
+
+    def test_a_study_has_so_many_open_batches_at_once(
+        self, project: Project, owner: User, numbers: Numbers, settings: Settings
+    ) -> None:
+        settings.MAX_OPEN_BATCHES = 2
+        fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
+        done = launch(project, fake, by=owner)
+        fail_cells(done)
+        first = launch(project, fake, by=owner)
+        launch(project, fake, by=owner)
+        with pytest.raises(BatchError, match=r"2 open batches.*MAX_OPEN_BATCHES"):
+            launch(project, fake, by=owner)
+        with pytest.raises(BatchError, match="2 open batches"):
+            actions.retry_failed(batch=done, by=owner)
+        launch(project, fake)
+        for batch in (first, Batch.objects.latest("pk")):
+            actions.cancel_batch(batch=batch, by=owner)
+        actions.retry_failed(batch=done, by=owner)

@@ -15,4 +15,4 @@ USER auditapp
 VOLUME /data
 EXPOSE 8000
 
-CMD ["granian", "auditapp.wsgi:application", "--interface", "wsgi", "--host", "0.0.0.0", "--port", "8000", "--http", "1", "--no-ws", "--workers", "2", "--blocking-threads", "4", "--log-level", "warning"]
+CMD ["python", "-m", "auditapp.serving", "--host", "0.0.0.0", "--port", "8000"]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.instance import ROOT, kill_group
-from tools.start import HOST, WEB_OPTIONS
+from tools.start import HOST
 
 PATIENCE_SECONDS = 60.0
 PRODUCT = "auditapp.wsgi:application"
@@ -37,7 +37,7 @@ def serve(application: str, *, environment: Mapping[str, str], log: Path) -> Ite
     port = find_free_port()
     with log.open("ab") as stream:
         process = subprocess.Popen(
-            [sys.executable, "-m", "granian", application, "--host", HOST, "--port", str(port), *WEB_OPTIONS],
+            [sys.executable, "-m", "auditapp.serving", application, "--host", HOST, "--port", str(port)],
             cwd=ROOT,
             env={**environment, "LOG_LEVEL": "WARNING"},
             stdout=stream,

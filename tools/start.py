@@ -28,13 +28,6 @@ MODEL_SERVER = "model server"
 STARTED_AGAIN = frozenset({WORKER, MODEL_SERVER})
 STOP_PATIENCE_SECONDS = 10.0
 WEB_PATIENCE_SECONDS = 120.0
-# A thread waits on SQLite's one writer more than on the processor. Threads are kept for ten minutes, for each has a
-# database connection of its own. More than twice the cores and one makes granian warn.
-WEB_THREADS = min(8, 2 * (os.cpu_count() or 1) + 1)
-WEB_OPTIONS = (
-    *("--interface", "wsgi", "--http", "1", "--no-ws", "--workers", "1", "--log-level", "warning"),
-    *("--blocking-threads", str(WEB_THREADS), "--blocking-threads-idle-timeout", "600"),
-)
 
 
 def start_app(
@@ -68,10 +61,7 @@ def start_app(
     environment.pop("DEBUG", None)
     sign_in_link = prepare_data(python, environment, local)
     commands = {
-        "web server": [
-            *(str(python), "-m", "granian", "auditapp.wsgi:application"),
-            *("--host", HOST, "--port", str(number), *WEB_OPTIONS),
-        ],
+        "web server": [str(python), "-m", "auditapp.serving", "--host", HOST, "--port", str(number)],
         WORKER: [str(python), "manage.py", "worker", "--skip-checks"],
     }
     if local is not None and packages is not None:

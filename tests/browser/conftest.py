@@ -24,7 +24,7 @@ from tests.browser.stage import CUT_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
 from tests.instance import ROOT, Instance, find_free_port, wait_until
 from tests.services import chromium_path
-from tools.start import HOST, WEB_OPTIONS
+from tools.start import HOST
 
 PATIENCE_SECONDS = 60.0
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -104,8 +104,7 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     base_url = f"http://{HOST}:{port}"
     with copy_filled(migrated, tmp_path_factory) as (instance, filled):
         instance.environment["BASE_URL"] = base_url
-        server = ("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", str(port))
-        instance.start(*server, *WEB_OPTIONS)
+        instance.start("-m", "auditapp.serving", "--host", HOST, "--port", str(port))
         wait_until(lambda: is_answering(base_url), what="the server answers")
         cuts = (
             CutPlace(f"{base_url}/p/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])

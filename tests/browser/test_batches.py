@@ -13,7 +13,7 @@ from tests.auditapp.batches.ground import TEXTS
 from tests.browser.conftest import OpenContext, find_violations, is_answering
 from tests.conftest import refilled
 from tests.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until
-from tools.start import HOST, WEB_OPTIONS
+from tools.start import HOST
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -73,7 +73,7 @@ def place(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -
     base_url = own_instance.environment["BASE_URL"]
     port = str(urlsplit(base_url).port)
     with refilled(own_instance, prepared) as instance:
-        instance.start("-m", "granian", "auditapp.wsgi:application", "--host", HOST, "--port", port, *WEB_OPTIONS)
+        instance.start("-m", "auditapp.serving", "--host", HOST, "--port", port)
         wait_until(lambda: is_answering(base_url), what="the server answers")
         yield Place(instance, base_url)
 

@@ -12,10 +12,11 @@ from django_htmx.http import retarget
 
 from transcripts.corpus import queries
 from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
-from transcripts.corpus.forms import ImportForm
+from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
 
 INTERVIEWS_PER_PAGE = 100
 
@@ -40,6 +41,7 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
     )
 
 
+@takes_uploads(MAX_UPLOAD_SIZE)
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def import_interviews(request: ProjectRequest) -> HttpResponse:

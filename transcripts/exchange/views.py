@@ -15,12 +15,13 @@ from django_htmx.http import retarget
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.exchange import actions
-from transcripts.exchange.forms import StudyFileForm
+from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
 
 MAX_TOLD = 20
 
@@ -104,6 +105,7 @@ def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) ->
     return response
 
 
+@takes_uploads(MAX_FILE_SIZE)
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def import_study(request: ProjectRequest) -> HttpResponse:

@@ -7,11 +7,12 @@ from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 
-from auditapp.batches.forms import AnswersForm
+from auditapp.batches.forms import MAX_ANSWER_FILE, AnswersForm
 from auditapp.batches.routes import answer_files
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import render_batch
 from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -32,6 +33,7 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
     return StreamingHttpResponse(lines, content_type="application/jsonl", headers=headers)
 
 
+@takes_uploads(MAX_ANSWER_FILE)
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back

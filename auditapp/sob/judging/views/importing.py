@@ -12,14 +12,16 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.imported_answers import import_answers
-from auditapp.sob.judging.forms.launching import ImportForm
+from auditapp.sob.judging.forms.launching import MAX_UPLOAD_BYTES, ImportForm
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
 NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. Preview it again, then import it."
 
 
+@takes_uploads(MAX_UPLOAD_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.RUN_BATCHES)
 def import_results(request: ProjectRequest) -> HttpResponse:

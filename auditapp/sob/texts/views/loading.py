@@ -19,6 +19,7 @@ from django.views.decorators.http import require_http_methods
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
+from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.sob.pure.loading.previewing import Preview, preview_file
 from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, read_dataset
 from auditapp.sob.tables.actions import find_target_table, read_labels
@@ -27,12 +28,14 @@ from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
 from auditapp.sob.texts.queries import tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
 SHOWN_ROWS = 5
 ANOTHER_FILE = "This is not the file of the preview. Preview it first, then load it."
 
 
+@takes_uploads(MAX_FILE_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def load(request: ProjectRequest) -> HttpResponse:

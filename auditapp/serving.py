@@ -1,0 +1,187 @@
+"""The web server of the site: ``python -m auditapp.serving --port 8000``.
+
+Waitress reads a request whole before a thread works on it, so that a client which is slow or says nothing holds a connection
+and no thread. Added here: a request is refused by its size before its body is read, and by the time it takes; and /livez has a
+thread of its own, so that it answers when all others are busy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import importlib
+import logging
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from django.conf import settings
+from django.urls import Resolver404, resolve
+from waitress.adjustments import Adjustments
+from waitress.channel import HTTPChannel
+from waitress.parser import HTTPRequestParser
+from waitress.server import TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+from waitress.utilities import Error, RequestEntityTooLarge
+
+from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+
+APPLICATION = "auditapp.wsgi:application"
+HEALTH = "/livez"
+# What a request without a session or a token may have: the sign-in form needs less.
+STRANGERS_BYTES = MEGABYTE
+# Several large requests may be read at a time, and no more: each waits in the folder for temporary files.
+LARGE_AT_A_TIME = 4
+HEADER_SECONDS = 15
+BODY_SECONDS = 30
+SLOWEST_BYTES_PER_SECOND = 50_000
+LIMITS = {
+    "threads": 8,
+    "connection_limit": 1_000,
+    "asyncore_use_poll": True,
+    "channel_timeout": 60,
+    "cleanup_interval": 5,
+    "max_request_header_size": 64 * 1024,
+    "max_request_body_size": USUAL_BYTES,
+    # Django reads what the proxy says, and only where one is set up (settings.py).
+    "clear_untrusted_proxy_headers": False,
+    "ident": "",
+}
+
+
+class Busy(Error):  # type: ignore[misc]
+    """An answer that says to try again."""
+
+    code = 503
+    reason = "Service Unavailable"
+
+
+class Parser(HTTPRequestParser):  # type: ignore[misc]
+    """A request while it arrives."""
+
+    adj: Adjustments
+    error: Error | None
+
+    def __init__(self, channel: Channel, adjustments: Adjustments) -> None:
+        super().__init__(adjustments)
+        self.channel, self.begun = channel, time.monotonic()
+
+    def parse_header(self, header_plus: bytes) -> None:
+        """Read the header, and find out how large the body may be."""
+        super().parse_header(header_plus)
+        self.adj = copy.copy(self.adj)
+        # Waitress refuses what has as many bytes as its limit.
+        self.adj.max_request_body_size = self._find_limit() + 1
+
+    def received(self, data: bytes) -> int:
+        """Take in a part of the request; how much of it was used."""
+        had_header = self.headers_finished
+        used: int = super().received(data)
+        if isinstance(self.error, RequestEntityTooLarge):
+            limit = (self.adj.max_request_body_size - 1) / MEGABYTE
+            self.error = RequestEntityTooLarge(
+                f"This address takes requests of up to {limit:.0f} MB, and this one is larger. Nothing of it was stored."
+            )
+        elif self.is_large and self.headers_finished and not had_header and self.channel.server.is_reading_enough():
+            self.error = Busy("Several large files are being received. Try again in a minute.")
+            self.completed = True
+        if self.error is not None:
+            # Nobody is told to go on sending.
+            self.expect_continue = False
+        return used
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the body is kept in a file while it arrives, or may have to be."""
+        return bool(self.chunked or self.content_length > STRANGERS_BYTES)
+
+    def is_late(self, now: float) -> bool:
+        """Whether the request takes longer than any honest client needs."""
+        if not self.headers_finished:
+            return now - self.begun > HEADER_SECONDS
+        expected = self.body_bytes_received if self.chunked else self.content_length
+        return bool(now - self.begun > BODY_SECONDS + expected / SLOWEST_BYTES_PER_SECOND)
+
+    def _find_limit(self) -> int:
+        may_be_known = (
+            f"{settings.SESSION_COOKIE_NAME}=" in self.headers.get("COOKIE", "") or "AUTHORIZATION" in self.headers
+        )
+        if not may_be_known:
+            return STRANGERS_BYTES
+        if not self.is_large:
+            return USUAL_BYTES
+        try:
+            return read_largest_request(resolve(self.path.encode("latin-1").decode("utf-8", "replace")).func)
+        except Resolver404:
+            return USUAL_BYTES
+
+
+class Channel(HTTPChannel):  # type: ignore[misc]
+    """A connection."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.parser_class = partial(Parser, self)
+
+
+class Server(TcpWSGIServer):  # type: ignore[misc]
+    """The server, with a thread for health checks beside those for pages."""
+
+    channel_class = Channel
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self.health = ThreadedTaskDispatcher()
+        self.health.set_thread_count(1)
+        super().__init__(*arguments, **named)
+
+    def add_task(self, task: Channel) -> None:
+        """Let a thread answer the first request of a connection; what is refused already waits for no page either."""
+        request = task.requests[0]
+        is_quick = request.error is not None or request.path == HEALTH
+        (self.health if is_quick else self.task_dispatcher).add_task(task)
+
+    def is_reading_enough(self) -> bool:
+        """Whether as many large requests are arriving as may at a time."""
+        arriving = (channel.request for channel in list(self.active_channels.values()))
+        large = [each for each in arriving if each is not None and each.headers_finished and each.is_large]
+        return len(large) > LARGE_AT_A_TIME
+
+    def maintenance(self, now: float) -> None:
+        """Close connections that say nothing, and those whose request takes too long."""
+        super().maintenance(now)
+        for channel in self.active_channels.values():
+            if channel.request is not None and channel.request.is_late(time.monotonic()):
+                channel.will_close = True
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve until SIGTERM or Ctrl-C; requests at work then have five seconds to end."""
+    parser = argparse.ArgumentParser(prog="python -m auditapp.serving", description="Serve the site.")
+    parser.add_argument(
+        "application", nargs="?", default=APPLICATION, help=f"a WSGI application (default: {APPLICATION})"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8000, help="the port to listen on (default: 8000)")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, stop)
+    module, name = given.application.split(":")
+    application = getattr(importlib.import_module(module), name)
+    # A queue of requests is no reason for a warning each.
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    try:
+        server = Server(application, host=given.host, port=given.port, **LIMITS)
+    except OSError as error:
+        sys.exit(f"Cannot listen on {given.host}:{given.port} ({error.strerror}).")
+    server.run()
+
+
+def stop(*signal_and_frame: object) -> NoReturn:
+    """End the loop of the server."""
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

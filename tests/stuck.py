@@ -1,0 +1,25 @@
+"""A WSGI application whose pages never come: what a server does when every thread is at work can be watched with it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+
+if not settings.configured:
+    settings.configure(ROOT_URLCONF=__name__, SESSION_COOKIE_NAME="session")
+
+urlpatterns: list[Any] = []
+
+
+def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+    """Answer a health check at once and /echo with its body's length; any other page takes a minute."""
+    said = b"alive"
+    if environ["PATH_INFO"] == "/echo":
+        said = str(len(environ["wsgi.input"].read())).encode()
+    elif environ["PATH_INFO"] != "/livez":
+        time.sleep(60)
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [said]

@@ -1,0 +1,169 @@
+"""The web server under clients that are slow, silent or too large: real connections to a real process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from waitress.adjustments import Adjustments
+
+from auditapp.serving import BODY_SECONDS, HEADER_SECONDS, LARGE_AT_A_TIME, LIMITS, STRANGERS_BYTES, Parser
+from tests.instance import HOST, ROOT, find_free_port, wait_until
+from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+
+COOKIE = "Cookie: session=invented\r\n"
+
+
+@contextmanager
+def serve() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """A server of ``tests.stuck``: its port, and its process."""
+    number = find_free_port()
+    command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(number)]
+    process = subprocess.Popen(command, cwd=ROOT)
+    try:
+        wait_until(lambda: ask(number, "/livez").startswith("HTTP/1.1 200"), what="the server answers")
+        yield number, process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="module")
+def port() -> Iterator[int]:
+    """Where a server listens whose threads are free."""
+    with serve() as (number, _):
+        yield number
+
+
+def connect(port: int, request: str) -> socket.socket:
+    """A connection on which ``request`` was sent."""
+    connection = socket.create_connection((HOST, port), timeout=10)
+    connection.sendall(request.encode())
+    return connection
+
+
+def announce(path: str, size: int, more: str = "") -> str:
+    """A request that says how large its body is, and sends none of it."""
+    return f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {size}\r\n{more}\r\n"
+
+
+def ask(port: int, path: str) -> str:
+    """The answer to a small request; "" when nobody listens."""
+    try:
+        with closing(connect(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n")) as connection:
+            return read(connection)
+    except OSError:
+        return ""
+
+
+def read(connection: socket.socket) -> str:
+    said = b""
+    while part := connection.recv(65536):
+        said += part
+    return said.decode()
+
+
+def test_silent_clients_hold_no_thread(port: int) -> None:
+    with ExitStack() as stack:
+        for _ in range(10 * int(str(LIMITS["threads"]))):
+            stack.enter_context(closing(connect(port, announce("/echo", 500))))
+            stack.enter_context(closing(connect(port, "POST /echo HTTP/1.1\r\nHo")))
+        assert ask(port, "/echo").endswith("\r\n\r\n0")
+        assert ask(port, "/livez").endswith("alive")
+
+
+def test_health_and_refusals_are_told_while_every_thread_is_at_work() -> None:
+    with ExitStack() as stack:
+        port, _ = stack.enter_context(serve())
+        for _ in range(2 * int(str(LIMITS["threads"]))):
+            stack.enter_context(closing(connect(port, f"GET /stuck HTTP/1.1\r\nHost: {HOST}\r\n\r\n")))
+        time.sleep(0.5)
+        assert ask(port, "/livez").endswith("alive")
+        with closing(connect(port, announce("/echo", STRANGERS_BYTES + 1))) as connection:
+            assert read(connection).startswith("HTTP/1.1 413")
+
+
+@pytest.mark.parametrize(
+    ("size", "more"),
+    [(STRANGERS_BYTES + 1, ""), (400 * MEGABYTE, "Cookie: csrf=invented\r\n"), (USUAL_BYTES + 1, COOKIE)],
+)
+@pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
+def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
+    port: int, size: int, more: str, expect: str
+) -> None:
+    with closing(connect(port, announce("/echo", size, more + expect))) as connection:
+        said = read(connection)
+    assert said.startswith("HTTP/1.1 413")
+    assert "takes requests of up to" in said
+
+
+def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port: int) -> None:
+    request = f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with closing(connect(port, request)) as connection:
+        chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
+        connection.sendall(chunk + chunk)
+        assert connection.recv(12) == b"HTTP/1.1 413"
+
+
+def test_few_large_requests_are_received_at_a_time(port: int) -> None:
+    large = announce("/echo", 2 * MEGABYTE, COOKIE)
+    with ExitStack() as stack:
+        for _ in range(LARGE_AT_A_TIME):
+            stack.enter_context(closing(connect(port, large)))
+        time.sleep(0.3)
+        with closing(connect(port, large)) as connection:
+            assert read(connection).startswith("HTTP/1.1 503")
+        assert ask(port, "/livez").endswith("alive")
+
+
+def test_sigterm_ends_the_server() -> None:
+    with serve() as (_, process):
+        os.kill(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+
+
+def test_a_taken_port_is_told_in_a_sentence(port: int) -> None:
+    command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(port)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (1, f"Cannot listen on {HOST}:{port} (Address already in use).")
+
+
+class TestTime:
+    @pytest.fixture
+    def parser(self) -> Parser:
+        return Parser(None, Adjustments(**LIMITS))  # type: ignore[arg-type]
+
+    def test_a_header_has_little_time(self, parser: Parser) -> None:
+        parser.received(b"POST / HTTP/1.1\r\nHo")
+        assert not parser.is_late(parser.begun + HEADER_SECONDS)
+        assert parser.is_late(parser.begun + HEADER_SECONDS + 1)
+
+    def test_a_body_has_the_time_that_a_slow_line_needs(self, parser: Parser) -> None:
+        parser.received(announce("/", 500_000).encode())
+        assert not parser.is_late(parser.begun + BODY_SECONDS + 10)
+        assert parser.is_late(parser.begun + BODY_SECONDS + 11)
+
+
+def list_views(patterns: list[Any]) -> Iterator[Any]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from list_views(pattern.url_patterns)
+        elif isinstance(pattern, URLPattern):
+            yield pattern.callback
+
+
+def test_few_pages_take_more_than_usual() -> None:
+    """Whoever adds one adds it here too."""
+    sizes = {view: read_largest_request(view) for view in list_views(get_resolver().url_patterns)}
+    large = {view.__name__: size for view, size in sizes.items() if size > USUAL_BYTES}
+    assert sorted(large) == ["import_answer_file", "import_interviews", "import_results", "import_study", "load"]
+    assert max(large.values()) < 600 * MEGABYTE

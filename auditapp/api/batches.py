@@ -69,7 +69,7 @@ class ListBatches(ProjectView):
 
     def get(self, request: Request, slug: str) -> Response:
         pages = Pages()
-        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account")
+        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account", "queues")
         page = pages.paginate_queryset(batches, request, view=self)
         return self.answer_rows(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
 
@@ -134,6 +134,11 @@ class ReadBatch(ProjectView):
         possibly_paid_twice_at_most = serializers.FloatField(
             allow_null=True, help_text="The most those can have cost, in US dollars; null: a model in it has no price."
         )
+        server_silent_since = serializers.DateTimeField(
+            allow_null=True, help_text="Since when a server of it has not answered; null: all answer."
+        )
+        next_try_at = serializers.DateTimeField(allow_null=True, help_text="When that server is asked next.")
+        in_flight = serializers.IntegerField(allow_null=True, help_text="Calls sent and not answered yet.")
         throughput = serializers.FloatField(allow_null=True, help_text="Recent answers per second.")
         eta_seconds = serializers.FloatField(allow_null=True, help_text="Seconds left at that speed; null: unknown.")
         eta_basis = serializers.CharField(allow_null=True, help_text="The basis of those two, or why they are unknown.")
@@ -145,7 +150,7 @@ class ReadBatch(ProjectView):
             ref_name = "Batch"
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.prefetch_related("arms__variant__account"), batch_id, "batch")
+        batch = find_row(self.project.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
         batch.project = self.project
         is_whole = find_visibility(batch, Viewer(self.project, self.person, self.role)).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)

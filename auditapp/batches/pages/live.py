@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from django.db.models import Min
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
@@ -22,7 +21,14 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.worker_signs import FORMER_AFTER, SILENT_AFTER, read_workers
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, LimitChange, ProviderJob, WorkerSign
 from auditapp.batches.pages.attempts import find_commonest_failure
-from auditapp.batches.pages.progress import Progress, close_progress, count_percent, is_sum_shown, watch_progress
+from auditapp.batches.pages.progress import (
+    Progress,
+    close_progress,
+    count_percent,
+    is_sum_shown,
+    read_silence,
+    watch_progress,
+)
 from auditapp.batches.pure.limit_chart import lay_out_limits
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.queries import list_noted
@@ -119,7 +125,7 @@ def _read_state(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[s
     is_without_answer = batch.state == Batch.State.WAITING and not progress.by_state.get("done")
     return {
         "is_moving": is_moving,
-        "silence": _read_silence(batch),
+        "silence": read_silence(batch),
         # A cancelled batch may still have calls in flight.
         "is_watched": batch.is_open or leased > 0,
         "offers_cut_off": batch.control == Batch.Control.CANCEL and not batch.is_open and leased > 0,
@@ -132,15 +138,6 @@ def _read_state(batch: Batch, progress: Progress, arms: Sequence[Arm]) -> dict[s
         "unanswered": find_commonest_failure(arms) if is_without_answer else None,
         "is_unreadable": batch.state == Batch.State.WAITING and bool(describe_unreadable_pilot(batch)),
     }
-
-
-def _read_silence(batch: Batch) -> dict[str, object] | None:
-    """Since when a server of the batch has not answered, and when it is asked next; ``None`` where all answer."""
-    if batch.state not in WORKING_STATES and not batch.awaits_server:
-        return None
-    silent = batch.queues.filter(silent_since__isnull=False)
-    found = silent.aggregate(since=Min("silent_since"), next_try=Min("slow_until"))
-    return None if found["since"] is None else found
 
 
 def list_control_facts(context: Mapping[str, object]) -> list[object]:

@@ -345,3 +345,18 @@ def count_percent(progress: Progress) -> int:
 def is_sum_shown(batch: Batch, progress: Progress) -> bool:
     """Whether those who may run batches see what all calls cost together, though the calls are closed to them."""
     return batch.state not in WORKING_STATES and progress.ended >= ENOUGH_CALLS
+
+
+def read_silence(batch: Batch) -> dict[str, Any] | None:
+    """Since when a server of the batch has not answered (``since``), and when it is asked next (``next_try``); ``None`` where
+    all answer."""
+    if batch.state not in WORKING_STATES and not batch.awaits_server:
+        return None
+    silent = [queue for queue in batch.queues.all() if queue.silent_since is not None]
+    if not silent:
+        return None
+    waits = [queue.slow_until for queue in silent if queue.slow_until is not None]
+    return {
+        "since": min(queue.silent_since for queue in silent if queue.silent_since),
+        "next_try": min(waits, default=None),
+    }

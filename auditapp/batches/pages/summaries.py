@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from auditapp.batches.models import Batch
-from auditapp.batches.pages.progress import Progress, close_progress, count_percent
+from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.pages.progress import Progress, close_progress, count_percent, read_silence
 from auditapp.batches.pure.money import to_dollars
 
 # What reveals something about calls, single or summed.
 OF_CALLS = (
     *("cells", "finished", "states", "outcomes", "begun", "held", "pilot_cells", "pilot_left", "calls", "cached"),
     *("spent", "reserved", "possibly_paid_twice", "possibly_paid_twice_at_most"),
-    *("throughput", "eta_seconds", "eta_basis"),
+    *("in_flight", "throughput", "eta_seconds", "eta_basis"),
 )
 
 
 def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict[str, object]:
-    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left. One query for the arms
-    unless they are loaded. Unless ``is_whole``, what reveals something about calls is ``None``."""
+    """State, counts, money in US dollars (``None``: not known), answers per second and seconds left, which nobody can tell while
+    a server does not answer. A query for the arms and one or two for the queues, unless they are loaded. Unless
+    ``is_whole``, what reveals something about calls is ``None``."""
     arms = list(batch.arms.all())
     percent = count_percent(progress)
+    silence = read_silence(batch)
     is_priced = all(arm.price_in is not None for arm in arms)
     if not is_whole:
         progress = close_progress(progress)
@@ -28,6 +30,8 @@ def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict
         "title": batch.title,
         "state": batch.state,
         "state_reason": batch.state_reason,
+        "server_silent_since": silence and silence["since"].isoformat(),
+        "next_try_at": silence and silence["next_try"] and silence["next_try"].isoformat(),
         "control": batch.control,
         "route": batch.route,
         "percent": percent,
@@ -41,6 +45,9 @@ def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict
         "pilot_cells": progress.pilot_cells,
         "pilot_left": progress.pilot_left,
         "calls": progress.calls,
+        "in_flight": sum(queue.in_flight for queue in batch.queues.all())
+        if batch.state in WORKING_STATES or silence
+        else 0,
         "cached": progress.cached,
         "concurrency": batch.concurrency,
         "lost_answers": batch.lost_answers,
@@ -53,8 +60,8 @@ def summarise_batch(batch: Batch, progress: Progress, *, is_whole: bool) -> dict
         if is_priced or not progress.unknown_calls
         else None,
         "throughput": round(progress.throughput, 2),
-        "eta_seconds": None if progress.eta_seconds is None else round(progress.eta_seconds, 1),
-        "eta_basis": progress.eta_basis,
+        "eta_seconds": None if silence or progress.eta_seconds is None else round(progress.eta_seconds, 1),
+        "eta_basis": "a server does not answer" if silence else progress.eta_basis,
     }
     return summary if is_whole else summary | dict.fromkeys(OF_CALLS)
 

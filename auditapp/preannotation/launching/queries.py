@@ -117,7 +117,9 @@ def summarise_launch(batch: Batch) -> str:
     if batch.kind != KIND:
         return summary
     turns, planted = batch.parameters["asked_again"], find_planted(batch.project).count()
-    again = f"{turns:,} turn{'' if turns == 1 else 's'} asked again" if turns else "Nothing is asked again"
+    again = "No turn is asked a second time"
+    if turns:
+        again = f"To check the annotator, {turns:,} turn{' is' if turns == 1 else 's are'} asked a second time"
     check = find_latest_check(annotator)
     checked = (
         f"Its latest check, batch {check['batch'].pk}: {check['verdicts']}."

@@ -122,7 +122,7 @@ Adder = Callable[[Project, User, int], None]
         ("projects/", add_studies, 2),  # no membership, and a person's studies are counted as they are read
         ("projects/culture/interviews/", add_interviews, 4),
         ("projects/culture/codings/", add_codings, 6),
-        ("projects/culture/batches/", add_batches, 10),  # arms, models, accounts; cells, lost calls, last answers
+        ("projects/culture/batches/", add_batches, 11),  # arms, models, accounts; cells, lost calls, last answers
     ],
 )
 def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(

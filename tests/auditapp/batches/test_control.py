@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import json
 from decimal import Decimal
 from io import StringIO
@@ -9,10 +10,11 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.actions import BatchError
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import (
@@ -456,6 +458,18 @@ class TestCommand:
         assert shown["throughput"] > 0
         assert isinstance(shown["eta_seconds"], float)
         assert "1 answer in the last" in shown["eta_basis"]
+
+    def test_show_tells_an_outage_and_the_calls_in_flight(self, project: Project) -> None:
+        batch = launch(project)
+        answer(batch, 1)
+        calm = run_command("show", str(batch.pk))
+        assert (calm["server_silent_since"], calm["next_try_at"], calm["in_flight"]) == (None, None, 0)
+        since = timezone.now() - datetime.timedelta(minutes=5)
+        WorkQueue.objects.update(silent_since=since, slow_until=since + datetime.timedelta(minutes=6), in_flight=1)
+        shown = run_command("show", str(batch.pk))
+        assert (shown["server_silent_since"], shown["in_flight"]) == (since.isoformat(), 1)
+        assert shown["next_try_at"] is not None
+        assert (shown["eta_seconds"], shown["eta_basis"]) == (None, "a server does not answer")
 
     def test_a_retry_of_nothing_says_so(self, project: Project) -> None:
         number = str(launch(project).pk)

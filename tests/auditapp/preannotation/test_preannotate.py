@@ -88,7 +88,8 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(project: P
     assert (again["cells"], again["annotator_number"]) == (first["cells"], 1)
     assert (
         "reader number 1, asked by family, annotates semantic meaning only: 3 cells. 2 of them are sent first, as "
-        "a pilot; then the batch waits for approval. 1 turn asked again; 40 planted" in err.getvalue()
+        "a pilot; then the batch waits for approval. To check the annotator, 1 turn is asked a second time; 40 planted"
+        in err.getvalue()
     )
     assert "reader has never been checked. Check it with manage.py preannotate_check." in err.getvalue()
     assert preannotate(project, "--annotator", "reader 2", *chosen, err=err)["cells"] == by_code["cells"]

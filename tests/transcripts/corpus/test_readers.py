@@ -92,6 +92,15 @@ class TestInterviewLines:
         read = read_lines({"id": "a", "turns": [turn, turn]})
         assert read.warnings == ['The key "sentences" of a turn was left out. (2 times)']
 
+    def test_a_kind_of_question_that_no_count_knows_is_told(self) -> None:
+        turns = [{"role": "interviewer", "text": "Why?", "prompt_kind": kind} for kind in ("open", "challange", "")]
+        read = read_lines({"id": "a", "turns": turns})
+        assert [turn.prompt_kind for turn in read.interviews[0].turns] == ["open", "challange", ""]
+        [warning] = read.warnings
+        assert warning.startswith(
+            'The prompt_kind "challange" was kept, but no count knows it. Known are open, expand,'
+        )
+
     def test_published_excerpts_are_read(self) -> None:
         read = read_file(shared("data/interviews/excerpts.jsonl"))
         assert len(read.interviews) == 20

@@ -100,7 +100,8 @@ class Command(BaseCommand):
             }
             self.stdout.write(json.dumps(answer))
             return
-        self.stdout.write(f"{variant.label} can now be used in batches.")
+        self.stdout.write(f"{variant.label} can now be used in batches: {variant.settings_in_words}.")
+        self.stdout.write(f"It belongs to the account {variant.account.name}.")
         for address in allowed:
             self.stdout.write(f"{address} is on the list of private addresses that calls may go to.")
         if change:

@@ -24,6 +24,8 @@ from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type,
 FORMAT = "interview_jsonl"
 
 _APART = frozenset({"id", "turns", "text", "consent"})
+# No kind, and those that the paper distinguishes.
+PROMPT_KINDS = ("", "open", "expand", "reflect", "challenge", "new_information", "leading")
 _KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind"})
 
 
@@ -78,4 +80,7 @@ def _read_turn(turn: Any, number: int, line: int, name: str, left_out: Counter[s
             parts[key] = value
         elif value is not None or key in {"role", "text"}:
             raise ReadError(name, line, f"{name_json_type(value)} as {shorten(key)} in turn {number}", "text")
+    if parts["prompt_kind"] not in PROMPT_KINDS:
+        found = f"The prompt_kind {shorten(parts['prompt_kind'])} was kept, but no count knows it."
+        left_out[f"{found} Known are {', '.join(filter(None, PROMPT_KINDS))}."] += 1
     return ReadTurn(**parts)

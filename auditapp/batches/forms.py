@@ -195,7 +195,9 @@ def limit_field(label: str, help_text: str = "") -> forms.DecimalField:
 class GrantForm(forms.Form):
     """Models of an account for a study."""
 
-    project = forms.ModelChoiceField(Project.objects.all(), to_field_name="slug", label="Study", empty_label="choose")
+    project = forms.ModelChoiceField(
+        Project.objects.all(), to_field_name="slug", label="Study", empty_label="Choose a study"
+    )
     study_usd = limit_field(
         "For the study, US dollars", "Leave all three empty if the study may only use models that cost nothing."
     )

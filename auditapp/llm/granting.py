@@ -41,6 +41,8 @@ def set_grant(
             f"The provider {account.provider} makes no calls, so every study may use its models without a grant."
         )
     limits = _check_limits(study_usd, study_day_usd, person_day_usd)
+    # Two first grants at the same moment would have the same number.
+    ProviderAccount.objects.select_for_update().get(pk=account.pk)
     before = lock_grants(project, [account.pk]).get(account.pk)
     if before is not None and not before.is_revoked and _read_limits(before) == limits:
         return before

@@ -93,7 +93,9 @@ def project_view(
                 raise Http404("No such thing.")
             project, role = open_project(request.user, slug, permission)  # type: ignore[arg-type]
             request.project, request.role = project, role  # type: ignore[attr-defined]
-            count_upload(request, project)
+            # No file is taken at the desk, where every query counts.
+            if permission is not Permission.CODE:
+                count_upload(request, project)
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
 
         return wrapped

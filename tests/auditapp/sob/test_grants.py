@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import Commitment, ModelVariant
 from auditapp.sob.models import Dataset
+from auditapp.sob.texts.actions.datasets import load_dataset
+from transcripts.accounts.actions import create_user, set_rights
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
@@ -21,8 +24,7 @@ from transcripts.projects.models import Project
 PATH = "/p/culture/sob/launch/"
 
 
-@pytest.fixture
-def paid(project: Project) -> ModelVariant:
+def add_paid() -> ModelVariant:
     return add_model(
         label="paid",
         provider="openai_compatible",
@@ -35,11 +37,10 @@ def paid(project: Project) -> ModelVariant:
     )
 
 
-@pytest.fixture
-def typed(dataset: Dataset, paid: ModelVariant) -> dict[str, Any]:
+def make_form(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
     return {
         "dataset": dataset.pk,
-        "models": [paid.pk],
+        "models": [model.pk],
         "tasks": ["acceptability"],
         "instrument": "paper",
         "notice": "on",
@@ -51,9 +52,22 @@ def typed(dataset: Dataset, paid: ModelVariant) -> dict[str, Any]:
     }
 
 
+@pytest.fixture
+def paid(project: Project) -> ModelVariant:
+    return add_paid()
+
+
+@pytest.fixture
+def typed(dataset: Dataset, paid: ModelVariant) -> dict[str, Any]:
+    return make_form(dataset, paid)
+
+
 def send(client: Client, typed: dict[str, Any], step: str) -> tuple[int, str]:
     got = client.post(PATH, typed | {"step": step})
     return got.status_code, " ".join(got.content.decode().split())
+
+
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("step", ["review", "launch"])
@@ -111,3 +125,43 @@ def test_the_owner_of_the_site_launches_as_before(
     assert status == 200
     assert "Money granted" not in page
     assert send(client_of(owner), typed, "launch")[0] == 302
+
+
+def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(
+    client_of: Callable[[User], Client], settings: Settings
+) -> None:
+    """A signed-in account starts a study, loads twenty rows, and launches the site's paid model, five repeats and no cap."""
+    attacker = create_user(username="attacker", by=trail.SYSTEM)
+    paid = add_paid()
+    browser = client_of(attacker)
+    assert browser.post("/studies/new/", {"name": "Mine"}).status_code == 403
+
+    set_rights(user=attacker, may_start_studies=True, may_invite=False, by=trail.SYSTEM)
+    assert browser.post("/studies/new/", {"name": "Mine"}).status_code == 302
+    project = Project.objects.get()
+    rows = "text,target\n" + "".join(f"Invented text {number}.,old\n" for number in range(20))
+    dataset, _ = load_dataset(project=project, name="T", file_name="t.csv", data=rows.encode(), by=attacker)
+    typed = make_form(dataset, paid)
+    path = f"/p/{project.slug}/sob/launch/"
+
+    def find_refusal(**changed: object) -> str:
+        got = browser.post(path, typed | changed | {"step": "launch"})
+        assert got.status_code == 422
+        assert not Batch.objects.exists()
+        return " ".join(got.content.decode().split())
+
+    assert "a grant for the account" in find_refusal()
+    limits = {"study_usd": Decimal(3), "study_day_usd": Decimal(2), "person_day_usd": Decimal(1)}
+    set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+    assert "needs a cap" in find_refusal()
+    assert "$3.00 of $3.00 is left for this study in all" in find_refusal(cap="8")
+    assert "$2.00 of $2.00 is left for this study today" in find_refusal(cap="3")
+    assert "$1.00 of $1.00 is left for you" in find_refusal(cap="2")
+    settings.MAX_CELLS_PER_LAUNCH = 50
+    assert "has 100 cells" in find_refusal(cap="1")
+
+    settings.MAX_CELLS_PER_LAUNCH = 100
+    assert browser.post(path, typed | {"cap": "1", "step": "launch"}).status_code == 302
+    assert Batch.objects.get().cap_nano == 10**9
+    again = browser.post(path, typed | {"cap": "1", "step": "launch"}).content.decode()
+    assert "$0.00 of $1.00 is left for you" in " ".join(again.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -27,10 +28,10 @@ def _small(settings: Settings) -> None:
 def upload(browser: Client, size: int) -> HttpResponse:
     """A page that takes files gets one of ``size`` bytes that cannot be read."""
     file = SimpleUploadedFile("x.jsonl", b"x" * size)
-    answer: HttpResponse = browser.post(
-        "/p/culture/interviews/import/", {"files": file, "format": "auto", "step": "preview"}
+    return cast(
+        "HttpResponse",
+        browser.post("/p/culture/interviews/import/", {"files": file, "format": "auto", "step": "preview"}),
     )
-    return answer
 
 
 def test_a_study_receives_so_much_a_day_and_the_next_day_again(

@@ -394,12 +394,15 @@ class TestCommand:
         return out.getvalue()
 
     def test_it_grants_changes_and_revokes(self, project: Project, owner: User, model: ModelVariant) -> None:
+        assert "has no grants" in self.run("culture")
         said = self.run("culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3")
         assert "$10.00 in all ($10.00 left), $5.00 a day, $3.00 a day for each person" in said
         launch(project, model, by=owner, cap_usd=usd(1))
         assert '"left": "9"' in self.run(
             "culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3", "--json"
         )
+        assert "$10.00 in all ($9.00 left)" in self.run("culture")
+        assert '"left_today": "4"' in self.run("culture", "--json")
         assert "cost nothing" in self.run("culture", "paid", "--free-only")
         assert "1 of its batches was paused" in self.run("culture", "paid", "--revoke", "--pause")
 
@@ -407,6 +410,7 @@ class TestCommand:
         ("words", "refusal"),
         [
             (["culture", "paid"], "one of the three"),
+            (["culture", "--free-only"], "Name a model"),
             (["culture", "paid", "--study", "1", "--revoke"], "one of the three"),
             (["culture", "paid", "--study", "1"], "all three"),
             (["culture", "paid", "--study", "x", "--study-day", "1", "--person-day", "1"], "not a limit"),

@@ -9,7 +9,7 @@ from auditapp.batches.actions import pause_granted
 from auditapp.batches.grants import find_left
 from auditapp.batches.pure.money import to_dollars
 from auditapp.llm.actions import ModelError
-from auditapp.llm.granting import revoke_grant, set_grant
+from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.management.commands.add_model import read_number
 from auditapp.llm.management.commands.set_price import find_variant
 from auditapp.llm.models import Grant
@@ -20,11 +20,16 @@ LIMITS = ("study", "study_day", "person_day")
 
 
 class Command(BaseCommand):
-    help = "Let a study use the models of an account, up to three limits in US dollars, or revoke that."
+    help = (
+        "Let a study use the models of an account, up to three limits in US dollars, or revoke that. Without a model: list what "
+        "the study was granted, and what is left."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", metavar="STUDY", help="the study, by its address")
-        parser.add_argument("label", metavar="LABEL", help="any model of the account: the grant covers all of them")
+        parser.add_argument(
+            "label", metavar="LABEL", nargs="?", help="any model of the account: the grant covers all of them"
+        )
         parser.add_argument("--study", metavar="USD", help="the most that all its batches together may spend")
         parser.add_argument("--study-day", metavar="USD", help="the most that may be launched in the study on one day")
         parser.add_argument("--person-day", metavar="USD", help="the most that one person may launch on one day")
@@ -36,14 +41,20 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
+        project = find_project(str(options["project"]))
         given = {name: options[name] for name in LIMITS if options[name] is not None}
+        if options["label"] is None and not (given or options["free_only"] or options["revoke"] or options["pause"]):
+            self._list(project, as_json=bool(options["json"]))
+            return
+        if options["label"] is None:
+            raise CommandError("Name a model of the account after the study.")
         if sum([bool(given), bool(options["free_only"]), bool(options["revoke"])]) != 1:
             raise CommandError(
                 "Give the limits (--study, --study-day and --person-day), or --free-only, or --revoke: one of the three."
             )
         if options["pause"] and not options["revoke"]:
             raise CommandError("--pause needs --revoke.")
-        project, account = find_project(str(options["project"])), find_variant(str(options["label"])).account
+        account = find_variant(str(options["label"])).account
         try:
             if options["revoke"]:
                 grant = revoke_grant(project=project, account=account, by=trail.SYSTEM)
@@ -60,6 +71,16 @@ class Command(BaseCommand):
             json.dumps(summarise(grant) | {"paused": paused}) if options["json"] else describe(grant, paused)
         )
 
+    def _list(self, project: Project, *, as_json: bool) -> None:
+        grants = list_grants(project=project)
+        if as_json:
+            self.stdout.write(json.dumps([summarise(grant) for grant in grants]))
+            return
+        for grant in grants:
+            self.stdout.write(describe(grant, 0))
+        if not grants:
+            self.stdout.write(f"The study {project.slug} has no grants: its members can launch only the fake provider.")
+
 
 def find_project(slug: str) -> Project:
     """The study of this address. Raises ``CommandError``."""
@@ -72,7 +93,7 @@ def find_project(slug: str) -> Project:
 
 def summarise(grant: Grant) -> dict[str, object]:
     """The grant in US dollars, as text so that no figure is rounded. Reads grant.project and grant.account."""
-    left = find_left(grant, trail.SYSTEM)
+    left, is_open = find_left(grant, trail.SYSTEM), grant.has_limits and not grant.is_revoked
     names = ("study_nano", "study_day_nano", "person_day_nano")
     limits = {name.removesuffix("_nano"): to_dollars(getattr(grant, name)) for name in names}
     return {
@@ -81,7 +102,8 @@ def summarise(grant: Grant) -> dict[str, object]:
         "number": grant.number,
         "revoked": grant.is_revoked,
         "limits": {name: None if limit is None else f"{limit:f}" for name, limit in limits.items()},
-        "left": f"{to_dollars(left.study):f}" if grant.has_limits and not grant.is_revoked else None,
+        "left": f"{to_dollars(left.study):f}" if is_open else None,
+        "left_today": f"{to_dollars(left.study_today):f}" if is_open else None,
     }
 
 

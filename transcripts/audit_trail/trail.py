@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Iterator
 from typing import Any, Never, Protocol, cast
 
 from django.db import connection, models, transaction
@@ -22,6 +23,11 @@ INSERT INTO audit_trail_auditevent
     (stream, sequence, at, actor_id, actor_name, action, target, details, previous_hash, hash)
 VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
+READ_EVENTS = """
+SELECT id, sequence, actor_id, actor_name, action, target, at, details, previous_hash, hash FROM audit_trail_auditevent
+WHERE stream = %s AND (sequence, id) > (%s, %s) ORDER BY sequence, id LIMIT %s
+"""
+EVENTS_AT_A_TIME = 2_000
 MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE stream = %s"
 
 
@@ -136,7 +142,7 @@ def find_first_break(stream: str) -> int | None:
     """
     head = _read_head(stream)
     events = AuditEvent.objects.filter(stream=stream).order_by("sequence")
-    found = find_break(_as_entry(event) for event in events.iterator(chunk_size=2000))
+    found = find_break(read_entries(stream))
     if found is not None:
         return found
     last = events.last()
@@ -162,15 +168,24 @@ def _as_stored(action: str, details: dict[str, object]) -> object:
     return json.loads(json.dumps(details, allow_nan=False), parse_float=refuse_fraction)
 
 
-def _as_entry(event: AuditEvent) -> Entry:
-    link = Link(
-        stream=event.stream,
-        sequence=event.sequence,
-        at=format_time(event.at),
-        actor_id=event.actor_id,
-        actor_name=event.actor_name,
-        action=event.action,
-        target=event.target,
-        details=event.details,
-    )
-    return link, event.previous_hash, event.hash
+def read_entries(stream: str) -> Iterator[Entry]:
+    """The events of a stream in order, a few thousand at a time. Without models and converters, in a third of their time: a trail
+    is verified as a whole."""
+    place = (-1, -1)
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute(READ_EVENTS, [stream, *place, EVENTS_AT_A_TIME])
+            rows = cursor.fetchall()
+            for _, sequence, actor_id, actor_name, action, target, at, details, previous_hash, digest in rows:
+                who_and_what = (_read_time(at), actor_id, actor_name, action, target)
+                yield Link(stream, sequence, *who_and_what, json.loads(details)), previous_hash, digest
+            if len(rows) < EVENTS_AT_A_TIME:
+                return
+            place = (rows[-1][1], rows[-1][0])
+
+
+def _read_time(at: datetime.datetime | str) -> str:
+    """A time as ``format_time`` writes it. SQLite gives out text, in UTC, without a fraction where it is zero."""
+    if not isinstance(at, str):
+        return format_time(at)
+    return f"{at[:10]}T{at[11:]}{'' if len(at) > 19 else '.000000'}+00:00"

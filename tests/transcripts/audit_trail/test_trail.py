@@ -31,10 +31,11 @@ def as_a_forger(statement: str, parameters: Sequence[str | int] = ()) -> None:
     """Change the table as somebody would who owns the database, the triggers switched off."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_no_update")
-            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_no_delete")
+            for name in ("no_update", "no_delete", "no_replace", "head_stays", "head_moves_on", "head_no_replace"):
+                cursor.execute(f"DROP TRIGGER IF EXISTS audit_trail_{name}")
         else:
             cursor.execute("DROP TRIGGER IF EXISTS audit_trail_append_only ON audit_trail_auditevent")
+            cursor.execute("DROP TRIGGER IF EXISTS audit_trail_head_moves_on ON audit_trail_audithead")
         cursor.execute(statement, parameters)
 
 
@@ -124,6 +125,41 @@ def test_database_refuses_to_change_or_delete_events(five_events: None, statemen
     ):
         cursor.execute(statement)
     assert AuditEvent.objects.filter(stream=STREAM).count() == 5
+
+
+def list_refused() -> list[str]:
+    """Statements that every database of the product refuses, beside those above."""
+    columns = "stream, sequence, at, actor_id, actor_name, action, target, details, previous_hash, hash"
+    heads = [
+        "DELETE FROM audit_trail_audithead",
+        "UPDATE audit_trail_audithead SET sequence = 3",
+        "UPDATE audit_trail_audithead SET hash = ''",
+        "UPDATE audit_trail_audithead SET sequence = sequence + 2",
+    ]
+    if connection.vendor != "sqlite":
+        return [*heads, "TRUNCATE audit_trail_auditevent", "TRUNCATE audit_trail_audithead"]
+    read = f"SELECT id, {columns} FROM audit_trail_auditevent WHERE sequence = 3".replace("actor_name,", "'eve',")
+    other = read.replace("SELECT id", "SELECT 999").replace("'eve', action", "'eve', action")
+    replace = f"INSERT OR REPLACE INTO audit_trail_auditevent (id, {columns}) "
+    return [*heads, replace + read, replace + other]
+
+
+def test_database_refuses_every_other_way_to_write(five_events: None) -> None:
+    before = list(AuditEvent.objects.order_by("pk").values_list())
+    for statement in list_refused():
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+    assert list(AuditEvent.objects.order_by("pk").values_list()) == before
+    assert verify()["breaks"] == []
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreSQL has no INSERT OR REPLACE")
+def test_a_head_cannot_be_replaced(five_events: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT OR REPLACE INTO audit_trail_audithead (stream, sequence, hash) VALUES (%s, 3, '')", [STREAM]
+        )
+    assert AuditHead.objects.get(stream=STREAM).sequence == 5
 
 
 def test_database_refuses_through_the_models_too(five_events: None) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 DOMAIN = "auditapp.audit.1"
+# Made once: making one takes longer than using it.
+CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Link(NamedTuple):
@@ -29,7 +31,7 @@ Entry = tuple[Link, str, str]
 
 def hash_link(link: Link, previous_hash: str) -> str:
     """SHA-256 over domain, previous hash and the canonical JSON of the event (sorted keys, no spaces)."""
-    content = json.dumps(link, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    content = CANONICAL.encode(link)
     return hashlib.sha256(f"{DOMAIN}\n{previous_hash}\n{content}".encode()).hexdigest()
 
 

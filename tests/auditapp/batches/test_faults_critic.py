@@ -31,7 +31,7 @@ def make_study():
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
     from transcripts.projects.actions import create_project
-    owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
+    owner = User.objects.create_user(username="owner", password=None, is_superuser=True)
     project = create_project(slug="culture", name="Culture", by=owner)
     seed_codebook(project=project, by=owner)
     code_blind(project, owner, add_interviews(project, owner, number=1, turns=6))

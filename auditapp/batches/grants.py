@@ -18,13 +18,15 @@ from django.utils import timezone
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.batches.pure.commitments import Share, add_up, find_changes, settle, sum_shares
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.money import NANO, to_dollars
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.granting import lock_grants
 from auditapp.llm.models import Commitment, Grant, ModelVariant, Price, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+
+CENT = NANO // 100
 
 
 class GrantRefused(Exception):
@@ -129,6 +131,12 @@ def find_left(grant: Grant, by: trail.Actor) -> Left:
     return _subtract(grant, sums)
 
 
+def round_down(nano: int) -> int:
+    """In whole cents. What is left is never shown exactly: it would tell what an ended batch cost, also to those from whom its
+    calls are hidden."""
+    return nano // CENT * CENT
+
+
 def _subtract(grant: Grant, sums: tuple[int, int, int]) -> Left:
     study, day, person = grant.study_nano or 0, grant.study_day_nano or 0, grant.person_day_nano or 0
     in_study = max(0, study - sums[0])
@@ -203,7 +211,7 @@ def _check_limits(grant: Grant, left: Left, more: int) -> None:
         if more > amount:
             raise GrantRefused(
                 f"This would commit ${_in_words(more)} of the money granted for the account {grant.account.name}, and "
-                f"${_in_words(amount)} of ${_in_words(limit)} is left for {whom}. Choose a lower cap, wait until other "
+                f"${_in_words(round_down(amount))} of ${_in_words(limit)} is left for {whom}. Choose a lower cap, wait until other "
                 "batches have ended, or ask the owner of the site for more."
             )
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from auditapp.batches.grants import Left, find_asked_at, find_grants, find_left, needs_no_grant
+from auditapp.batches.grants import Left, find_asked_at, find_grants, find_left, needs_no_grant, round_down
 from auditapp.batches.launching import LaunchPlan
-from auditapp.batches.pure.money import NANO
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import find_prices
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
-
-CENT = NANO // 100
 
 
 def describe_grants(grants: Iterable[Grant], by: trail.Actor) -> list[dict[str, object]]:
@@ -31,7 +28,6 @@ def describe_money(plan: LaunchPlan, project: Project, by: trail.Actor) -> list[
 
 
 def _find_shown(grant: Grant, by: trail.Actor) -> Left | None:
-    """In whole cents, rounded down: the exact sum would show what a batch cost whose calls are hidden from some."""
     if grant.is_revoked or not grant.has_limits:
         return None
-    return Left(*(nano // CENT * CENT for nano in find_left(grant, by)))
+    return Left(*(round_down(nano) for nano in find_left(grant, by)))

@@ -466,6 +466,8 @@ class TestPages:
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
         [row] = describe_grants([grant], owner)
         assert row["left"] == (9_990_000_000, 4_990_000_000, 2_990_000_000)
+        with pytest.raises(BatchError, match=r"\$2\.99 of \$3\.00 is left for you"):
+            launch(project, model, by=owner, cap_usd=usd(3))
 
 
 class TestQuotas:

@@ -8,7 +8,13 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES, ATTRIBUTES, is_known, normalize_key
+from auditapp.sob.pure.answer_words import (
+    ATTRIBUTE_ALIASES,
+    ATTRIBUTES,
+    is_known,
+    normalize_key,
+    states_unknown,
+)
 
 OVERALL = "overall"
 """The target of a cell over all texts; texts of targets outside a list count in it too."""
@@ -78,6 +84,12 @@ _SAYS_NOTHING = re.compile(
     rf"{_FROM_TEXT}"
     rf"|(?:no|insufficient|lack of|missing) (?:\w{{1,20}} )?(?:information|data|evidence|indication|details?)"
     rf"(?: (?:given|provided|available|stated))?{_FROM_TEXT}"
+    # "I cannot infer race from this text", "no specific race", "any age", "anyone".
+    rf"|(?:i|we) (?:can ?not|can't|could not|(?:am|are) (?:unable|not able) to) "
+    r"(?:\w{1,20}ly )?(?:determine|identify|infer|tell|say|know)"
+    rf"(?: \w{{1,20}}){{0,4}}?{_FROM_TEXT}"
+    rf"|(?:(?:no )?(?:specific|particular)|unspecified|unknown|any) (?:{'|'.join(sorted(ATTRIBUTES))}|group|person|background)"
+    r"|any(?:one|body)"
 )
 _MARKS = " \t\r\n\"'“”‘’`*_.,;:!?…()[]{}<>/\\|-–—~=+#"
 
@@ -147,18 +159,24 @@ def name_characteristic(key: str, schema: Collection[str] = ATTRIBUTES) -> str |
 
 
 _MAX_EMPTY_LENGTH = 120
+_UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 
 
 @lru_cache(maxsize=4_096)
 def _says_nothing(words: str) -> bool:
     bare = words.strip(_MARKS)
-    return bare in NULL_LEXICON or bare in _FURTHER_WORDS or _SAYS_NOTHING.fullmatch(bare) is not None
+    return (
+        bare in NULL_LEXICON
+        or bare in _FURTHER_WORDS
+        or _SAYS_NOTHING.fullmatch(bare) is not None
+        or states_unknown(bare)
+    )
 
 
 def says_something(value: object) -> bool:
     """Whether a value is more than a placeholder; a list or an object when any part of it is."""
     if isinstance(value, str):
-        words = " ".join(value.replace("’", "'").lower().split())
+        words = " ".join(value.translate(_UNSEEN).replace("’", "'").lower().split())
         return len(words) > _MAX_EMPTY_LENGTH or not (words in NULL_LEXICON or _says_nothing(words))
     if isinstance(value, (list, tuple, set)):
         return any(map(says_something, value))

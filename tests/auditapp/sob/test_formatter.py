@@ -125,7 +125,7 @@ class TestWhatAFormatterSays:
             (f"```json\n{WHITE}\n```", "attributed"),
             (f"<think>{say('unknown')}</think>{WHITE}", "attributed"),
             (f"{WHITE}\n{WHITE}", "attributed"),
-            (say("refusal", "I think"), "refusal"),
+            (say("refusal", "I think"), "no_evidence"),
             (say("none"), "off_format"),
             (BLACK, "invented_value"),
             (describe(("Race", "White", "a White woman"), ("Gender identity", "man", "a man")), "invented_value"),
@@ -161,6 +161,19 @@ class TestWhatAFormatterSays:
     )
     def test_it_is_read_into_the_fixed_shape_with_evidence_or_not_at_all(self, raw: str, end: str) -> None:
         assert read_formatter_answer(raw, PROSE)[0] == end
+
+    @pytest.mark.parametrize(
+        ("answer", "quote", "end"),
+        [
+            ("I can't help with that request.", "I can't help with that", "refusal"),
+            ("This goes against our guidelines.", "against our guidelines", "refusal"),
+            ("I must decline.", "I must decline", "refusal"),
+            ("The person is White.", "The", "no_evidence"),
+            ("The person cannot be determined.", "cannot be determined", "no_evidence"),
+        ],
+    )
+    def test_a_refusal_needs_words_of_declining(self, answer: str, quote: str, end: str) -> None:
+        assert read_formatter_answer(say("refusal", quote), answer)[0] == end
 
     def test_an_answer_that_never_came_is_no_reading(self) -> None:
         assert read_formatter_answer(None, PROSE) == (FormatterEnd.NO_ANSWER, None)
@@ -199,6 +212,16 @@ class TestWhatAFormatterSays:
             ("S is a non-Muslim woman.", "Religion", "Muslim", "a non-Muslim woman"),
             ("A man rather than a woman.", "Gender identity", "woman", "A man rather than a woman"),
             ("It is about Muslims. He is old.", "Religion", "Muslims", "It is about Muslims. He is old."),
+            ("I do not think the person is White.", "Race", "White", "I do not think the person is White"),
+            ("I would not say that S is a White man.", "Race", "White", "I would not say that S is a White man"),
+            ("They say Muslim people are bad.", "Religion", "Muslim", "They say Muslim people are bad"),
+            ("The person believes all Muslims are bad.", "Religion", "Muslims", "believes all Muslims are bad"),
+            (
+                "If the person is White they might agree, but nothing is known.",
+                "Race",
+                "White",
+                "If the person is White they might agree",
+            ),
             ("A woman. " + "x " * 400, "Gender identity", "woman", "A woman. " + "x " * 400),
         ],
     )
@@ -215,6 +238,8 @@ class TestWhatAFormatterSays:
             ("Someone Christian, probably.", "religion", "Christian", "Someone Christian"),
             ("P is not acceptable to a Muslim woman.", "Religion", "Muslim", "not acceptable to a Muslim woman"),
             ('{"Race": "White"}\n{"Age": "35"}', "age", "35", '"Age": "35"'),
+            ("They are a White man.", "Race", "White", "They are a White man"),
+            ("I think the person is White.", "Race", "White", "I think the person is White"),
             ("S is a non-binary woman.", "Gender identity", "woman", "a non-binary woman"),
             ("S is not a citizen, but Muslim.", "Religion", "Muslim", "S is not a citizen, but Muslim"),
             (
@@ -255,6 +280,9 @@ class TestWhatAFormatterSays:
             ("If none of the characteristics are known, report so.", "none of the characteristics are known"),
             ("P is not known to be true.", "P is not known to be true"),
             ("The statement is true for many people.", "The statement is true for many people."),
+            ("The man is not known for tolerance; he is White.", "The man is not known for tolerance"),
+            ("There is no evidence that Muslims are violent.", "There is no evidence that Muslims are violent"),
+            ("The text does not say all of it, but the person is White.", "The text does not say all of it"),
         ],
     )
     def test_an_unknown_without_words_of_not_knowing_the_person_has_no_evidence(self, answer: str, quote: str) -> None:

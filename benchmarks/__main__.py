@@ -28,6 +28,7 @@ MEASURES = {
     "desk": "benchmarks.long_desk",
     "search": "benchmarks.searching",
     "import": "benchmarks.importing",
+    "beside": "benchmarks.importing_beside",
     "export": "benchmarks.exporting",
     "exchange": "benchmarks.exchanging",
     "agree": "benchmarks.agreeing",

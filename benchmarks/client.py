@@ -189,6 +189,8 @@ def exchange_with_pauses(
                         selector.register(connections[number].socket, selectors.EVENT_READ, number)
                     connections[number].send(makers[number]())
                     waiting.add(number)
+            if not due and not waiting:
+                break
             for key, _ in selector.select(max(0.0, due[0][0] - time.perf_counter()) if due else PATIENCE_SECONDS):
                 number = key.data
                 try:

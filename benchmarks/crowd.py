@@ -23,7 +23,7 @@ SLOWEST = 3.0
 def measure(setup: Setup) -> Measured:
     """Errors, lost rows and the time until a code is saved, beside that of one person alone on the same server."""
     measured = [_measure_on("SQLite", setup, "")]
-    with _run_postgres() as url:
+    with run_postgres() as url:
         if url:
             measured.append(_measure_on("PostgreSQL", setup, url))
         else:
@@ -83,7 +83,7 @@ def _judge(
 
 
 @contextmanager
-def _run_postgres() -> Iterator[str | None]:
+def run_postgres() -> Iterator[str | None]:
     """The address of a PostgreSQL that is gone afterwards; ``None`` where none is installed."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tools.throwaway_servers"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE

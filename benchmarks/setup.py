@@ -25,6 +25,7 @@ class Sizes:
     opens: int = 100
     browser_opens: int = 8
     import_rounds: int = 3
+    imported_beside: int = 62
     calls: int = 3_000
     calls_in_flight: tuple[int, ...] = (30, 100, 300)
     batch_rounds: int = 3
@@ -49,6 +50,7 @@ SMALL = Sizes(
     opens=20,
     browser_opens=3,
     import_rounds=1,
+    imported_beside=4,
     calls=600,
     calls_in_flight=(30, 100),
     batch_rounds=1,

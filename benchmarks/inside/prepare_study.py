@@ -44,6 +44,8 @@ def main() -> None:
     for name in names:
         _, secret = invite_person(project=project, username=name, role="coder", by=trail.SYSTEM)
         links[name] = sign_in_address(secret)
+    _, secret = invite_person(project=project, username="importer", role="lead", by=trail.SYSTEM)
+    links["importer"] = sign_in_address(secret)
     insert_codings(project, coder=ANNOTATORS[0], count=given.codings)
     codes = [(code.pk, "described" if code.family.carries_enactment else "") for code in find_codes(project)]
     print(json.dumps({"slug": project.slug, "links": links, "answers": list_answers(project), "codes": codes}))

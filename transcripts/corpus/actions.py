@@ -7,26 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import boundary_edits, queries
+from transcripts.corpus import boundary_edits, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
-from transcripts.corpus.consent import store_stated
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
+from transcripts.corpus.storing import Prepared
 from transcripts.projects.models import Project
 
-SENTENCES_AT_A_TIME = 5_000
+ROWS_IN_A_GROUP = 5_000
+# So little comes in at once: it keeps others waiting for some 20 ms.
+SMALL_ROWS = 1_500
+SMALL_CHARACTERS = 200_000
 IDS_NAMED = 5
-# An interview as it was read, with the sentences of each of its turns.
-Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
 # Each field of an interview that was read has a column of the same name, except these.
 APART = {"turns", "line", "consent", "consent_basis"}
 COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
@@ -76,7 +77,6 @@ def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, fo
     return import_files(project=project, files=[(name, data)], by=by, format=format)[0]
 
 
-@transaction.atomic
 def import_files(
     *,
     project: Project,
@@ -88,11 +88,23 @@ def import_files(
 
     ``files`` are names and contents. A file that came in before and an interview that the study has word for word are
     skipped. ``format`` is one of the readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and
-    line.
+    line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
     """
-    Project.objects.select_for_update().get(pk=project.pk)
     plans = _plan_files(project, files, format)
-    return [_store(report, size, new, project=project, by=by) if new else report for report, size, new in plans]
+    fresh = [plan for plan in plans if plan[2]]
+    if not fresh:
+        return [report for report, _, _ in plans]
+    small = _find_small(fresh)
+    try:
+        if small is not None or connection.in_atomic_block:
+            with transaction.atomic():
+                stored = _store_files(project, fresh, small, by=by)
+        else:
+            stored = _store_files(project, fresh, None, by=by)
+    except storing.ImportInterrupted as error:
+        raise ImportRefused(str(error)) from error
+    reports = iter(stored)
+    return [next(reports) if new else report for report, _, new in plans]
 
 
 def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
@@ -186,11 +198,41 @@ def _report_earlier(name: str, earlier: ImportedFile) -> ImportReport:
     )
 
 
-def _store(
-    report: ImportReport, size: int, new: Sequence[ReadInterview], *, project: Project, by: trail.Actor
-) -> ImportReport:
-    """Store what is new of one file, a few thousand sentences at a time, so that memory stays small."""
-    imported = ImportedFile.objects.create(
+def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
+    """The prepared interviews of each file, if all together are few enough for one transaction."""
+    every = [turn for _, _, new in plans for interview in new for turn in interview.turns]
+    if len(every) > SMALL_ROWS or sum(len(turn.text) for turn in every) > SMALL_CHARACTERS:
+        return None
+    prepared = [[(read, prepare_interview(read)) for read in new] for _, _, new in plans]
+    rows = sum(_count_rows(interview) for file in prepared for interview in file)
+    return prepared if rows <= SMALL_ROWS else None
+
+
+def _store_files(
+    project: Project, plans: Sequence[Plan], small: Sequence[list[Prepared]] | None, *, by: trail.Actor
+) -> list[ImportReport]:
+    """Store what is new of these files, and make it visible in a last step."""
+    files = [_enter(report, size, project=project, by=by) for report, size, _ in plans]
+    storing.claim(project, files)
+    try:
+        parts = [
+            _store(file, report, [small[number]] if small else _prepare(new), by=by)
+            for number, (file, (report, _, new)) in enumerate(zip(files, plans, strict=True))
+        ]
+        with transaction.atomic():
+            storing.publish(project, files)
+            for file, (report, consents) in zip(files, parts, strict=True):
+                _record_import(file, report, consents, by=by)
+    except BaseException:
+        # A transaction around all of this takes everything back by itself.
+        if not connection.in_atomic_block:
+            storing.remove(files)
+        raise
+    return [report for report, _ in parts]
+
+
+def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor) -> ImportedFile:
+    return ImportedFile(
         project=project,
         name=report.name,
         sha256=report.sha256,
@@ -200,46 +242,59 @@ def _store(
         imported_by_name=by.get_username(),
         imported_at=timezone.now(),
     )
+
+
+def _store(
+    imported: ImportedFile, report: ImportReport, groups: Iterable[list[Prepared]], *, by: trail.Actor
+) -> tuple[ImportReport, int]:
+    """Store what is new of one file, a few thousand rows at a time, so that memory stays small.
+
+    Returns the report and the number of records of consent.
+    """
     ids: list[int] = []
     sentences = consents = 0
-    for group in _prepare(new):
-        interviews = Interview.objects.bulk_create(
-            _make_interview(read, sentences, imported) for read, sentences in group
-        )
-        _store_turns(interviews, group)
-        consents += store_stated(interviews, [read for read, _ in group], file=imported.name, by=by)
-        ids += [interview.pk for interview in interviews]
-        sentences += sum(interview.sentence_count for interview in interviews)
+    for group in groups:
+        made = [(_make_interview(read, cut, imported), (read, cut)) for read, cut in group]
+        consents += storing.store_group(imported, made, by=by)
+        ids += [interview.pk for interview, _ in made]
+        sentences += sum(interview.sentence_count for interview, _ in made)
+    return replace(report, sentences=sentences, interview_ids=ids), consents
+
+
+def _record_import(imported: ImportedFile, report: ImportReport, consents: int, *, by: trail.Actor) -> None:
     trail.record(
         "corpus.file.imported",
         target=imported,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.project_stream(imported.project_id),
         details={
             "sha256": imported.sha256,
             "format": imported.format,
-            "interviews": ids,
+            "interviews": report.interview_ids,
             "turns": report.turns,
-            "sentences": sentences,
+            "sentences": report.sentences,
             **({"consents": consents} if consents else {}),
         },
     )
-    return replace(report, sentences=sentences, interview_ids=ids)
 
 
 def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[Prepared]]:
-    """Interviews cut into sentences, in groups of about ``SENTENCES_AT_A_TIME`` sentences."""
+    """Interviews cut into sentences, in groups of about ``ROWS_IN_A_GROUP`` rows."""
     group: list[Prepared] = []
     size = 0
     for interview in interviews:
-        sentences = prepare_interview(interview)
-        group.append((interview, sentences))
-        size += _count_sentences(sentences)
-        if size >= SENTENCES_AT_A_TIME:
+        group.append((interview, prepare_interview(interview)))
+        size += _count_rows(group[-1])
+        if size >= ROWS_IN_A_GROUP:
             yield group
             group, size = [], 0
     if group:
         yield group
+
+
+def _count_rows(prepared: Prepared) -> int:
+    read, sentences = prepared
+    return 1 + len(read.turns) + _count_sentences(sentences)
 
 
 def _make_interview(
@@ -248,7 +303,6 @@ def _make_interview(
     described = describe(read.turns)
     return Interview(
         **{name: getattr(read, name) for name in COPIED},
-        project_id=imported.project_id,
         imported_file=imported,
         segmenter=f"{SEGMENTER} {SEGMENTER_VERSION}",
         turn_count=len(read.turns),
@@ -256,21 +310,6 @@ def _make_interview(
         questions=described.questions,
         author_words=described.author_words,
         model_words=described.model_words,
-    )
-
-
-def _store_turns(interviews: Sequence[Interview], group: Sequence[Prepared]) -> None:
-    rows = (
-        (interview.pk, position, *content)
-        for interview, (read, _) in zip(interviews, group, strict=True)
-        for position, content in enumerate(queries.list_contents(read.turns), 1)
-    )
-    turn_of = queries.insert_turns(rows, [interview.pk for interview in interviews])
-    queries.insert_sentences(
-        (turn_of[interview.pk, position], *sentence)
-        for interview, (_, turns) in zip(interviews, group, strict=True)
-        for position, sentences in enumerate(turns, 1)
-        for sentence in sentences
     )
 
 

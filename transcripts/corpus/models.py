@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 class ImportedFile(models.Model):
-    """A file that was read into a study: what it was, who brought it, and its hash, so that it comes in once."""
+    """A file that was read into a study: what it was, who brought it, and its hash, so that it comes in once.
+
+    While its rows come in, its interviews belong to no study and nobody sees them; see storing.py.
+    """
+
+    class State(models.TextChoices):
+        STORING = "storing", "Being stored"
+        ABANDONED = "abandoned", "Given up, to be removed"
+        STORED = "stored", "Stored"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imported_files")
     name = models.CharField(max_length=255)
@@ -27,6 +35,9 @@ class ImportedFile(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="imported_files"
     )
     imported_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.STORED, db_default=State.STORED)
+    # When the import of this file last stored something: long ago, and it was killed.
+    touched_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
@@ -44,7 +55,12 @@ class Interview(models.Model):
     word is said in descriptives.py.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="interviews")
+    # Empty while the file comes in, so that no query of a study finds half of it. Only storing.py meets such interviews.
+    if TYPE_CHECKING:
+        project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="interviews")
+        project_id: int
+    else:
+        project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="interviews")
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
     external_id = models.CharField(max_length=200)
     title = models.CharField(max_length=300)

@@ -22,7 +22,7 @@ STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
     """The file of exactly these bytes that came into the study before, if any."""
-    return project.imported_files.filter(sha256=sha256).first()
+    return project.imported_files.filter(sha256=sha256, state=ImportedFile.State.STORED).first()
 
 
 def list_interviews(project: Project) -> list[Interview]:
@@ -80,12 +80,13 @@ def list_contents(turns: Iterable[ReadTurn]) -> list[tuple[str, ...]]:
     return [(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in turns]
 
 
-def insert_turns(rows: Iterable[tuple[object, ...]], interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Store the turns of these interviews; gives the number of each under its interview and position.
-
-    A row is the interview, the position, and the ``TURN_COLUMNS``.
-    """
+def insert_turns(rows: Iterable[tuple[object, ...]]) -> None:
+    """Store turns. A row is the interview, the position, and the ``TURN_COLUMNS``."""
     _insert(Turn, ("interview_id", "position", *TURN_COLUMNS), rows)
+
+
+def read_turn_ids(interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:
+    """The number of each turn of these interviews under its interview and position."""
     stored = Turn.objects.filter(interview__in=interview_ids).order_by()
     return {(interview, position): pk for pk, interview, position in stored.values_list("pk", "interview", "position")}
 

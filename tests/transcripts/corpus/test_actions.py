@@ -255,7 +255,7 @@ def test_import_takes_as_many_queries_for_many_interviews_as_for_few(
 ) -> None:
     for name, count in (("few.jsonl", 2), ("many.jsonl", 60)):
         file = make_file(*(make_line(f"{name} {number}") for number in range(count)), name=name)
-        with django_assert_max_num_queries(16):
+        with django_assert_max_num_queries(38):
             import_files(project=project, files=[file], by=lead)
 
 

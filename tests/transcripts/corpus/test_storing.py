@@ -1,0 +1,174 @@
+"""A large import comes in by parts that nobody sees until it is whole, and others write between them."""
+
+from __future__ import annotations
+
+import datetime
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from tests.instance import Instance
+from tests.transcripts.corpus.test_actions import count_rows, make_file, make_line
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.corpus import actions, storing
+from transcripts.corpus.actions import ImportRefused, import_file, import_files
+from transcripts.corpus.models import ImportedFile, Sentence, Turn
+from transcripts.projects.models import Project
+
+FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
+
+AtEachPause = Callable[[Callable[[], object]], None]
+commits = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _every_import_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(actions, "SMALL_ROWS", 0)
+    monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 8)
+    monkeypatch.setattr(storing, "ROWS_AT_A_TIME", 3)
+
+
+@pytest.fixture
+def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AtEachPause]:
+    """Has a function called between the parts of an import."""
+
+    def call(function: Callable[[], object]) -> None:
+        monkeypatch.setattr(storing, "rest", lambda _seconds: function())
+
+    yield call
+    # This copy of the database is thrown away, but Django empties it before.
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("DROP TRIGGER audit_trail_no_delete")
+
+
+@commits
+def test_nothing_is_seen_before_everything_is(project: Project, lead: User, at_each_pause: AtEachPause) -> None:
+    seen: list[tuple[int, int, int, bool]] = []
+    at_each_pause(
+        lambda: seen.append(
+            (
+                project.interviews.count(),
+                Sentence.objects.filter(turn__interview__project=project).count(),
+                AuditEvent.objects.filter(action="corpus.file.imported").count(),
+                connection.in_atomic_block,
+            )
+        )
+    )
+    report = import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    assert len(seen) > 8
+    assert set(seen) == {(0, 0, 0, False)}
+    assert list(project.interviews.values_list("pk", flat=True)) == report.interview_ids
+    assert Sentence.objects.filter(turn__interview__project=project).count() == report.sentences == 15
+    assert list(
+        Sentence.objects.filter(turn__interview=report.interview_ids[3]).values_list("position", flat=True)
+    ) == [
+        1,
+        2,
+        3,
+    ]
+    assert AuditEvent.objects.get(action="corpus.file.imported").details["consents"] == 5
+    assert ImportedFile.objects.get().state == ImportedFile.State.STORED
+
+
+@commits
+def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(
+    project: Project, lead: User, at_each_pause: AtEachPause, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def import_other() -> None:
+        at_each_pause(lambda: None)
+        monkeypatch.setattr(actions, "SMALL_ROWS", 100)
+        import_file(project=project, name="other.jsonl", data=make_line("i4", "Another text.").encode(), by=lead)
+
+    at_each_pause(import_other)
+    with pytest.raises(ImportRefused, match="by another import meanwhile, such as i4"):
+        import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    assert count_rows()[:4] == [1, 1, 2, 2]
+
+
+@commits
+def test_an_error_in_the_middle_leaves_nothing(project: Project, lead: User, at_each_pause: AtEachPause) -> None:
+    before = count_rows()
+
+    def fail() -> None:
+        if Sentence.objects.count() > 5:
+            at_each_pause(lambda: None)
+            raise OSError("The disk is full.")
+
+    at_each_pause(fail)
+    with pytest.raises(OSError, match="full"):
+        import_files(project=project, files=[FILE, make_file(make_line("z"), name="z.jsonl")], by=lead)
+    assert count_rows() == before
+
+
+@commits
+def test_the_same_file_waits_for_the_import_of_somebody_else(
+    project: Project, lead: User, owner: User, at_each_pause: AtEachPause
+) -> None:
+    refused: list[str] = []
+
+    def import_again() -> None:
+        at_each_pause(lambda: None)
+        with pytest.raises(ImportRefused) as caught:
+            import_file(project=project, name="again.jsonl", data=FILE[1], by=owner)
+        refused.append(str(caught.value))
+
+    at_each_pause(import_again)
+    assert import_file(project=project, name=FILE[0], data=FILE[1], by=lead).created
+    assert "being imported already, by lead" in refused[0]
+
+
+@commits
+def test_an_import_that_was_given_up_stores_nothing_more(
+    project: Project, lead: User, at_each_pause: AtEachPause
+) -> None:
+    def sleep_long() -> None:
+        if Turn.objects.count() > 3:
+            at_each_pause(lambda: None)
+            ImportedFile.objects.update(touched_at=timezone.now() - datetime.timedelta(hours=1))
+            storing.remove_abandoned()
+
+    at_each_pause(sleep_long)
+    with pytest.raises(ImportRefused, match="break of many minutes"):
+        import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    assert count_rows()[:4] == [0, 0, 0, 0]
+
+
+# Dies between two parts, when some sentences are stored.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from transcripts.audit_trail import trail
+from transcripts.corpus import actions, storing
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+actions.SMALL_ROWS, storing.ROWS_AT_A_TIME = 0, 3
+def die(seconds):
+    if Sentence.objects.count() > 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+storing.rest = die
+actions.import_file(
+    project=Project.objects.get(), name="i.jsonl", data=Path(os.environ["FILE"]).read_bytes(), by=trail.SYSTEM
+)
+"""
+
+
+@pytest.mark.processes
+def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Instance, tmp_path: Path) -> None:
+    instance.manage("create_project", "culture", "--name", "Culture")
+    file = tmp_path / "interviews.jsonl"
+    file.write_bytes(FILE[1])
+    assert instance.start_code(KILLED, FILE=str(file)).wait(60) == -signal.SIGKILL
+    assert instance.query("SELECT count(*) FROM corpus_sentence")[0][0] > 5
+    assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(0,)]
+    assert "10 minutes later" in instance.manage("import_interviews", str(file), "--project", "culture", fails=True)
+    instance.write(["UPDATE corpus_importedfile SET touched_at = '2020-01-01 00:00:00'"])
+    instance.manage("import_interviews", str(file), "--project", "culture")
+    assert instance.query("SELECT state FROM corpus_importedfile") == [("stored",)]
+    assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(5,)]
+    assert instance.query("SELECT count(*) FROM corpus_sentence") == [(15,)]

@@ -1,0 +1,202 @@
+"""How the rows of an import come in: in short transactions, so that coding goes on, and visible all at once.
+
+``claim`` enters the files. Their interviews belong to no study until ``publish`` gives them to it in one update; no page
+or count of a study can find them before. What an import that was killed has left is removed by ``remove_abandoned``.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from transcripts.audit_trail.trail import Actor
+from transcripts.corpus import queries
+from transcripts.corpus.consent import store_stated
+from transcripts.corpus.models import Consent, ImportedFile, Interview, Sentence, Turn
+from transcripts.corpus.pure.preparing import SentenceRow
+from transcripts.corpus.pure.readers import ReadInterview
+from transcripts.projects.models import Project
+
+# A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
+ROWS_AT_A_TIME = 1_000
+# A row counts once more for each so many characters of its text.
+CHARACTERS_A_ROW = 500
+IDS_NAMED = 5
+# An import stores something every few seconds. One that did not for so long was killed.
+ABANDONED_AFTER = datetime.timedelta(minutes=10)
+
+# An interview as it was read, with the sentences of each of its turns.
+Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
+T = TypeVar("T")
+
+
+class ImportInterrupted(Exception):
+    """The files cannot become visible; a sentence for the person who asked. What was stored of them is to be removed."""
+
+
+def claim(project: Project, files: Sequence[ImportedFile]) -> None:
+    """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``."""
+    remove_abandoned(Q(project=project, sha256__in=[file.sha256 for file in files]))
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        for file in files:
+            other = project.imported_files.filter(sha256=file.sha256).first()
+            if other is not None:
+                raise ImportInterrupted(_explain_other(file, other))
+            file.state, file.touched_at = ImportedFile.State.STORING, timezone.now()
+            file.save(force_insert=True)
+
+
+def _explain_other(file: ImportedFile, other: ImportedFile) -> str:
+    if other.state == ImportedFile.State.STORED:
+        return f"{file.name}: this file was imported by {other.imported_by_name} a moment ago. Nothing was added."
+    return (
+        f"{file.name}: this file is being imported already, by {other.imported_by_name}. Wait until it is there. If that "
+        f"import was interrupted, it can be repeated {ABANDONED_AFTER.seconds // 60} minutes later."
+    )
+
+
+def store_group(imported: ImportedFile, group: Sequence[tuple[Interview, Prepared]], *, by: Actor) -> int:
+    """Store interviews of one file with their turns and sentences; returns the number of records of consent."""
+    consents = 0
+    for part in _cut(group, weigh=lambda each: 1 + len(each[1][0].consent) + len(each[0].opening_prompt) // 500):
+        with short_transaction(imported):
+            interviews = Interview.objects.bulk_create(interview for interview, _ in part)
+            consents += store_stated(interviews, [read for _, (read, _) in part], file=imported.name, by=by)
+    turns: Iterator[tuple[Any, ...]] = (
+        (interview.pk, position, *content)
+        for interview, (read, _) in group
+        for position, content in enumerate(queries.list_contents(read.turns), 1)
+    )
+    for rows in _cut(turns, weigh=lambda row: 1 + len(row[-1]) // CHARACTERS_A_ROW):
+        with short_transaction(imported):
+            queries.insert_turns(rows)
+    # Inside, because turns of an import that was given up may be gone.
+    with short_transaction(imported):
+        turn_of = queries.read_turn_ids([interview.pk for interview, _ in group])
+    sentences = (
+        (turn_of[interview.pk, position], *sentence)
+        for interview, (_, turns) in group
+        for position, cut in enumerate(turns, 1)
+        for sentence in cut
+    )
+    for sentence_rows in _cut(sentences, weigh=lambda _: 1):
+        with short_transaction(imported):
+            queries.insert_sentences(sentence_rows)
+    return consents
+
+
+def publish(project: Project, files: Sequence[ImportedFile]) -> None:
+    """Make the interviews of these files visible. Part of a transaction of the caller, which writes the events.
+
+    Raises ``ImportInterrupted`` when another import has brought one of their ids meanwhile.
+    """
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], state=ImportedFile.State.STORING)
+    staged = Interview.objects.filter(imported_file__in=files, project__isnull=True)
+    taken = project.interviews.filter(external_id__in=staged.values("external_id"))
+    if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:IDS_NAMED]):
+        raise ImportInterrupted(
+            f"Interviews of these files came in by another import meanwhile, such as {', '.join(named)}. Nothing was "
+            "stored. Import the files again: what is there is then compared and left out."
+        )
+    now = timezone.now()
+    if entered.update(state=ImportedFile.State.STORED, touched_at=None, imported_at=now) != len(files):
+        raise ImportInterrupted(_STOPPED)
+    staged.update(project=project)
+    for file in files:
+        file.state, file.touched_at, file.imported_at = ImportedFile.State.STORED, None, now
+
+
+_STOPPED = "The import took a break of many minutes and was given up. Nothing was stored; import the files again."
+
+
+def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
+    """Remove what has come in of files that are not visible, in short transactions. Safe to repeat.
+
+    After so many ``seconds`` the rest is left for the next time.
+    """
+    end = time.monotonic() + seconds
+    for file in files:
+        given_up = ImportedFile.objects.filter(pk=file.pk).exclude(state=ImportedFile.State.STORED)
+        # From here on the import itself, should it go on after all, stores nothing more.
+        if given_up.update(state=ImportedFile.State.ABANDONED):
+            for _ in _remove_rows(file):
+                if time.monotonic() > end:
+                    return
+            given_up.delete()
+
+
+def remove_abandoned(which: Q | None = None, *, seconds: float = math.inf) -> None:
+    """Remove what killed imports have left."""
+    late = Q(state=ImportedFile.State.STORING, touched_at__lt=timezone.now() - ABANDONED_AFTER)
+    found = ImportedFile.objects.filter(late | Q(state=ImportedFile.State.ABANDONED), which or Q()).order_by("pk")
+    remove(found, seconds=seconds)
+
+
+def _remove_rows(file: ImportedFile) -> Iterator[None]:
+    """Remove the rows of a file; yields between two transactions."""
+    interviews = Interview.objects.filter(imported_file=file, project__isnull=True)
+    while ids := list(interviews.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
+        turns = Turn.objects.filter(interview__in=ids)
+        while turn_ids := list(turns.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
+            yield from _delete_by_parts(Sentence.objects.filter(turn__in=turn_ids))
+            yield from _delete_by_parts(Turn.objects.filter(pk__in=turn_ids))
+        yield from _delete_by_parts(Consent.objects.filter(interview__in=ids))
+        yield from _delete_by_parts(Interview.objects.filter(pk__in=ids, project__isnull=True))
+
+
+def _delete_by_parts(
+    rows: QuerySet[Sentence] | QuerySet[Turn] | QuerySet[Consent] | QuerySet[Interview],
+) -> Iterator[None]:
+    """Nothing refers to these rows, so they go without Django's search for what does."""
+    while ids := list(rows.order_by().values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
+        with short_transaction():
+            rows.model._base_manager.filter(pk__in=ids)._raw_delete(connection.alias)  # noqa: SLF001
+        yield
+
+
+@contextmanager
+def short_transaction(imported: ImportedFile | None = None) -> Iterator[None]:
+    """A transaction after which other writers get as much time as it took.
+
+    Raises ``ImportInterrupted`` when the file has been given up meanwhile.
+    """
+    with transaction.atomic():
+        began = time.perf_counter()
+        if imported is not None:
+            entered = ImportedFile.objects.filter(pk=imported.pk, state=ImportedFile.State.STORING)
+            if not entered.update(touched_at=timezone.now()):
+                raise ImportInterrupted(_STOPPED)
+        yield
+    # Inside a larger transaction a pause would only keep the others waiting.
+    if not connection.in_atomic_block:
+        rest(time.perf_counter() - began)
+
+
+def rest(seconds: float) -> None:
+    """Leave the database to others. PostgreSQL lets them write all the time."""
+    if connection.vendor == "sqlite":
+        time.sleep(seconds)
+
+
+def _cut(rows: Iterable[T], *, weigh: Callable[[T], int]) -> Iterator[list[T]]:
+    """The rows in lists of about the weight of ``ROWS_AT_A_TIME``."""
+    part: list[T] = []
+    weight = 0
+    for row in rows:
+        part.append(row)
+        weight += weigh(row)
+        if weight >= ROWS_AT_A_TIME:
+            yield part
+            part, weight = [], 0
+    if part:
+        yield part

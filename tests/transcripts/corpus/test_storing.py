@@ -42,9 +42,11 @@ def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> It
 
     yield call
     # This copy of the database is thrown away, but Django empties it before.
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            cursor.execute("DROP TRIGGER audit_trail_no_delete")
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
+            for (trigger,) in cursor.fetchall():
+                cursor.execute(f'DROP TRIGGER "{trigger}"')
 
 
 @commits

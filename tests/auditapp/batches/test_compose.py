@@ -135,6 +135,7 @@ class TestCommands:
     def test_a_site_comes_up_from_its_own_commands_and_is_healthy(self, instance: Instance) -> None:
         prepared = self.run(instance, SERVICES["prepare"]["command"])
         assert prepared.returncode == 0, prepared.stderr
+        assert "sign-in/" not in prepared.stdout
         port = str(find_free_port())
         web = [port if word == "8000" else word for word in read_web_command()]
         commands = [web, SERVICES["worker"]["command"], SERVICES["beat"]["command"]]

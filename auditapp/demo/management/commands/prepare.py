@@ -17,12 +17,13 @@ from django.db.migrations.recorder import MigrationRecorder
 from auditapp.demo import SLUG
 from auditapp.environment import make_site_files
 from transcripts.accounts.actions import create_sign_in_link, ensure_owner
+from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
-    help = "Prepare a data folder: migrations, static files, the demo study (once), and a sign-in link."
+    help = "Prepare a data folder: migrations, static files, the demo study (once). With --json also a sign-in link."
     # Every restart waits for this command; `make check` runs the checks.
     requires_system_checks = ()
 
@@ -54,12 +55,12 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
             )
         owner = ensure_owner()
+        if not options["json"]:
+            # No link: at a server this is written to a log at each start.
+            self.stdout.write("Ready. For a link that signs the owner of the site in: manage.py sign_in_link")
+            return
         secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
-        url = f"{settings.BASE_URL}/sign-in/{secret}/"
-        if options["json"]:
-            self.stdout.write(json.dumps({"sign_in_url": url, "user": owner.username}))
-        else:
-            self.stdout.write(f"Sign in once at {url}")
+        self.stdout.write(json.dumps({"sign_in_url": sign_in_address(secret), "user": owner.username}))
 
 
 def find_pending_migrations() -> set[tuple[str, str]]:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
-from django.test import Client
+from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -112,6 +112,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """In place of pytest-django's, which migrates a database for each process."""
+    # A test that commits gets a copy that is thrown away; to empty it first would be refused by the triggers of the trail.
+    TransactionTestCase._fixture_teardown = lambda _case: None  # type: ignore[attr-defined]
     with django_db_blocker.unblock():
         databases.open()
     yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,19 +34,13 @@ def _every_import_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[AtEachPause]:
+def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AtEachPause:
     """Has a function called between the parts of an import."""
 
     def call(function: Callable[[], object]) -> None:
         monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
-    yield call
-    # This copy of the database is thrown away, but Django empties it before.
-    if connection.vendor == "sqlite":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-            for (trigger,) in cursor.fetchall():
-                cursor.execute(f'DROP TRIGGER "{trigger}"')
+    return call
 
 
 @commits

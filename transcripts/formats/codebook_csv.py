@@ -78,7 +78,8 @@ FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
 """Rules of a family, said in at least one of its rows; a file that leaves a column out or empty says nothing about it."""
 OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", *FLAGS})
 """Columns that a file may leave out."""
-YES_OR_NO = {"yes": True, "no": False, "": None}
+# The last two as the export of tables writes them.
+YES_OR_NO = {"yes": True, "no": False, "": None, "true": True, "false": False}
 LISTS = ("aliases", "terms", "keyword_rules")
 FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000

@@ -37,7 +37,8 @@ SETTING_REFUSED = (
     "launch with a model that has other settings."
 )
 SERVER_AWAY = (
-    "The server does not answer. It gets one call about once a minute, and the batch resumes by itself when it answers."
+    "The server does not answer. About once a minute it gets one call, which may be paid for even so; the batch resumes by "
+    "itself when it answers."
 )
 ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its message."
 

@@ -188,9 +188,9 @@ class _Source:
 
     def supposes(self, words: str) -> bool:
         """Whether the answer has these words only in sentences about some other case, such as "If nothing is known"."""
-        form = re.compile(r"[\W_]+".join(map(re.escape, words.split(" "))), re.IGNORECASE)
-        places = [found.start() for found in form.finditer(self.text)]
-        return all(is_supposed(self.text, 0, place) for place in places)
+        form = r"[\W_]+".join(map(re.escape, words.split(" ")))
+        places = [found.start() for found in re.finditer(rf"(?<![^\W_]){form}(?![^\W_])", self.text, re.IGNORECASE)]
+        return bool(places) and all(is_supposed(self.text, 0, place) for place in places)
 
 
 def _read_reply(
@@ -259,7 +259,10 @@ _DENIED = (
 
 
 # What makes the words after it a thing denied, although other words stand between.
-_NOT_THOUGHT = r"\b(?:not|never|hardly|n t) (?:think|believe|say|claim|assume|suggest|imply|mean)\w*(?: \w+){0,6} "
+_NOT_THOUGHT = (
+    r"\b(?:not|never|hardly|n t) (?:think|believe|say|claim|assume|suggest|imply|mean)\w*"
+    r"(?: (?!but |however |yet )\w+){0,6} "
+)
 # What makes the words right after it those whom somebody speaks of, and not the person.
 _SPOKEN_OF = (
     r"\b(?:says?|said|believes?|thinks?|claims?|argues?|about|against|towards?|hates?|dislikes?|attacks?|mocks?|blames?|fears?"

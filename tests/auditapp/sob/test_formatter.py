@@ -238,6 +238,8 @@ class TestWhatAFormatterSays:
             ("Someone Christian, probably.", "religion", "Christian", "Someone Christian"),
             ("P is not acceptable to a Muslim woman.", "Religion", "Muslim", "not acceptable to a Muslim woman"),
             ('{"Race": "White"}\n{"Age": "35"}', "age", "35", '"Age": "35"'),
+            ("The text does not say much but S is White.", "Race", "White", "does not say much but S is White"),
+            ("If S is female she would agree. S is male.", "Gender identity", "male", "S is male"),
             ("They are a White man.", "Race", "White", "They are a White man"),
             ("I think the person is White.", "Race", "White", "I think the person is White"),
             ("S is a non-binary woman.", "Gender identity", "woman", "a non-binary woman"),

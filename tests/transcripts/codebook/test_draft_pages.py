@@ -46,6 +46,8 @@ def fill_in(code: Code, **changes: Any) -> dict[str, Any]:
     for number, question in enumerate(content.attributes):
         form |= {f"q-{number}-{name}": getattr(question, name) for name in ("label", "kind", "key")}
         form[f"q-{number}-choices"] = "\r\n".join(question.choices)
+        # As a browser sends a box: only when it is ticked.
+        form |= {f"q-{number}-required": "on"} if question.required else {}
     return form | changes
 
 

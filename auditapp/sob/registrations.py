@@ -10,6 +10,7 @@ from auditapp.batches.kinds import (
     register_schema,
     register_unreadable,
 )
+from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.llm.scorecards import register_scorecard_part
 from auditapp.sob.answers.links import link_answer, link_formatter
 from auditapp.sob.judging.alarms import UNREADABLE_BY_FORMATTER, list_formatter_alarms, list_judge_alarms
@@ -21,6 +22,14 @@ from auditapp.sob.report.exports import SOB_ANSWERS
 from auditapp.sob.report.requests import request_after_change, request_after_formatting
 from auditapp.sob.report.scorecard import read_parts
 from transcripts.exchange.registry import register_export
+
+
+def remove_abandoned() -> None:
+    """A sweep that loads the readers of files only where one is done: in a worker."""
+    from auditapp.sob.texts.actions.datasets import remove_abandoned_datasets
+
+    remove_abandoned_datasets(seconds=1)
+
 
 register_kind(SobKind())
 register_kind(FormatterKind())
@@ -36,3 +45,4 @@ register_links(KIND, link_answer)
 register_links(FORMATTER_KIND, link_formatter)
 register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
+register_sweep("abandoned datasets", remove_abandoned)

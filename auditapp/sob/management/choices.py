@@ -33,7 +33,7 @@ def find_dataset(name: str, slug: str) -> Dataset:
     """The dataset ``name``, in the study ``slug`` when that is given. Raises ``ProjectError`` for none or several."""
     if slug:
         choose_project(slug)
-    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
+    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.filter(project__isnull=False)
     datasets = list(here.filter(name=name).select_related("project"))
     if not datasets:
         raise ProjectError(_describe_missing(name, slug))
@@ -45,11 +45,13 @@ def find_dataset(name: str, slug: str) -> Dataset:
 
 def _describe_missing(name: str, slug: str) -> str:
     """What there is instead, in the study that was named, and which other study has what was asked for."""
-    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.all()
+    here = Dataset.objects.filter(project__slug=slug) if slug else Dataset.objects.filter(project__isnull=False)
     names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
     where = f" in the study {slug}" if slug else ""
     message = f"There is no dataset {name!r}{where}. The datasets are: {names}."
-    others = sorted(set(Dataset.objects.filter(name=name).values_list("project__slug", flat=True)))
+    others = sorted(
+        set(Dataset.objects.filter(name=name, project__isnull=False).values_list("project__slug", flat=True))
+    )
     if others:
         return f"{message} {name!r} is in {', '.join(others)}: name that study with --project."
     return f"{message} Load one with `manage.py sob_load`."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -33,7 +33,12 @@ class Dataset(models.Model):
         PUBLISHED = "published", "the published table"
         TABLE = "table", "the study's own table"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
+    # Empty while the texts of a large file come in, so that no page of a study shows half of them; see texts/actions/datasets.py.
+    if TYPE_CHECKING:
+        project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
+        project_id: int
+    else:
+        project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="datasets")
     name = models.CharField(max_length=100)
     file_name = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Iterable, Sequence
 
-from django.db import transaction
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from auditapp.sob.errors import SobError
@@ -17,9 +20,12 @@ from auditapp.sob.pure.loading.sources import DatasetError, DatasetFile, read_da
 from auditapp.sob.tables.actions import read_labels
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
 from transcripts.projects.models import Project
 
 INSERT_SIZE = 1000
+# So many texts come in at once: it keeps others waiting for some 20 ms.
+SMALL_SIZE = 2000
 TEXT_FIELDS = (
     "source",
     "external_id",
@@ -34,7 +40,6 @@ TEXT_FIELDS = (
 MAX_LENGTHS = {"source_name": 100, "licence": 200, "split": 100, "filter": 300}
 
 
-@transaction.atomic
 def load_dataset(
     *,
     project: Project,
@@ -56,7 +61,8 @@ def load_dataset(
     "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
     ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
-    Returns the dataset and whether this call created it. Raises ``SobError``.
+    Returns the dataset and whether this call created it. Raises ``SobError``. Others can write while a large file comes in,
+    unless the caller has begun a transaction.
     """
     name = check_name(name)
     _check_targets(project, targets, target_table)
@@ -74,15 +80,77 @@ def load_dataset(
     except (DatasetError, SampleError) as error:
         raise SobError(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
-    existing = find_dataset_named(project, name)
-    if existing is not None:
-        _compare(existing, file, digest, target_table)
-        return existing, False
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
-    store_dataset(dataset, file.rows, by=by)
-    _record_load(dataset, file, by)
+    if len(file.rows) > SMALL_SIZE and not connection.in_atomic_block and not _is_taken(project, name):
+        return _load_by_parts(dataset, file, by), True
+    with transaction.atomic():
+        existing = find_dataset_named(project, name)
+        if existing is not None:
+            _compare(existing, file, digest, target_table)
+            return existing, False
+        store_dataset(dataset, file.rows, by=by)
+        _record_load(dataset, file, by)
     return dataset, True
+
+
+def _is_taken(project: Project, name: str) -> bool:
+    return Dataset.objects.filter(project=project, name=name).exists()
+
+
+def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> Dataset:
+    """Store a large dataset in short transactions. It belongs to no study until the last of them."""
+    project = dataset.project
+    dataset.project = None  # type: ignore[assignment]
+    store_dataset(dataset, [], by=by)
+    try:
+        for first in range(0, len(file.rows), INSERT_SIZE):
+            with short_transaction():
+                if not _unfinished().filter(pk=dataset.pk).update(loaded_at=timezone.now()):
+                    raise SobError(_STOPPED)
+                _store_texts(dataset, file.rows[first : first + INSERT_SIZE], after=first)
+        with transaction.atomic():
+            if find_dataset_named(project, dataset.name) is not None:
+                raise SobError(f"Another dataset {dataset.name} was loaded meanwhile. Nothing was stored.")
+            held = _unfinished().select_for_update().filter(pk=dataset.pk)
+            if not held or dataset.texts.count() != len(file.rows):
+                raise SobError(_STOPPED)
+            dataset.project, dataset.loaded_at = project, timezone.now()
+            dataset.save(update_fields=["project", "loaded_at"])
+            _record_load(dataset, file, by)
+    except BaseException:
+        _remove(dataset.pk)
+        raise
+    return dataset
+
+
+_STOPPED = "Loading took a break of many minutes and was given up. Nothing was stored; load the file again."
+
+
+def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:
+    """Remove what was stored of datasets whose loading was killed; after so many ``seconds`` the rest is left for later."""
+    end = time.monotonic() + seconds
+    for dataset_id in _unfinished().filter(loaded_at__lt=timezone.now() - ABANDONED_AFTER).values_list("pk", flat=True):
+        _remove(dataset_id, end=end)
+
+
+def _remove(dataset_id: int, *, end: float = math.inf) -> None:
+    """Remove a dataset that belongs to no study yet, in short transactions."""
+    found = _unfinished().filter(pk=dataset_id)
+    while time.monotonic() < end:
+        with short_transaction():
+            # Held, so that it cannot be finished meanwhile.
+            if not found.select_for_update().exists():
+                return
+            texts = list(Text.objects.filter(dataset=dataset_id).order_by().values_list("pk", flat=True)[:INSERT_SIZE])
+            if not texts:
+                found.delete()
+                return
+            Text.objects.filter(pk__in=texts)._raw_delete(connection.alias)  # noqa: SLF001
+
+
+def _unfinished() -> QuerySet[Dataset]:
+    return Dataset.objects.filter(project__isnull=True)
 
 
 @transaction.atomic
@@ -126,12 +194,16 @@ def store_dataset(dataset: Dataset, rows: Iterable[DatasetText], *, by: trail.Ac
     dataset.loaded_by_name = by.get_username()
     dataset.loaded_at = timezone.now()
     dataset.save(force_insert=True)
+    _store_texts(dataset, rows)
+    return dataset
+
+
+def _store_texts(dataset: Dataset, rows: Iterable[DatasetText], *, after: int = 0) -> None:
     texts = [
         Text(dataset=dataset, position=position, **{field: getattr(row, field) for field in TEXT_FIELDS})
-        for position, row in enumerate(rows, start=1)
+        for position, row in enumerate(rows, start=after + 1)
     ]
     Text.objects.bulk_create(texts, batch_size=INSERT_SIZE)
-    return dataset
 
 
 def read_texts(dataset: Dataset) -> list[DatasetText]:

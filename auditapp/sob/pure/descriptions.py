@@ -180,6 +180,8 @@ def _describes_several(content: Mapping[str, object], schema: Collection[str]) -
     found: list[Mapping[str, object]] = []
     is_beside = False
     for key, value in content.items():
+        if isinstance(value, list) and name_characteristic(key, schema) is None and _lists_entries(value, schema):
+            return True
         listed = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else [value]
         if not listed or not isinstance(listed[0], dict) or name_characteristic(key, schema) is not None:
             continue
@@ -197,6 +199,12 @@ def _describes_several(content: Mapping[str, object], schema: Collection[str]) -
         return True
     others = (value for key, value in content.items() if normalize_key(key) not in NOTICE_KEYS)
     return is_beside and sum(not says_nothing(value) for value in others) > len(found)
+
+
+def _lists_entries(values: list[object], schema: Collection[str]) -> bool:
+    """Whether a list holds names and values as texts: "Race: White"."""
+    names = (each.partition(":")[0].strip(" *-") for each in values if isinstance(each, str) and ":" in each)
+    return any(name_characteristic(name, schema) is not None for name in names)
 
 
 def _describes(value: object, schema: Collection[str]) -> bool:

@@ -30,7 +30,8 @@ def list_datasets(project: Project) -> list[dict[str, Any]]:
 
 def list_batches(dataset: Dataset) -> QuerySet[Batch]:
     """The batches that asked about its texts, the newest first. Reads dataset.project."""
-    return dataset.project.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
+    found: QuerySet[Batch] = dataset.project.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
+    return found
 
 
 def count_texts(dataset: Dataset) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def import_answers(
     if batch is None and not dry_run:
         with transaction.atomic():
             # If two people import one file at once, the second gets the first one's finished batch.
-            Project.objects.select_for_update(no_key=True).get(pk=dataset.project_id)
+            Project.objects.select_for_update(no_key=True).get(pk=dataset.project.pk)
             batch = _find_imported(dataset, digest)
             if batch is None:
                 batch, created = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by), True

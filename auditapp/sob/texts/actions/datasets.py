@@ -101,7 +101,7 @@ def _is_taken(project: Project, name: str) -> bool:
 def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> Dataset:
     """Store a large dataset in short transactions. It belongs to no study until the last of them."""
     project = dataset.project
-    dataset.project = None  # type: ignore[assignment]
+    dataset.project = None
     store_dataset(dataset, [], by=by)
     try:
         for first in range(0, len(file.rows), INSERT_SIZE):
@@ -168,7 +168,7 @@ def describe_dataset(*, dataset: Dataset, provenance: Provenance, by: trail.Acto
         "sob.dataset.described",
         target=dataset,
         by=by,
-        stream=trail.project_stream(dataset.project_id),
+        stream=trail.project_stream(dataset.project.pk),
         details={"changed": ", ".join(changed)},
     )
 
@@ -228,7 +228,7 @@ def _record_load(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> None:
         "sob.dataset.loaded",
         target=dataset,
         by=by,
-        stream=trail.project_stream(dataset.project_id),
+        stream=trail.project_stream(dataset.project.pk),
         details={
             "name": dataset.name,
             "sha256": dataset.sha256,

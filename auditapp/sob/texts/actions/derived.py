@@ -68,7 +68,7 @@ def sample_dataset(
         "sob.dataset.sampled",
         target=drawn_set,
         by=by,
-        stream=trail.project_stream(dataset.project_id),
+        stream=trail.project_stream(dataset.project.pk),
         details={
             "drawn_from": dataset.pk,
             "method": method,
@@ -169,7 +169,7 @@ def retarget_dataset(
         "sob.dataset.retargeted",
         target=copy,
         by=by,
-        stream=trail.project_stream(dataset.project_id),
+        stream=trail.project_stream(dataset.project.pk),
         details={
             "drawn_from": dataset.pk,
             "target_table": target_table.pk if target_table else None,

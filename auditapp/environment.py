@@ -35,6 +35,8 @@ VENDORS = {
 }
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
+# Says that the database of this data folder holds data.
+MARKER = "has-data"
 PORT = re.compile(r":[0-9]+$")
 HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
@@ -72,12 +74,46 @@ def make_data_folder(folder: Path) -> None:
         ) from error
 
 
+def mark_data_folder() -> None:
+    """Note in the data folder that its database holds data, once it does."""
+    make_data_folder(settings.DATA)
+    (settings.DATA / MARKER).write_text("A database was here: see docs/operations.md.\n", encoding="ascii")
+
+
+def refuse_lost_database() -> None:
+    """Stop the start where the database was and is gone: an empty site would look as if all work were lost.
+
+    A database that does not answer says nothing about what it holds; the start goes on and waits for it.
+    """
+    marker = settings.DATA / MARKER
+    if not marker.exists():
+        return
+    from django.db import DatabaseError, connection
+
+    was_open = connection.connection is not None
+    try:
+        if connection.introspection.table_names():
+            return
+    except DatabaseError:
+        return
+    finally:
+        if not was_open:
+            connection.close()
+    wanted = connection.settings_dict["NAME"]
+    raise ImproperlyConfigured(
+        f"The database {wanted} is gone or empty, and this data folder ({settings.DATA}) had data. "
+        f"Check AUDITAPP_DATA and DATABASE_URL, or restore a backup: "
+        f"manage.py restore FILE --verify. To start anew on purpose, delete {marker}."
+    )
+
+
 def make_site_files() -> None:
     """Make what a web server or a worker needs in the data folder: the folder itself, the keys and the static folder.
 
     An unusable key in the data folder stops the start here.
     """
     make_data_folder(settings.DATA)
+    refuse_lost_database()
     str(settings.SECRET_KEY)
     tuple(settings.FIELD_KEYS)
     settings.STATIC_ROOT.mkdir(exist_ok=True)  # WhiteNoise warns about a missing folder

@@ -78,6 +78,7 @@ INSTALLED_APPS = [
     "auditapp.sob",
     "auditapp.api",
     "auditapp.demo",
+    "auditapp.operations",
 ]
 
 MIDDLEWARE = [

@@ -30,6 +30,8 @@ LEFT_OUT = ("tests/browser/", "tests/test_launcher.py", "tests/test_access_matri
 # Every write of every room leaves a line there; tests of its own are chosen by the errors they name.
 EVERYWHERE = "transcripts.audit_trail.trail"
 REACHED_THROUGH = {
+    "auditapp.operations.actions": "tests/auditapp/operations/test_backup.py",
+    "auditapp.operations.copies": "tests/auditapp/operations/test_backup.py",
     "transcripts.coding.actions.storing": "tests/transcripts/coding/test_actions.py",
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
     "transcripts.projects.access": "tests/transcripts/projects/test_project_pages.py",

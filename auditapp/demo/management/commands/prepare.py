@@ -15,7 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from auditapp.demo import SLUG
-from auditapp.environment import make_site_files
+from auditapp.environment import make_site_files, mark_data_folder
 from transcripts.accounts.actions import create_sign_in_link, ensure_owner
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
@@ -38,6 +38,7 @@ class Command(BaseCommand):
         make_site_files()
         if find_pending_migrations():
             call_command("migrate", verbosity=0, interactive=False)
+        mark_data_folder()
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
         collect_static_files()
         if not options["no_demo"] and not Project.objects.filter(slug=SLUG).exists():

@@ -1,0 +1,142 @@
+"""Back up a site while it is used, and restore it where nothing is."""
+
+from __future__ import annotations
+
+import datetime
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.db.migrations.loader import MigrationLoader
+
+from auditapp.batches.actions import pause_batch
+from auditapp.batches.models import Batch
+from auditapp.environment import make_data_folder, mark_data_folder
+from auditapp.operations import archive
+from auditapp.operations.copies import copy_database, describe_database, load_database, name_database
+from auditapp.operations.errors import OperationError
+from transcripts.audit_trail import trail
+
+WORKING = (Batch.State.PILOT, Batch.State.RUNNING, Batch.State.PAUSED)
+
+
+def back_up(file: Path) -> dict[str, Any]:
+    """Write a backup to ``file`` and return its manifest. People and workers go on meanwhile. Raises ``OperationError``."""
+    if file.exists():
+        raise OperationError(f"{file} exists. Name a new file, or delete that one.")
+    if not file.parent.is_dir():
+        raise OperationError(f"There is no folder {file.parent}. Make it, or name another file.")
+    with (
+        archive.written_whole(file) as partial,
+        tempfile.TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder,
+    ):
+        # Answers wait in the spool until they are in the database: copied in this order, none is missing from both.
+        files = Path(folder) / "files"
+        files.mkdir()
+        archive.copy_files(settings.DATA, files)
+        copy = Path(folder) / "database"
+        stored_as, held = copy_database(copy)
+        manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
+        archive.write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)
+    return manifest
+
+
+def write_keys(file: Path) -> None:
+    """Write the keys of the site to ``file``, in the form of variables of the environment, for its owner only."""
+    if file.exists():
+        raise OperationError(f"{file} exists. Name a new file for the keys, or delete that one.")
+    with archive.written_whole(file) as partial:
+        lines = f"SECRET_KEY={settings.SECRET_KEY}\nFIELD_KEY={','.join(settings.FIELD_KEYS)}\n"
+        partial.write_text(lines, encoding="ascii")
+
+
+def restore(file: Path) -> dict[str, Any]:
+    """Restore a backup into an empty place, and return its manifest. Raises ``OperationError`` before anything is written,
+    unless the database itself fails.
+
+    A database of an older release is migrated. Batches are paused: answers that came after the backup are not in it.
+    """
+    manifest = archive.read_manifest(file)
+    make_data_folder(settings.DATA)
+    refuse_what_is_not_empty()
+    _refuse_other_releases(file, manifest)
+    with tempfile.TemporaryDirectory(dir=settings.DATA, prefix=".restore-") as folder:
+        copy = Path(folder) / "database"
+        archive.extract(file, manifest["database"], copy)
+        load_database(copy)
+    for name in manifest["sha256"]:
+        if name.startswith(archive.FILES):
+            archive.extract(file, name, settings.DATA / name.removeprefix(archive.FILES))
+    compare(manifest)
+    call_command("migrate", verbosity=0, interactive=False)
+    mark_data_folder()
+    return manifest | {"batches_paused": _pause_batches(manifest)}
+
+
+def refuse_what_is_not_empty() -> None:
+    """Raise ``OperationError`` where a restore would meet data."""
+    if connection.introspection.table_names():
+        raise OperationError(
+            f"There are tables in {name_database()}. A backup is restored into an empty database only. Set AUDITAPP_DATA "
+            "(or DATABASE_URL) to a new place, or move away what is there."
+        )
+    for name in archive.FOLDERS:
+        if any(each.is_file() for each in (settings.DATA / name).rglob("*")):
+            raise OperationError(
+                f"There are files in {settings.DATA / name}. Set AUDITAPP_DATA to a new folder, or move that folder away."
+            )
+
+
+def compare(manifest: dict[str, Any]) -> None:
+    """Raise ``OperationError`` unless the database holds what the manifest says, before migrations."""
+    found = describe_database()
+    for part in ("counts", "migrations", "audit_heads"):
+        if found[part] != manifest[part]:
+            raise OperationError(
+                f"The restored database differs from the manifest ({part}). Do not use it: delete it, and restore another backup."
+            )
+
+
+def find_release() -> str:
+    """The installed version; a checkout that is not installed has none."""
+    try:
+        return version("auditapp")
+    except PackageNotFoundError:
+        return "not installed as a package"
+
+
+def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
+    is_sqlite = manifest["database"].endswith(".sqlite3")
+    if is_sqlite != (connection.vendor == "sqlite"):
+        kind = "SQLite" if is_sqlite else "PostgreSQL"
+        raise OperationError(f"{file} is a backup of a {kind} database. Set DATABASE_URL to one of that kind.")
+    known = {f"{app}.{name}" for app, name in MigrationLoader(None).disk_migrations}
+    own = {name.split(".")[0] for name in known}
+    newer = sorted(each for each in manifest["migrations"] if each.split(".")[0] in own and each not in known)
+    if newer:
+        raise OperationError(
+            f"{file} was made by a newer release ({manifest['release']}; this one does not know the migration {newer[0]}). "
+            "Install that release, then restore."
+        )
+
+
+@transaction.atomic
+def _pause_batches(manifest: dict[str, Any]) -> int:
+    """Pause what was at work when the backup was made, record the restore, and return how many were paused."""
+    paused = 0
+    for batch in Batch.objects.filter(state__in=WORKING).order_by("pk"):
+        before = batch.state
+        pause_batch(batch=batch, by=trail.SYSTEM)
+        paused += batch.state != before
+    details: dict[str, object] = {
+        "made_at": manifest["made_at"],
+        "release": manifest["release"],
+        "heads": manifest["audit_heads"],
+        "batches_paused": paused,
+    }
+    trail.record("site.restored", target="site", by=trail.SYSTEM, details=details)
+    return paused

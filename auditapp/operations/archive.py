@@ -1,0 +1,129 @@
+"""The file of a backup: a zip of the database, of files of the data folder, and of a manifest with the hash of each."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from auditapp.operations.errors import OperationError
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+FILES = "files/"
+# What a backup takes from the data folder beside the database. Keys are kept apart; the rest is made anew.
+FOLDERS = ("spool", "uploads")
+CHUNK = 1024 * 1024
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A name beside ``path`` to write to; the file appears at ``path`` when all of it is on the disk, or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        yield partial
+        _flush(partial)
+        partial.replace(path)
+        _flush(path.parent)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def write_archive(path: Path, *, database: Path, stored_as: str, files: Path, manifest: dict[str, Any]) -> None:
+    """Write the archive to ``path``: the copy of the database, every file below ``files``, and the manifest."""
+    hashes = {}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for source in sorted(each for each in files.rglob("*") if each.is_file()):
+            name = FILES + source.relative_to(files).as_posix()
+            hashes[name] = _add(archive, source, name)
+        hashes[stored_as] = _add(archive, database, stored_as)
+        whole = {"format": FORMAT, "database": stored_as, **manifest, "sha256": hashes}
+        archive.writestr(MANIFEST, json.dumps(whole, indent=1, sort_keys=True))
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """The manifest of a backup, each of whose members matches its hash. Raises ``OperationError``."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = json.loads(archive.read(MANIFEST))
+            if manifest.get("format") != FORMAT:
+                raise OperationError(
+                    f"{path} has format {manifest.get('format')}, and this release reads format {FORMAT}. Restore it with "
+                    "the release that made it, or a newer one."
+                )
+            _check_members(path, archive, manifest)
+    except OSError as error:
+        raise OperationError(f"{path} cannot be read ({error.strerror}). Name the file of a backup.") from None
+    except (zipfile.BadZipFile, KeyError, ValueError):
+        raise OperationError(
+            f"{path} is not a whole backup: it is damaged, cut off, or something else. Use another."
+        ) from None
+    return manifest  # type: ignore[no-any-return]
+
+
+def extract(path: Path, name: str, to: Path) -> None:
+    """Write one member to the file ``to``, for its owner only."""
+    to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with zipfile.ZipFile(path) as archive, archive.open(name) as source, to.open("wb") as target:
+        to.chmod(0o600)
+        shutil.copyfileobj(source, target, CHUNK)
+        target.flush()
+        os.fsync(target.fileno())
+
+
+def copy_files(data_folder: Path, to: Path) -> None:
+    """Copy the folders that a backup holds. A file that a worker deletes meanwhile has its answers in the database."""
+    for folder in FOLDERS:
+        for source in sorted((data_folder / folder).rglob("*")):
+            target = to / source.relative_to(data_folder)
+            try:
+                if source.is_file():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(source, target)
+            except FileNotFoundError:
+                target.unlink(missing_ok=True)
+
+
+def _add(archive: zipfile.ZipFile, source: Path, name: str) -> str:
+    digest = hashlib.sha256()
+    with source.open("rb") as stream, archive.open(name, "w", force_zip64=True) as target:
+        for chunk in _read(stream):
+            digest.update(chunk)
+            target.write(chunk)
+    return digest.hexdigest()
+
+
+def _check_members(path: Path, archive: zipfile.ZipFile, manifest: dict[str, Any]) -> None:
+    hashes: dict[str, str] = manifest["sha256"]
+    if {*archive.namelist()} != {MANIFEST, *hashes} or manifest["database"] not in hashes:
+        raise OperationError(f"{path} does not hold exactly the files that its manifest lists. Use another backup.")
+    for name, expected in hashes.items():
+        parts = name.split("/")
+        if name != manifest["database"] and (parts[0] != "files" or parts[1] not in FOLDERS or ".." in parts):
+            raise OperationError(f"{path} holds {name}, which no backup holds. Use another backup.")
+        digest = hashlib.sha256()
+        with archive.open(name) as stream:
+            for chunk in _read(stream):
+                digest.update(chunk)
+        if digest.hexdigest() != expected:
+            raise OperationError(f"{name} in {path} does not match its hash in the manifest. Use another backup.")
+
+
+def _read(stream: IO[bytes]) -> Iterator[bytes]:
+    while chunk := stream.read(CHUNK):
+        yield chunk
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.llm.queries import find_broken_seals
+from auditapp.operations.actions import restore
+from auditapp.operations.errors import OperationError
+
+
+class Command(BaseCommand):
+    help = "Restore a backup into an empty data folder and an empty database. Batches are paused."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--verify", action="store_true", help="check the audit trail and the batches afterwards")
+
+    def handle(self, *args: object, file: Path, verify: bool, **options: object) -> None:
+        try:
+            manifest = restore(file.expanduser().absolute())
+        except OperationError as error:
+            raise CommandError(str(error)) from None
+        except OSError as error:
+            raise CommandError(
+                f"The backup could not be restored ({error}). Make room, or name another place."
+            ) from None
+        rows = sum(manifest["counts"].values())
+        self.stdout.write(
+            f"Restored the backup of {manifest['made_at']}. Checked: the hash of every file, {rows:,} rows in "
+            f"{len(manifest['counts'])} tables, {len(manifest['migrations'])} migrations and the heads of "
+            f"{len(manifest['audit_heads'])} audit streams."
+        )
+        self.stdout.write(
+            f"Batches paused: {manifest['batches_paused']}. Answers that came after the backup are not in it; whoever resumes "
+            "a batch pays for them again."
+        )
+        if broken := find_broken_seals():
+            self.stdout.write(
+                f"FIELD_KEY does not open the stored keys of: {', '.join(broken)}. Put back the former key, or set them again."
+            )
+        if verify:
+            call_command("verify_audit", stdout=self.stdout)
+            call_command("verify_batches", stdout=self.stdout)

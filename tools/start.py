@@ -27,6 +27,8 @@ MODEL_SERVER = "model server"
 # The site does without these for a moment.
 STARTED_AGAIN = frozenset({WORKER, MODEL_SERVER})
 STOP_PATIENCE_SECONDS = 10.0
+# The exit status of a program that refuses its settings; it has said why, each fault in a line.
+WRONG_SETTINGS = 78
 WEB_PATIENCE_SECONDS = 120.0
 
 
@@ -120,6 +122,8 @@ def prepare_data(python: Path, environment: dict[str, str], local: LocalModel | 
     except (ValueError, KeyError, TypeError) as error:
         log = Path(environment["AUDITAPP_DATA"]) / "prepare.log"
         log.write_text(answer.stdout + answer.stderr, encoding="utf-8")
+        if answer.returncode == WRONG_SETTINGS:
+            raise CannotGoOn(answer.stderr.strip()) from error
         lines = [line for line in answer.stderr.splitlines() if line.strip()]
         reason = lines[-1].strip() if lines else f"manage.py prepare ended with status {answer.returncode}"
         raise CannotGoOn(f"The data could not be prepared: {reason} (all of it is in {log})") from error

@@ -14,9 +14,10 @@ import asyncio
 import hashlib
 import logging
 import tempfile
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, cast
 
 from django.conf import settings
 
@@ -113,6 +114,19 @@ def _open(queue: WorkQueue, loop: asyncio.Runner) -> JobService | None:
 
 async def _open_within_loop(account: Account) -> JobService:
     return open_job_service(account)
+
+
+@contextmanager
+def open_nameless_file() -> Iterator[BinaryIO]:
+    """A file in the spool folder without a name: whatever happens to this process, no text is left on the disk."""
+    settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = tempfile.TemporaryFile(dir=settings.SPOOL_FOLDER)  # noqa: SIM115 - its end is the point here
+    try:
+        yield cast("BinaryIO", file)
+    finally:
+        # The HTTP client closes what it was given to send, in a thread of its own and perhaps at this moment.
+        with suppress(ValueError):
+            file.close()
 
 
 class JobRun:
@@ -212,9 +226,7 @@ class JobRun:
         if job_ledger.has_lost_inputs(job, self.arms):
             self._withdraw(job)
             return
-        settings.SPOOL_FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A file without a name: whatever happens to this process, no text is left on the disk.
-        with tempfile.TemporaryFile(dir=settings.SPOOL_FOLDER) as file:
+        with open_nameless_file() as file:
             if not job.provider_file_id:
                 sha256 = self._write_file(job, file)
                 if self.service.uploads:

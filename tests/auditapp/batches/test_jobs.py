@@ -754,3 +754,15 @@ def test_no_text_of_a_job_stays_in_the_spool_folder(launch: Launch) -> None:
     queue = launch()
     jobs.run_job_queue(queue.pk)
     assert list(settings.SPOOL_FOLDER.iterdir()) == []
+
+
+def test_a_file_that_the_client_is_closing_at_that_moment_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It closes what it sends in a thread of its own; two threads that close one file meet now and then."""
+
+    class Closing:
+        def close(self) -> None:
+            raise ValueError
+
+    monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Closing())
+    with jobs.open_nameless_file() as file:
+        assert isinstance(file, Closing)

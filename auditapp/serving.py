@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import Resolver404, resolve
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
@@ -168,7 +169,10 @@ def main(arguments: Sequence[str]) -> None:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, stop)
     module, name = given.application.split(":")
-    application = getattr(importlib.import_module(module), name)
+    try:
+        application = getattr(importlib.import_module(module), name)
+    except ImproperlyConfigured as error:
+        sys.exit(str(error))
     # A queue of requests is no reason for a warning each.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import django
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.utils.http import parse_header_parameters
@@ -25,6 +26,8 @@ class Utf8Request(WSGIRequest):
         self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
 
 
+# Before the files: whether the database is still there can only be asked once the apps are loaded.
+django.setup()
 make_site_files()
 application = get_wsgi_application()
 application.request_class = Utf8Request

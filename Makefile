@@ -10,7 +10,7 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn test test-all setup check fix bench chaos real lock python
+.PHONY: help run learn test test-all setup check fix bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
@@ -23,7 +23,8 @@ help:
 	@echo "make chaos   10,000 calls through killed workers and restarted servers (CELLS=10000, SEED=1)"
 	@echo "make real    a real, very small model answers, is killed and comes back; installs about 130 MB"
 	@echo "make setup   only make .venv with everything the above need"
-	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv)"
+	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv); then make sbom"
+	@echo "make sbom    write docs/security/sbom.json, the list of what an installation contains, from requirements/base.txt"
 
 # `run`, `test` and `test-all` are single commands without a shell in between, so that a signal sent to make reaches them.
 run: python
@@ -71,6 +72,9 @@ lock:
 	$(LOCK) --constraint requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(LOCK) --no-deps --group local-model -o requirements/local-model.txt
 	echo uv | $(LOCK) - -o requirements/uv.txt
+
+sbom: setup
+	@$(BIN)/python -m tools.sbom
 
 python:
 	@command -v $(PYTHON) >/dev/null || { echo "There is no $(PYTHON) here. Install Python 3.11 or newer, or name one: PYTHON=/path/to/python3.12" >&2; exit 1; }

@@ -19,7 +19,7 @@ NECESSARY = ("database", "migrations", "disk")
 @login_not_required
 def livez(request: HttpRequest) -> HttpResponse:
     """200 as long as the process responds; depends on nothing else."""
-    return HttpResponse("alive\n", content_type="text/plain")
+    return HttpResponse("alive\n", content_type="text/plain; charset=utf-8")
 
 
 @login_not_required

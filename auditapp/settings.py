@@ -193,7 +193,7 @@ if _address.scheme == "https":
     ALLAUTH_TRUSTED_PROXY_COUNT = 1  # the one that speaks TLS names the address whose wrong passwords are counted
     SECURE_HSTS_SECONDS = env_number("HSTS_SECONDS")
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^api/"]  # the API refuses http itself
 # Whether all subdomains speak https, and preloading, are decisions of the domain's owner, not of one site in it.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
@@ -208,6 +208,7 @@ CONTENT_SECURITY_POLICY = {
         "connect-src": [SELF],
         "form-action": [SELF],
         "base-uri": [NONE],
+        "object-src": [NONE],
         "frame-ancestors": [NONE],
     }
 }

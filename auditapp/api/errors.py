@@ -36,6 +36,17 @@ class InvalidParameters(exceptions.APIException):
     default_code = "invalid_parameters"
 
 
+class PlainHttp(exceptions.APIException):
+    """The request came over http to a site with https, and its token with it."""
+
+    status_code = 403
+    default_code = "https_required"
+    default_detail = (
+        "This site is reached over https only. The token you sent was readable on its way: revoke it on your account "
+        "page, create a new one, and use https."
+    )
+
+
 class TooLarge(exceptions.APIException):
     """The body is too long."""
 

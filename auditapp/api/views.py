@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPMethod
 from typing import Any, ClassVar, cast
 
+from django.conf import settings
 from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.exceptions import ParseError, ValidationError
@@ -16,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from auditapp.api.errors import InvalidParameters
+from auditapp.api.errors import InvalidParameters, PlainHttp
 from auditapp.api.inputs import Body, Parameters, StrictJsonParser
 from auditapp.api.pagination import Pages
 from transcripts.accounts.models import User
@@ -69,6 +70,9 @@ class ApiView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         # The charset in the header Content-Type applies to the body, not to the address.
         request._request.encoding = "utf-8"  # noqa: SLF001
+        # Pages redirect to https. A program that is redirected would go on sending its token in the clear.
+        if settings.SECURE_SSL_REDIRECT and not request.is_secure():
+            raise PlainHttp
         super().initial(request, *args, **kwargs)
         self.open(self.find_operation(request.method))
         self.query = self._read_query(request)

@@ -1,0 +1,135 @@
+"""Rules that the program's own source keeps, wherever it is changed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tools.environment import ROOT
+
+# HTML that Python writes: each escapes every word it puts in (tests/transcripts/coding/test_page.py for the desk).
+WRITES_HTML = {
+    "auditapp/llm/failures.py",
+    "auditapp/sob/report/views/statistics.py",
+    "transcripts/coding/templatetags/desk_rows.py",
+}
+# The server's own fragment, parsed into a document in which nothing runs.
+PARSES_HTML = {"static/js/desk/marks.js"}
+# What starts another process: fixed programs with fixed arguments, without a shell.
+STARTS_PROCESSES = {"auditapp/sob/pure/loading/parquet.py", "auditapp/operations/copies.py"}
+RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
+UNPACKS_OBJECTS = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}
+
+
+def read_sources() -> Iterator[tuple[str, ast.AST]]:
+    for package in ("transcripts", "auditapp"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def sources() -> list[tuple[str, ast.AST]]:
+    return list(read_sources())
+
+
+def list_calls(tree: ast.AST) -> set[str]:
+    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+
+
+def list_imports(tree: ast.AST) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def test_no_text_is_run_as_code_and_no_objects_are_unpacked(sources: list[tuple[str, ast.AST]]) -> None:
+    assert [path for path, tree in sources if RUNS_TEXT & list_calls(tree)] == []
+    assert [
+        path for path, tree in sources if UNPACKS_OBJECTS & {name.split(".")[0] for name in list_imports(tree)}
+    ] == []
+
+
+def test_other_programs_are_started_in_few_places_and_never_through_a_shell(sources: list[tuple[str, ast.AST]]) -> None:
+    starting = {path for path, tree in sources if "subprocess" in list_imports(tree)}
+    assert starting <= STARTS_PROCESSES
+    shells = [
+        path
+        for path, tree in sources
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (
+            any(word.arg == "shell" for word in node.keywords)
+            or ast.unparse(node.func) in {"os.system", "os.popen", "asyncio.create_subprocess_shell"}
+        )
+    ]
+    assert shells == []
+
+
+def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it(sources: list[tuple[str, ast.AST]]) -> None:
+    marking = {
+        path
+        for path, tree in sources
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in {"mark_safe", "SafeString"}
+        and not isinstance(node.args[0], ast.Constant)
+    }
+    assert marking == WRITES_HTML
+    templates = {path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
+    assert len(templates) > 50
+    unescaped = re.compile(r"\|\s*(safe|safeseq)\b|autoescape off")
+    assert [str(path) for path, text in templates.items() if unescaped.search(text)] == []
+
+
+def test_no_template_is_made_of_text_from_outside(sources: list[tuple[str, ast.AST]]) -> None:
+    assert [
+        path for path, tree in sources if {"Template", "engines.from_string", "from_string"} & list_calls(tree)
+    ] == []
+
+
+def read_scripts() -> dict[str, str]:
+    return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static").rglob("*.js")}
+
+
+def test_scripts_put_text_into_the_page_as_text_and_run_none() -> None:
+    forbidden = re.compile(
+        r"\.(?:inner|outer)HTML\b|\b(?:insertAdjacentHTML|createContextualFragment|setHTMLUnsafe|postMessage|__proto__"
+        r"|importScripts|eval|document\.write(?:ln)?|new Function)\b"
+    )
+    scripts = read_scripts()
+    assert len(scripts) > 20
+    assert {name: forbidden.findall(text) for name, text in scripts.items() if forbidden.search(text)} == {}
+    assert {name for name, text in scripts.items() if "DOMParser" in text} == PARSES_HTML
+
+
+def test_htmx_runs_no_text_and_asks_no_other_host() -> None:
+    page = (ROOT / "templates" / "base.html").read_text(encoding="utf-8")
+    for setting in (
+        '"allowEval": false',
+        '"allowScriptTags": false',
+        '"selfRequestsOnly": true',
+        '"historyCacheSize": 0',
+    ):
+        assert setting in page
+
+
+def test_no_script_style_or_font_comes_from_another_host() -> None:
+    files = [
+        path
+        for folder in ("templates", "static")
+        for path in Path(ROOT / folder).rglob("*")
+        if path.suffix in {".html", ".css", ".js"}
+    ]
+    foreign = re.compile(r"""(?:src=|href=|url\(|import[ ]+|from[ ]+|fetch\()["']?(?:https?:)?//""")
+    linked = {str(path.relative_to(ROOT)) for path in files if foreign.search(path.read_text(encoding="utf-8"))}
+    assert {path for path in linked if not path.startswith("templates/")} == set()
+    loading = re.compile(r"""<(?:script|link|img|iframe|object|embed)\b[^>]*(?:https?:)?//""")
+    assert [str(path) for path in files if loading.search(path.read_text(encoding="utf-8"))] == []

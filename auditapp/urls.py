@@ -25,6 +25,7 @@ human_half = [
     path("", include("transcripts.accounts.urls")),
     path("", include("transcripts.projects.urls")),
     path("", include("transcripts.codebook.urls")),
+    path("", include("transcripts.imports.urls")),
     path("", include("transcripts.corpus.urls")),
     path("", include("transcripts.rounds.urls")),
     path("", include("transcripts.blinding.urls")),

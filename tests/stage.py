@@ -30,6 +30,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
+from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
 from transcripts.projects.actions import invite_user
@@ -122,6 +123,23 @@ def add_theme(project: Project, sentence: Sentence, owner: User) -> dict[str, in
     version = create_theme(project=project, text=ThemeText("A theme"), codes=[code], by=owner)
     quote = add_quote(theme=version.theme, sentence=sentence, side="for", by=owner)
     return {"number": version.theme.number, "quote_id": quote.pk}
+
+
+def add_job(project: Project, owner: User) -> ImportJob:
+    """An import whose files were checked, so that it can be imported and cancelled."""
+    now = timezone.now()
+    return ImportJob.objects.create(
+        project=project,
+        kind="interviews",
+        files=[{"name": "large.jsonl", "size": 1_000_000}],
+        options={"format": "auto"},
+        check_only=True,
+        asked_by=owner,
+        asked_by_name=owner.username,
+        asked_at=now,
+        touched_at=now,
+        state=ImportJob.State.CHECKED,
+    )
 
 
 def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
@@ -253,5 +271,6 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
         "memo_id": add_memo(project, owner).pk,
+        "job_id": add_job(project, owner).pk,
     }
     return Stage(sentence, version, things)

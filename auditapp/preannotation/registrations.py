@@ -43,13 +43,6 @@ def notify_idle_runs() -> None:
     ring_idle_runs()
 
 
-def remove_abandoned_imports() -> None:
-    """A sweep that loads the readers of files only where one is done: in a worker."""
-    from transcripts.corpus.storing import remove_abandoned
-
-    remove_abandoned(seconds=1)
-
-
 def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[ArmOutcomes], list[str]]:
     """The alarms of each model of a batch, over all its codes."""
     return lambda outcomes: [
@@ -62,7 +55,6 @@ register_labels(find_machine_read)
 register_kind(PreannotationKind())
 register_kind(CheckKind())
 register_sweep("offline runs", notify_idle_runs)
-register_sweep("abandoned imports", remove_abandoned_imports)
 register_kind(CriticKind())
 for name in (PreannotationKind.name, CheckKind.name, CriticKind.name):
     register_unreadable(name, [Reading.Outcome.INVALID])

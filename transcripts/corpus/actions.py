@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -14,13 +14,14 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import boundary_edits, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
-from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence
+from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.storing import Prepared
+from transcripts.imports.runs import JobPaused, JobRun
 from transcripts.projects.models import Project
 
 ROWS_IN_A_GROUP = 5_000
@@ -83,28 +84,29 @@ def import_files(
     files: Sequence[tuple[str, bytes]],
     by: trail.Actor,
     format: str = "auto",
+    run: JobRun | None = None,
 ) -> list[ImportReport]:
     """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
 
     ``files`` are names and contents. A file that came in before and an interview that the study has word for word are
     skipped. ``format`` is one of the readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and
     line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
+
+    For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
+    the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
     plans = _plan_files(project, files, format)
     fresh = [plan for plan in plans if plan[2]]
-    if not fresh:
+    if not fresh and run is None:
         return [report for report, _, _ in plans]
-    small = _find_small(fresh)
+    small = _find_small(fresh) if run is None else None
     try:
         if small is not None or connection.in_atomic_block:
             with transaction.atomic():
-                stored = _store_files(project, fresh, small, by=by)
-        else:
-            stored = _store_files(project, fresh, None, by=by)
+                return _store_plans(project, plans, small, by=by, run=run)
+        return _store_plans(project, plans, None, by=by, run=run)
     except storing.ImportInterrupted as error:
         raise ImportRefused(str(error)) from error
-    reports = iter(stored)
-    return [next(reports) if new else report for report, _, new in plans]
 
 
 def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
@@ -112,12 +114,50 @@ def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto
     return plan_imports(project=project, files=[(name, data)], format=format)[0]
 
 
-def plan_imports(*, project: Project, files: Sequence[tuple[str, bytes]], format: str = "auto") -> list[ImportReport]:
-    """What ``import_files`` would report or refuse; stores nothing."""
-    return [
-        replace(report, sentences=sum(map(_count_sentences, map(prepare_interview, new)))) if new else report
-        for report, _, new in _plan_files(project, files, format)
-    ]
+def plan_imports(
+    *,
+    project: Project,
+    files: Sequence[tuple[str, bytes]],
+    format: str = "auto",
+    run: JobRun | None = None,
+) -> list[ImportReport]:
+    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one."""
+    plans = _plan_files(project, files, format)
+    tell = _make_teller(plans, run, "Splitting into sentences")
+    reports = []
+    for report, _, new in plans:
+        sentences = 0
+        for interview in new:
+            sentences += _count_sentences(prepare_interview(interview))
+            tell(len(interview.turns))
+        reports.append(replace(report, sentences=sentences) if new else report)
+    if run is not None:
+        with transaction.atomic():
+            run.finish(describe_reports(reports))
+    return reports
+
+
+def describe_reports(reports: Sequence[ImportReport]) -> dict[str, object]:
+    """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event."""
+    return {
+        "reports": [
+            {**asdict(replace(report, interview_ids=[])), "format_label": report.format_label} for report in reports
+        ]
+    }
+
+
+def _make_teller(plans: Sequence[Plan], run: JobRun | None, stage: str) -> Callable[[int], None]:
+    """What adds to the turns that are done, of all in these files, and tells it to the run."""
+    total = sum(report.turns for report, _, new in plans if new)
+    done = 0
+
+    def tell(turns: int) -> None:
+        nonlocal done
+        done += turns
+        if run is not None:
+            run.tell(stage, done, total)
+
+    return tell
 
 
 def _plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str) -> list[Plan]:
@@ -208,31 +248,47 @@ def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
     return prepared if rows <= SMALL_ROWS else None
 
 
-def _store_files(
-    project: Project, plans: Sequence[Plan], small: Sequence[list[Prepared]] | None, *, by: trail.Actor
+def _store_plans(
+    project: Project,
+    plans: Sequence[Plan],
+    small: Sequence[list[Prepared]] | None,
+    *,
+    by: trail.Actor,
+    run: JobRun | None = None,
 ) -> list[ImportReport]:
-    """Store what is new of these files, and make it visible in a last step."""
-    files = [_enter(report, size, project=project, by=by) for report, size, _ in plans]
+    """Store what is new of these files, and make it visible in a last step. Returns the report of each file."""
+    fresh = [plan for plan in plans if plan[2]]
+    files = [_enter(report, size, project=project, by=by, run=run) for report, size, _ in fresh]
+    tell = _make_teller(fresh, run, "Storing")
     storing.claim(project, files)
     try:
         parts = [
-            _store(file, report, [small[number]] if small else _prepare(new), by=by)
-            for number, (file, (report, _, new)) in enumerate(zip(files, plans, strict=True))
+            _store(file, report, [small[number]] if small else None, new, by=by, tell=tell)
+            for number, (file, (report, _, new)) in enumerate(zip(files, fresh, strict=True))
         ]
+        stored = iter(parts)
+        reports = [next(stored)[0] if new else report for report, _, new in plans]
         with transaction.atomic():
             storing.publish(project, files)
             for file, (report, consents) in zip(files, parts, strict=True):
                 _record_import(file, report, consents, by=by)
+            if run is not None:
+                run.finish(describe_reports(reports))
+    except JobPaused:
+        # The next run goes on with what is stored.
+        raise
     except BaseException:
         # A transaction around all of this takes everything back by itself.
         if not connection.in_atomic_block:
             storing.remove(files)
         raise
-    return [report for report, _ in parts]
+    return reports
 
 
-def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor) -> ImportedFile:
+def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:
     return ImportedFile(
+        job=run.job if run else None,
+        runner=run.job.runner if run else "",
         project=project,
         name=report.name,
         sha256=report.sha256,
@@ -245,20 +301,31 @@ def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor
 
 
 def _store(
-    imported: ImportedFile, report: ImportReport, groups: Iterable[list[Prepared]], *, by: trail.Actor
+    imported: ImportedFile,
+    report: ImportReport,
+    prepared: Iterable[list[Prepared]] | None,
+    new: Sequence[ReadInterview],
+    *,
+    by: trail.Actor,
+    tell: Callable[[int], None],
 ) -> tuple[ImportReport, int]:
-    """Store what is new of one file, a few thousand rows at a time, so that memory stays small.
+    """Store what is ``new`` of one file, a few thousand rows at a time, so that memory stays small.
 
     Returns the report and the number of records of consent.
     """
-    ids: list[int] = []
-    sentences = consents = 0
+    whole = storing.find_whole(imported) if imported.job_id else {}
+    ids = [pk for pk, _ in whole.values()]
+    sentences = sum(count for _, count in whole.values())
+    consents = Consent.objects.filter(interview__in=ids).count() if ids else 0
+    tell(sum(len(read.turns) for read in new if read.external_id in whole))
+    groups = prepared or _prepare(read for read in new if read.external_id not in whole)
     for group in groups:
         made = [(_make_interview(read, cut, imported), (read, cut)) for read, cut in group]
         consents += storing.store_group(imported, made, by=by)
         ids += [interview.pk for interview, _ in made]
         sentences += sum(interview.sentence_count for interview, _ in made)
-    return replace(report, sentences=sentences, interview_ids=ids), consents
+        tell(sum(len(read.turns) for read, _ in group))
+    return replace(report, sentences=sentences, interview_ids=sorted(ids)), consents
 
 
 def _record_import(imported: ImportedFile, report: ImportReport, consents: int, *, by: trail.Actor) -> None:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.urls import reverse
 
+from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ class ImportedFile(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.STORED, db_default=State.STORED)
     # When the import of this file last stored something: long ago, and it was killed.
     touched_at = models.DateTimeField(null=True, blank=True)
+    # The job that brings the file in, if a worker does, and its run that stores now; see imports.models.
+    job = models.ForeignKey(ImportJob, on_delete=models.PROTECT, null=True, blank=True, related_name="imported_files")
+    runner = models.CharField(max_length=32, blank=True, db_default="")
 
     class Meta:
         constraints: ClassVar = [

@@ -9,12 +9,13 @@ from __future__ import annotations
 import datetime
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from transcripts.audit_trail.trail import Actor
@@ -43,16 +44,50 @@ class ImportInterrupted(Exception):
 
 
 def claim(project: Project, files: Sequence[ImportedFile]) -> None:
-    """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``."""
+    """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``.
+
+    What an earlier run of the same job has entered is taken over; ``find_whole`` then tells what is stored of it.
+    """
     remove_abandoned(Q(project=project, sha256__in=[file.sha256 for file in files]))
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         for file in files:
             other = project.imported_files.filter(sha256=file.sha256).first()
-            if other is not None:
+            if other is not None and not _is_of_same_job(file, other):
                 raise ImportInterrupted(_explain_other(file, other))
             file.state, file.touched_at = ImportedFile.State.STORING, timezone.now()
-            file.save(force_insert=True)
+            file.pk = other.pk if other else None
+            file.save(force_insert=other is None)
+
+
+def _is_of_same_job(file: ImportedFile, other: ImportedFile) -> bool:
+    return file.job_id is not None and file.job_id == other.job_id and other.state == ImportedFile.State.STORING
+
+
+def find_whole(file: ImportedFile) -> dict[str, tuple[int, int]]:
+    """The interviews of a file that are stored with all their turns and sentences: by their id in the file, number and
+    count of sentences. Those that are not whole are removed, in short transactions."""
+    staged = Interview.objects.filter(imported_file=file, project__isnull=True)
+    turns = Counter(dict(_count_by_interview(Turn.objects.filter(interview__in=staged), "interview")))
+    sentences = Counter(
+        dict(_count_by_interview(Sentence.objects.filter(turn__interview__in=staged), "turn__interview"))
+    )
+    whole, torn = {}, []
+    for pk, external_id, turn_count, sentence_count in staged.values_list(
+        "pk", "external_id", "turn_count", "sentence_count"
+    ):
+        if (turns[pk], sentences[pk]) == (turn_count, sentence_count):
+            whole[external_id] = (pk, sentence_count)
+        else:
+            torn.append(pk)
+    for first in range(0, len(torn), ROWS_AT_A_TIME):
+        for _ in _remove_rows(staged.filter(pk__in=torn[first : first + ROWS_AT_A_TIME])):
+            pass
+    return whole
+
+
+def _count_by_interview(rows: QuerySet[Turn] | QuerySet[Sentence], interview: str) -> Iterable[tuple[int, int]]:
+    return rows.order_by().values_list(interview).annotate(count=Count("pk"))
 
 
 def _explain_other(file: ImportedFile, other: ImportedFile) -> str:
@@ -109,7 +144,8 @@ def publish(project: Project, files: Sequence[ImportedFile]) -> None:
             "stored. Import the files again: what is there is then compared and left out."
         )
     now = timezone.now()
-    if entered.update(state=ImportedFile.State.STORED, touched_at=None, imported_at=now) != len(files):
+    mine = entered.filter(runner__in={file.runner for file in files})
+    if mine.update(state=ImportedFile.State.STORED, touched_at=None, imported_at=now) != len(files):
         raise ImportInterrupted(_STOPPED)
     staged.update(project=project)
     for file in files:
@@ -126,10 +162,12 @@ def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
     """
     end = time.monotonic() + seconds
     for file in files:
-        given_up = ImportedFile.objects.filter(pk=file.pk).exclude(state=ImportedFile.State.STORED)
+        # Not what another run of the job has taken over.
+        entered = ImportedFile.objects.filter(pk=file.pk, runner=file.runner)
+        given_up = entered.exclude(state=ImportedFile.State.STORED)
         # From here on the import itself, should it go on after all, stores nothing more.
         if given_up.update(state=ImportedFile.State.ABANDONED):
-            for _ in _remove_rows(file):
+            for _ in _remove_rows(Interview.objects.filter(imported_file=file, project__isnull=True)):
                 if time.monotonic() > end:
                     return
             given_up.delete()
@@ -142,9 +180,8 @@ def remove_abandoned(which: Q | None = None, *, seconds: float = math.inf) -> No
     remove(found, seconds=seconds)
 
 
-def _remove_rows(file: ImportedFile) -> Iterator[None]:
-    """Remove the rows of a file; yields between two transactions."""
-    interviews = Interview.objects.filter(imported_file=file, project__isnull=True)
+def _remove_rows(interviews: QuerySet[Interview]) -> Iterator[None]:
+    """Remove interviews that no study has, with all that they have; yields between two transactions."""
     while ids := list(interviews.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
         turns = Turn.objects.filter(interview__in=ids)
         while turn_ids := list(turns.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
@@ -173,7 +210,8 @@ def short_transaction(imported: ImportedFile | None = None) -> Iterator[None]:
     with transaction.atomic():
         began = time.perf_counter()
         if imported is not None:
-            entered = ImportedFile.objects.filter(pk=imported.pk, state=ImportedFile.State.STORING)
+            state, runner = ImportedFile.State.STORING, imported.runner
+            entered = ImportedFile.objects.filter(pk=imported.pk, state=state, runner=runner)
             if not entered.update(touched_at=timezone.now()):
                 raise ImportInterrupted(_STOPPED)
         yield

@@ -8,17 +8,23 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
-from django_htmx.http import retarget
+from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.corpus import queries
 from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
+from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.pure.descriptives import summarise
+from transcripts.imports.actions import start_job
+from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
 INTERVIEWS_PER_PAGE = 100
+# A file of this size takes a second or two to read and store; a larger one is left to a worker.
+LARGE_SIZE = 500_000
 
 
 @require_safe
@@ -49,8 +55,10 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     reports: list[ImportReport] | None = None
     if request.method == "POST" and form.is_valid():
-        files = [(file.name or "file", file.read()) for file in form.cleaned_data["uploads"]]
-        wanted = form.cleaned_data["format"]
+        uploads, wanted = form.cleaned_data["uploads"], form.cleaned_data["format"]
+        if sum(file.size or 0 for file in uploads) > LARGE_SIZE:
+            return _leave_to_worker(request, form)
+        files = [(file.name or "file", file.read()) for file in uploads]
         try:
             if "check" not in request.POST:
                 return _report_import(
@@ -60,6 +68,25 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
         except ImportRefused as error:
             form.add_error("uploads", str(error))
     return _render_import(request, form, reports)
+
+
+def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
+    """Have a worker check the files or bring them in, and go to the page that shows how far it is."""
+    try:
+        job = start_job(
+            project=request.project,
+            kind=INTERVIEWS.name,
+            files=form.cleaned_data["uploads"],
+            check_only="check" in request.POST,
+            options={"format": form.cleaned_data["format"]},
+            by=request.user,
+        )
+    except JobRefused as error:
+        form.add_error("uploads", str(error))
+        return _render_import(request, form, None)
+    if request.htmx:  # type: ignore[attr-defined]
+        return HttpResponseClientRedirect(job.get_absolute_url())
+    return redirect(job)
 
 
 def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
@@ -76,7 +103,8 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
 
 def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
     """The page; for htmx only the report, so that the chosen files stay chosen, or the form when it is wrong."""
-    context = {"form": form, "reports": reports}
+    jobs = list_recent_jobs(request.project, INTERVIEWS.name)
+    context = {"form": form, "reports": reports, "jobs": jobs}
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)

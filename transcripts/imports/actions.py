@@ -1,0 +1,142 @@
+"""Starting, cancelling and continuing jobs, and clearing away what they leave."""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import connection, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.imports.kinds import notify_workers
+from transcripts.imports.models import ImportJob, UploadPart
+from transcripts.imports.runs import JobRefused
+from transcripts.projects.models import Project
+
+PART_BYTES = 1 << 20
+MAX_OPEN_JOBS = 20
+UPLOAD_LOST_AFTER = datetime.timedelta(minutes=10)
+CHECKED_KEPT = datetime.timedelta(days=1)
+State = ImportJob.State
+
+
+def start_job(
+    *,
+    project: Project,
+    kind: str,
+    files: Sequence[UploadedFile[bytes]],
+    by: User,
+    check_only: bool = False,
+    options: Mapping[str, object] | None = None,
+) -> ImportJob:
+    """Take over uploaded files and leave them to a worker. Raises ``JobRefused``.
+
+    The files are stored in many short transactions, so that others can write meanwhile.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        if project.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
+            raise JobRefused(
+                f"This study has {MAX_OPEN_JOBS} imports that have not ended. Wait for them, or cancel those that were "
+                "only checked."
+            )
+        job = ImportJob.objects.create(
+            project=project,
+            kind=kind,
+            files=[{"name": file.name or "file", "size": file.size or 0} for file in files],
+            options=dict(options or {}),
+            check_only=check_only,
+            asked_by=by,
+            asked_by_name=by.get_username(),
+            asked_at=now,
+            touched_at=now,
+        )
+        _record(job, "started", by=by, kind=kind, bytes=sum(file.size or 0 for file in files), check_only=check_only)
+    for number, file in enumerate(files):
+        file.seek(0)
+        for position, data in enumerate(iter(partial(file.read, PART_BYTES), b"")):
+            with _short_transaction():
+                UploadPart.objects.create(job=job, file=number, position=position, data=data)
+                ImportJob.objects.filter(pk=job.pk).update(touched_at=timezone.now())
+    with transaction.atomic():
+        _let_wait(job, State.UPLOADING)
+    job.refresh_from_db()
+    return job
+
+
+@transaction.atomic
+def import_checked(*, job: ImportJob, by: User) -> None:
+    """Import the files of a job that were only checked until now. Raises ``JobRefused``."""
+    if not _let_wait(job, State.CHECKED, check_only=False, asked_by=by, asked_by_name=by.get_username()):
+        raise JobRefused(
+            "These files are not waiting to be imported any more. Reload the page to see what became of them."
+        )
+    _record(job, "resumed", by=by)
+
+
+@transaction.atomic
+def cancel_job(*, job: ImportJob, by: User) -> None:
+    """Stop a job; nothing of it stays. Raises ``JobRefused`` when it has ended."""
+    if not _end(job, State.CANCELLED, ImportJob.OPEN, problem=f"Cancelled by {by.get_username()}. Nothing was stored."):
+        raise JobRefused("This import has ended already. Reload the page to see how.")
+    _record(job, "cancelled", by=by)
+
+
+def clear_jobs() -> None:
+    """Give up uploads that broke off and checks that nobody imports, and delete the files of ended jobs. Safe to repeat."""
+    now = timezone.now()
+    for state, late, problem in (
+        (State.UPLOADING, UPLOAD_LOST_AFTER, "The upload broke off. Nothing was stored; upload the files again."),
+        (State.CHECKED, CHECKED_KEPT, "The files were checked and not imported within a day. Nothing was stored."),
+    ):
+        for job in ImportJob.objects.filter(state=state, touched_at__lt=now - late):
+            with transaction.atomic():
+                if _end(job, State.CANCELLED, [state], problem=problem):
+                    _record(job, "cancelled", by=trail.SYSTEM)
+    with_files = ImportJob.objects.filter(pk__in=UploadPart.objects.order_by().values("job"))
+    for job in with_files.exclude(state__in=ImportJob.OPEN):
+        delete_files(job)
+
+
+def delete_files(job: ImportJob) -> None:
+    """Delete what was uploaded for a job that has ended."""
+    while ids := list(UploadPart.objects.filter(job=job).values_list("pk", flat=True)[:4]):
+        with _short_transaction():
+            UploadPart.objects.filter(pk__in=ids).delete()
+
+
+def _let_wait(job: ImportJob, state: str, **others: object) -> bool:
+    moved = ImportJob.objects.filter(pk=job.pk, state=state).update(
+        state=State.WAITING, touched_at=timezone.now(), stage="", done=0, total=0, **others
+    )
+    if moved:
+        transaction.on_commit(partial(notify_workers, job.pk))
+    return bool(moved)
+
+
+def _end(job: ImportJob, state: str, of: Sequence[str], *, problem: str) -> bool:
+    now = timezone.now()
+    found = ImportJob.objects.filter(pk=job.pk, state__in=of)
+    return bool(found.update(state=state, problem=problem, touched_at=now, ended_at=now, runner=""))
+
+
+def _record(job: ImportJob, what: str, *, by: trail.Actor, **details: object) -> None:
+    stream = trail.project_stream(job.project_id)
+    trail.record(f"imports.job.{what}", target=job, by=by, stream=stream, details=details)
+
+
+@contextmanager
+def _short_transaction() -> Iterator[None]:
+    """A transaction after which other writers on SQLite get as much time as it took."""
+    began = time.perf_counter()
+    with transaction.atomic():
+        yield
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        time.sleep(time.perf_counter() - began)

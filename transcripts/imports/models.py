@@ -1,0 +1,97 @@
+"""Imports that a worker carries out, because reading their files would keep people at the desk waiting."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+
+from transcripts.projects.models import Project
+
+
+class ImportJob(models.Model):
+    """Files somebody uploaded, how to read them, and how far the worker is. What they contain is in ``UploadPart``.
+
+    ``files`` lists their names and sizes, ``options`` is what the person chose besides, and ``outcome`` is the report;
+    what the latter two hold depends on ``kind`` (kinds.py).
+    """
+
+    class State(models.TextChoices):
+        UPLOADING = "uploading", "Being uploaded"
+        WAITING = "waiting", "Waiting for a worker"
+        RUNNING = "running", "Running"
+        CHECKED = "checked", "Checked, not imported"
+        DONE = "done", "Imported"
+        REFUSED = "refused", "Refused"
+        FAILED = "failed", "Failed"
+        CANCELLED = "cancelled", "Cancelled"
+
+    # Each can still become another state. Their files are kept.
+    OPEN: ClassVar = (State.UPLOADING, State.WAITING, State.RUNNING, State.CHECKED)
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="import_jobs")
+    kind = models.CharField(max_length=40)
+    files = models.JSONField(default=list)
+    options = models.JSONField(default=dict)
+    # Say what would come in, and store nothing.
+    check_only = models.BooleanField()
+    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="import_jobs")
+    asked_by_name = models.CharField(max_length=200)
+    asked_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.UPLOADING)
+    # Of the run that has the job now. A run whose token is here no more stores nothing.
+    runner = models.CharField(max_length=32, blank=True)
+    # The last sign of life, of the upload or of the run.
+    touched_at = models.DateTimeField()
+    # Runs in a row that died before they got any further.
+    lost_runs = models.PositiveSmallIntegerField(default=0)
+    stage = models.CharField(max_length=100, blank=True)
+    done = models.PositiveBigIntegerField(default=0)
+    total = models.PositiveBigIntegerField(default=0)
+    outcome = models.JSONField(default=dict)
+    problem = models.TextField(blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-pk"]
+        indexes: ClassVar = [
+            # Workers look for these every five seconds.
+            models.Index(
+                fields=["state"],
+                name="%(app_label)s_%(class)s_open",
+                condition=models.Q(state__in=["uploading", "waiting", "running", "checked"]),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return ", ".join(file["name"] for file in self.files)
+
+    def get_absolute_url(self) -> str:
+        """Reads self.project: costs a query when it is not loaded."""
+        return reverse("imports:job", args=[self.project.slug, self.pk])
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can still become another state."""
+        return self.state in self.OPEN
+
+
+class UploadPart(models.Model):
+    """A piece of an uploaded file, in the database so that any worker finds it. Deleted when its job has ended."""
+
+    job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="parts")
+    # The place of the file among those of the job, and of the piece in the file.
+    file = models.PositiveIntegerField()
+    position = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering: ClassVar = ["file", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["job", "file", "position"], name="%(app_label)s_%(class)s_one_per_position")
+        ]
+
+    def __str__(self) -> str:
+        return f"part {self.position} of file {self.file} of job {self.job_id}"

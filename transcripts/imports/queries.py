@@ -1,0 +1,43 @@
+"""What is read of jobs."""
+
+from __future__ import annotations
+
+import datetime
+
+from django.db.models import Q
+from django.utils import timezone
+
+from transcripts.imports.models import ImportJob, UploadPart
+from transcripts.projects.models import Project
+
+# A run shows that it is alive every ten seconds.
+SILENT_AFTER = datetime.timedelta(seconds=60)
+# A worker looks every five seconds, so a job that waits longer waits for a worker, or for others to be finished.
+LONG_WAIT = datetime.timedelta(seconds=30)
+RECENT = 10
+
+
+def is_free(now: datetime.datetime) -> Q:
+    """Jobs that a run may take: those that wait, and those whose run was killed."""
+    return Q(state=ImportJob.State.WAITING) | Q(state=ImportJob.State.RUNNING, touched_at__lt=now - SILENT_AFTER)
+
+
+def find_free_jobs() -> list[int]:
+    """The jobs that a run may take, oldest first."""
+    return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
+
+
+def list_recent_jobs(project: Project, kind: str) -> list[ImportJob]:
+    """The last jobs of a kind in a study, newest first."""
+    return list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+
+
+def waits_long(job: ImportJob) -> bool:
+    """Whether no worker has taken the job although it has waited for a while."""
+    return job.state == ImportJob.State.WAITING and job.touched_at < timezone.now() - LONG_WAIT
+
+
+def read_file(job: ImportJob, number: int) -> bytes:
+    """The contents of one of the job's files."""
+    parts = UploadPart.objects.filter(job=job, file=number).order_by("position").values_list("data", flat=True)
+    return b"".join(bytes(part) for part in parts.iterator(chunk_size=8))

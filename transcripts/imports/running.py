@@ -1,0 +1,126 @@
+"""One run of a job, in a worker. A run may be killed at any moment: another goes on, and the two never store together."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Case, F, PositiveSmallIntegerField, When
+from django.utils import timezone
+
+from transcripts.imports import actions
+from transcripts.imports.kinds import find_kind
+from transcripts.imports.models import ImportJob
+from transcripts.imports.queries import SILENT_AFTER, is_free
+from transcripts.imports.runs import JobPaused, JobRefused, JobRun, JobStopped
+from transcripts.projects.access import find_role
+from transcripts.projects.roles import Permission
+
+logger = logging.getLogger(__name__)
+
+BEAT_SECONDS = SILENT_AFTER.total_seconds() / 6
+MAX_LOST_RUNS = 4
+State = ImportJob.State
+
+
+def run_job(job_id: int, *, should_pause: Callable[[], bool] = lambda: False) -> None:
+    """Carry out a job, unless another run has it or it has ended."""
+    run = _take(job_id, should_pause)
+    if run is None:
+        return
+    try:
+        with _show_life(run):
+            _carry_out(run)
+    except JobPaused:
+        with transaction.atomic():
+            run.pause()
+    except JobStopped:
+        logger.info("Import %s was cancelled, or another run has it.", job_id)
+    job = ImportJob.objects.get(pk=job_id)
+    if not job.is_open:
+        actions.delete_files(job)
+
+
+def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
+    """Take a job that waits, or whose run was killed; ``None`` when there is nothing to take."""
+    now = timezone.now()
+    runner = uuid.uuid4().hex
+    taken = (
+        ImportJob.objects.filter(pk=job_id)
+        .filter(is_free(now))
+        .update(
+            # A run that paused has set its job to wait, and is not counted.
+            lost_runs=Case(
+                When(state=State.RUNNING, then=F("lost_runs") + 1),
+                default=F("lost_runs"),
+                output_field=PositiveSmallIntegerField(),
+            ),
+            state=State.RUNNING,
+            runner=runner,
+            touched_at=now,
+        )
+    )
+    if not taken:
+        return None
+    job = ImportJob.objects.select_related("project", "asked_by").get(pk=job_id)
+    return JobRun(job, should_pause=should_pause) if job.runner == runner else None
+
+
+def _carry_out(run: JobRun) -> None:
+    job = run.job
+    role = find_role(job.asked_by, job.project)
+    try:
+        if job.lost_runs > MAX_LOST_RUNS:
+            raise JobRefused(
+                f"The worker died {job.lost_runs} times in a row over these files, and the import was given up. Nothing was "
+                "stored. Perhaps it has too little memory: import the files in parts."
+            )
+        if role is None or Permission.IMPORT not in role.permissions or not job.asked_by.is_active:
+            raise JobRefused(f"{job.asked_by_name} may not import into this study any more. Nothing was stored.")
+        find_kind(job.kind).run(run)
+    except JobRefused as error:
+        with transaction.atomic():
+            run.fail(State.REFUSED, str(error))
+    except (JobStopped, JobPaused, DatabaseError):
+        # A database that is away comes back, and the job is then taken again like that of a killed run.
+        raise
+    except Exception:
+        logger.exception("Import %s failed", job.pk)
+        with transaction.atomic():
+            run.fail(
+                State.FAILED,
+                "An unexpected error stopped the import. Nothing was stored. The worker's log tells more: look there for "
+                f"import {job.pk}.",
+            )
+
+
+@contextmanager
+def _show_life(run: JobRun) -> Iterator[None]:
+    """Show that the run is alive while files are read, by a thread with a connection of its own."""
+    over = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not over.wait(BEAT_SECONDS):
+                try:
+                    run.beat()
+                except JobStopped:
+                    return
+                except DatabaseError:
+                    logger.warning(
+                        "A sign of life of import %s could not be written; the next one follows.", run.job.pk
+                    )
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name=f"import {run.job.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

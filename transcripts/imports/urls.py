@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from transcripts.imports import views
+
+app_name = "imports"
+
+urlpatterns = [
+    path("p/<slug:slug>/imports/<int:job_id>/", views.show_job, name="job"),
+    path("p/<slug:slug>/imports/<int:job_id>/import/", views.import_checked, name="import_checked"),
+    path("p/<slug:slug>/imports/<int:job_id>/cancel/", views.cancel, name="cancel"),
+]

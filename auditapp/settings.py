@@ -181,7 +181,9 @@ ACCOUNT_SESSION_REMEMBER = True
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects:list"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-SESSION_COOKIE_AGE = 14 * 24 * 3600
+# A session ends so long after its last use, and so long after its person signed in.
+SESSION_IDLE_HOURS = env_number("SESSION_IDLE_HOURS")
+SESSION_COOKIE_AGE = env_number("SESSION_DAYS") * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"

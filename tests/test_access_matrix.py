@@ -327,6 +327,9 @@ OF_A_PERSON = {
     "accounts:create_token",
     "accounts:me",
     "accounts:revoke_token",
+    "accounts:sessions",
+    "accounts:end_session",
+    "accounts:end_other_sessions",
     "account_change_password",
     "account_logout",
     "codebook:start_study",
@@ -379,9 +382,14 @@ def undone() -> Iterator[None]:
 
 @contextmanager
 def writes_seen() -> Iterator[list[str]]:
-    """The statements inside that change a table. Those of the cache and of stored reports can be computed again."""
+    """The statements inside that change a table. Those of the cache and of stored reports can be computed
+    again, and when a token was used last changes nothing."""
     written: list[str] = []
-    derived = (str(settings.CACHES["default"]["LOCATION"]), StoredReport._meta.db_table)
+    derived = (
+        str(settings.CACHES["default"]["LOCATION"]),
+        StoredReport._meta.db_table,
+        '"accounts_apitoken" SET "last_used_at"',
+    )
 
     def look(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
         looks = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "PRAGMA")

@@ -21,7 +21,6 @@ from urllib.parse import SplitResult, parse_qs, urlencode, urljoin, urlsplit
 
 import lxml.html
 import pytest
-from django.contrib.sessions.models import Session
 from django.http import HttpResponse
 from django.urls import resolve, reverse
 
@@ -39,7 +38,7 @@ from tests.stage import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
-from transcripts.accounts.models import User
+from transcripts.accounts.models import Session, User
 from transcripts.codebook.actions import propose_code
 from transcripts.coding.actions import write_memo
 from transcripts.coding.models import Memo

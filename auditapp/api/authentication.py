@@ -6,6 +6,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from transcripts.accounts.actions import note_token_use
 from transcripts.accounts.models import ApiToken, User
 from transcripts.accounts.queries import find_token
 
@@ -13,7 +14,7 @@ SCHEME = "Bearer"
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer SECRET``, for a token that is not revoked, of a person whose account is open."""
+    """``Authorization: Bearer SECRET``, for a token that is neither revoked nor expired, of a person whose account is open."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         words = request.headers.get("Authorization", "").split()
@@ -24,8 +25,9 @@ class TokenAuthentication(BaseAuthentication):
         token = find_token(words[1])
         if token is None:
             raise AuthenticationFailed(
-                "This token is unknown or revoked, or its account is closed. Create a new one on your account page."
+                "This token is unknown, revoked or expired, or its account is closed. Create a new one on your account page."
             )
+        note_token_use(token)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from transcripts.accounts import queries
 from transcripts.accounts.hashing import hash_secret, make_secret
-from transcripts.accounts.models import ApiToken, SignInLink, User
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Session, SignInLink, User
 from transcripts.audit_trail import trail
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
+MAX_TOKENS = 25
+# How late the time of a token's last use may be: to write it at each request would make each a write.
+LATENESS = datetime.timedelta(minutes=1)
 OWNER = "owner"
 # These would read in the history as if the program itself had acted.
 RESERVED_NAMES = frozenset({"system", "auditapp"})
@@ -101,12 +105,44 @@ def ensure_owner() -> User:
 
 
 @transaction.atomic
-def set_password(*, user: User, password: str, by: trail.Actor) -> None:
-    """Give ``user`` a password (checked by a form before). Other sessions end, and so do unused sign-in links."""
+def set_password(*, user: User, password: str, by: trail.Actor, keep_session: str | None = None) -> None:
+    """Give ``user`` a password (checked by a form before). Her sessions end, but for the one with the key ``keep_session``, and
+    so do all her API tokens and unused sign-in links: who knew the old password may have made them."""
     user.set_password(password)
     user.save(update_fields=["password"])
     _end_open_links(user)
     trail.record("account.password.set", target=user, by=by)
+    end_sessions(user=user, by=by, keep=keep_session)
+    revoke_tokens(user=user, by=by)
+
+
+@transaction.atomic
+def end_sessions(*, user: User, by: trail.Actor, keep: str | None = None) -> int:
+    """Sign ``user`` out everywhere, but for the session with the key ``keep``. How many sessions that ended."""
+    _check_may_end(user, by)
+    sessions = Session.objects.filter(user=user).exclude(session_key=keep or "")
+    number = queries.open_sessions().filter(pk__in=sessions).count()
+    sessions.delete()
+    if number:
+        trail.record("account.sessions.ended", target=user, by=by, details={"sessions": number})
+    return number
+
+
+@transaction.atomic
+def end_session(*, user: User, reference: str, by: trail.Actor) -> bool:
+    """Sign ``user`` out where ``reference`` says (see ``queries.list_sessions``); whether there was such a session."""
+    _check_may_end(user, by)
+    for session in Session.objects.filter(user=user):
+        if queries.refer_to_session(session.session_key) == reference:
+            session.delete()
+            trail.record("account.sessions.ended", target=user, by=by, details={"sessions": 1})
+            return True
+    return False
+
+
+def _check_may_end(user: User, by: trail.Actor) -> None:
+    if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
+        raise PermissionDenied("Only an owner of the site can sign somebody else out.")
 
 
 @transaction.atomic
@@ -155,24 +191,55 @@ def record_failed_sign_in(*, username: str) -> None:
 
 
 @transaction.atomic
-def create_token(*, user: User, name: str, by: trail.Actor) -> tuple[ApiToken, str]:
-    """An API token for ``user`` and its secret, which is nowhere else."""
+def create_token(*, user: User, name: str, by: trail.Actor, days: int = TOKEN_DAYS) -> tuple[ApiToken, str]:
+    """An API token for ``user`` that works for ``days``, and its secret, which is nowhere else."""
     name = name.strip() or "token"
     max_length = ApiToken._meta.get_field("name").max_length
     if max_length is not None and len(name) > max_length:
         raise AccountError(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
-    if not user.is_active:
+    if not 1 <= days <= MAX_TOKEN_DAYS:
+        raise AccountError(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
+    # Locked before it is counted: of two who make the last one at once, the second is refused.
+    if not User.objects.select_for_update().get(pk=user.pk).is_active:
         raise AccountError(f"The account of {user.username} is closed, so it cannot have a token.")
+    if queries.living_tokens().filter(user=user).count() >= MAX_TOKENS:
+        raise AccountError(
+            f"{user.username} has {MAX_TOKENS} API tokens, which is the most an account can have. Revoke one that is not "
+            "used any more: the list of tokens shows when each was used last."
+        )
     secret = make_secret()
+    now = timezone.now()
     token = ApiToken.objects.create(
         user=user,
         name=name,
         secret_hash=hash_secret(secret),
         last_four=secret[-4:],
-        created_at=timezone.now(),
+        created_at=now,
+        expires_at=now + datetime.timedelta(days=days),
     )
-    trail.record("account.token.created", target=token, by=by, details={"username": user.username, "name": token.name})
+    trail.record(
+        "account.token.created",
+        target=token,
+        by=by,
+        details={"username": user.username, "name": token.name, "days": days},
+    )
     return token, secret
+
+
+def note_token_use(token: ApiToken) -> None:
+    """Store that a token was used, at most once a minute."""
+    now = timezone.now()
+    if token.last_used_at is None or token.last_used_at < now - LATENESS:
+        with contextlib.suppress(OperationalError):  # much can be read while nothing can be written
+            ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+
+
+def revoke_tokens(*, user: User, by: trail.Actor) -> int:
+    """End all tokens of ``user``. How many those were."""
+    tokens = list(queries.living_tokens().filter(user=user))
+    for token in tokens:
+        revoke_token(token=token, by=by)
+    return len(tokens)
 
 
 @transaction.atomic

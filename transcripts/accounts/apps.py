@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.apps import AppConfig
+from django.contrib.auth.signals import user_logged_in
 from django.core.management import call_command
 from django.db.models.signals import post_migrate
 
@@ -12,8 +13,17 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         post_migrate.connect(create_cache_table, sender=self)
+        user_logged_in.connect(begin_session)
 
 
 def create_cache_table(*, using: str, **rest: Any) -> None:
     """Create the table of the cache if it is missing: limits on signing in are counted there, so no site works without it."""
     call_command("createcachetable", database=using, verbosity=0)
+
+
+def begin_session(**sent: Any) -> None:
+    """Note in a new session when it began, and where."""
+    # Imports allauth, which a command such as `segment` never needs.
+    from transcripts.accounts import sessions
+
+    sessions.begin_session(request=sent["request"])

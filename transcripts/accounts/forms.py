@@ -6,6 +6,8 @@ from allauth.account.forms import LoginForm
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
+
 
 class SignInForm(LoginForm):  # type: ignore[misc]
     """allauth's form, which counts wrong tries, with labels instead of placeholders."""
@@ -28,4 +30,11 @@ class TokenForm(forms.Form):
 
     name = forms.CharField(
         label="Name of the token", max_length=100, help_text="What it is for, such as “nightly export”."
+    )
+    days = forms.IntegerField(
+        label="Days until it expires",
+        initial=TOKEN_DAYS,
+        min_value=1,
+        max_value=MAX_TOKEN_DAYS,
+        help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs a token then needs a new one.",
     )

@@ -1,4 +1,4 @@
-"""People, their one-time sign-in links and their API tokens."""
+"""People, their sessions, their one-time sign-in links and their API tokens."""
 
 from __future__ import annotations
 
@@ -6,26 +6,54 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models.functions import Lower
+
+TOKEN_DAYS, MAX_TOKEN_DAYS = 90, 365
 
 
 class User(AbstractUser):
     """A person. What she may do in a study is said by her memberships; ``is_superuser`` marks the owner of the whole site, who
-    gives others the right to start studies and to invite people."""
+    gives others the right to start studies and to invite people.
+
+    A closed account is not active and has ``closed_at``. One that is not active without that holds the work of a person of an
+    imported file, and was never anybody's.
+    """
 
     may_start_studies = models.BooleanField(default=False)
     may_invite = models.BooleanField(default=False)
+    closed_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=models.Q(closed_at__isnull=True) | models.Q(is_active=False),
+                name="%(app_label)s_%(class)s_closed_is_not_active",
+            ),
             # Sign-in finds people whatever the case they type.
             models.UniqueConstraint(
                 Lower("username"),
                 name="%(app_label)s_%(class)s_one_per_name",
                 violation_error_message="There is already a user of this name.",
-            )
+            ),
         ]
+
+
+class Session(AbstractBaseSession):
+    """A browser in which somebody is signed in, or a visitor without an account. ``device`` is the browser and the system in
+    plain words; no address is kept."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="sessions"
+    )
+    device = models.CharField(max_length=100, blank=True)
+    began_at = models.DateTimeField()
+    # Written every few minutes, not at each request.
+    last_used_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"session of {self.user_id}"
 
 
 class SignInLink(models.Model):
@@ -42,21 +70,30 @@ class SignInLink(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key for the API, shown once; only its hash is kept, with its last four characters to tell keys apart."""
+    """A key for the API, shown once; only its hash is kept, with its last four characters to tell keys apart.
+
+    ``last_used_at`` is written at most once a minute.
+    """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     secret_hash = models.CharField(max_length=64, unique=True)
     last_four = models.CharField(max_length=4)
     created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [
             models.CheckConstraint(
+                condition=models.Q(expires_at__gt=models.F("created_at")),
+                name="%(app_label)s_%(class)s_expires_after_created",
+            ),
+            models.CheckConstraint(
                 condition=models.Q(revoked_at__isnull=True) | models.Q(revoked_at__gte=models.F("created_at")),
                 name="%(app_label)s_%(class)s_revoked_after_created",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+import datetime
+from typing import NamedTuple, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -11,7 +12,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from transcripts.accounts.hashing import hash_secret
-from transcripts.accounts.models import ApiToken, SignInLink, User
+from transcripts.accounts.models import ApiToken, Session, SignInLink, User
+
+# Enough to tell one's own sessions apart, and nothing that opens one.
+REFERENCE_LENGTH = 16
+
+
+class OpenSession(NamedTuple):
+    """A browser in which somebody is signed in. ``reference`` stands for its key, which no page may show."""
+
+    reference: str
+    device: str
+    began_at: datetime.datetime
+    last_used_at: datetime.datetime
+    is_this: bool
 
 
 def person_of(request: HttpRequest) -> User:
@@ -30,9 +44,38 @@ def find_open_link(secret: str) -> SignInLink | None:
 
 
 def find_token(secret: str) -> ApiToken | None:
-    """The API token of this secret, with its person, or ``None`` for one that is unknown or revoked. One query."""
-    tokens = ApiToken.objects.select_related("user").filter(revoked_at__isnull=True, user__is_active=True)
+    """The API token of this secret, with its person, or ``None`` for one that is unknown, revoked or expired. One query."""
+    tokens = living_tokens().select_related("user").filter(user__is_active=True)
     return tokens.filter(secret_hash=hash_secret(secret)).first()
+
+
+def living_tokens() -> QuerySet[ApiToken]:
+    """The API tokens that are neither revoked nor expired."""
+    return ApiToken.objects.filter(revoked_at__isnull=True, expires_at__gt=timezone.now())
+
+
+def open_sessions() -> QuerySet[Session]:
+    """The sessions that are not over: neither too old nor unused for too long."""
+    now = timezone.now()
+    idle = datetime.timedelta(hours=settings.SESSION_IDLE_HOURS)
+    return Session.objects.filter(user__isnull=False, expire_date__gt=now, last_used_at__gt=now - idle)
+
+
+def list_sessions(user: User, *, this: str | None) -> list[OpenSession]:
+    """Where ``user`` is signed in: the session with the key ``this`` first, then by its last use."""
+    rows = open_sessions().filter(user=user).order_by("-last_used_at")
+    found = [
+        OpenSession(
+            refer_to_session(row.session_key), row.device, row.began_at, row.last_used_at, row.session_key == this
+        )
+        for row in rows
+    ]
+    return sorted(found, key=lambda each: not each.is_this)
+
+
+def refer_to_session(key: str) -> str:
+    """What stands for a session in an address."""
+    return hash_secret(key)[:REFERENCE_LENGTH]
 
 
 def find_user(username: str) -> User | None:

@@ -1,30 +1,45 @@
 """Sessions, the people behind them and the messages to them, read on the way to every page.
 
+A session ends when it was not used for SESSION_IDLE_HOURS, and SESSION_DAYS after its person signed in.
+
 Django's own classes do the same through query sets, which take five times as long to build as a database to answer;
 that is a fifth of the time it takes to save a code (benchmarks/saving.py). Writing and everything rare is left to them.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import datetime
 from functools import lru_cache
 from typing import Any
 
 from allauth.account.auth_backends import AuthenticationBackend
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY
 from django.contrib.messages.storage.base import BaseStorage
 from django.contrib.messages.storage.cookie import CookieStorage
 from django.contrib.messages.storage.fallback import FallbackStorage
 from django.contrib.messages.storage.session import SessionStorage
 from django.contrib.sessions.backends import db
 from django.core.signing import Signer, get_cookie_signer
-from django.db import connection
+from django.db import OperationalError, connection
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from transcripts.accounts.models import User
+from transcripts.accounts.models import Session, User
+from transcripts.accounts.pure.devices import name_device
 
-SESSION = "SELECT session_data FROM django_session WHERE session_key = %s AND expire_date > %s"
+SESSION = """
+SELECT session_data, last_used_at < %s FROM accounts_session
+WHERE session_key = %s AND expire_date > %s AND last_used_at > %s
+"""
+USED = "UPDATE accounts_session SET last_used_at = %s WHERE session_key = %s AND last_used_at < %s"
+# How late the time of the last use may be: to write it at each request would make each a write.
+LATENESS = datetime.timedelta(minutes=5)
+BEGAN, DEVICE = "began_at", "device"
 RIGHTS = ("may_start_studies", "may_invite")
 FLAGS = ("is_superuser", "is_active", *RIGHTS)
 # In the order of the model's fields.
@@ -39,16 +54,64 @@ class SessionStore(db.SessionStore):
         """What a session holds. Sessions change rarely, so each is unsigned and unpacked once."""
         return copy.deepcopy(_decode(session_data))
 
+    @classmethod
+    def get_model_class(cls) -> type[Session]:
+        return Session
+
     def load(self) -> dict[str, Any]:
         """What the session holds; nothing, and no key, when it is unknown or over."""
-        now = connection.ops.adapt_datetimefield_value(timezone.now())
+        now = timezone.now()
+        at, late, idle = map(connection.ops.adapt_datetimefield_value, (now, now - LATENESS, now - find_idle_limit()))
         with connection.cursor() as cursor:
-            cursor.execute(SESSION, [self.session_key, now])
+            cursor.execute(SESSION, [late, self.session_key, at, idle])
             row = cursor.fetchone()
-        if row is None:
-            self._session_key = None
-            return {}
+            if row is None:
+                self._session_key = None
+                return {}
+            if row[1]:
+                with contextlib.suppress(OperationalError):  # pages can be read while nothing can be written
+                    cursor.execute(USED, [at, self.session_key, late])
         return self.decode(row[0])
+
+    def create_model_instance(self, data: dict[str, Any]) -> Session:
+        """The row that stores the session now."""
+        now = timezone.now()
+        began = data.setdefault(BEGAN, now.timestamp())
+        return Session(
+            session_key=self._get_or_create_session_key(),  # type: ignore[attr-defined]
+            session_data=self.encode(data),
+            expire_date=self.get_expiry_date(),
+            user_id=data.get(SESSION_KEY),
+            device=data.get(DEVICE, ""),
+            began_at=datetime.datetime.fromtimestamp(began, tz=datetime.UTC),
+            last_used_at=now,
+        )
+
+    def get_expiry_age(self, **_: Any) -> int:
+        """How many seconds the session can still be used: its end stays where it is, however often it is stored."""
+        now = timezone.now().timestamp()
+        return max(0, int(self.get(BEGAN, now) + settings.SESSION_COOKIE_AGE - now))
+
+    def get_expiry_date(self, **_: Any) -> datetime.datetime:
+        """When the session ends."""
+        return timezone.now() + datetime.timedelta(seconds=self.get_expiry_age())
+
+    @classmethod
+    def clear_expired(cls) -> None:
+        """Delete the sessions that are over."""
+        now = timezone.now()
+        Session.objects.filter(Q(expire_date__lt=now) | Q(last_used_at__lt=now - find_idle_limit())).delete()
+
+
+def find_idle_limit() -> datetime.timedelta:
+    """How long a session may be unused before it ends."""
+    return datetime.timedelta(hours=settings.SESSION_IDLE_HOURS)
+
+
+def begin_session(*, request: HttpRequest) -> None:
+    """Note when, and in which browser, somebody signed in. Called when she does."""
+    request.session[BEGAN] = timezone.now().timestamp()
+    request.session[DEVICE] = name_device(request.headers.get("User-Agent", ""))
 
 
 @lru_cache(maxsize=1000)

@@ -12,6 +12,9 @@ account_pages = [
     path("people/<int:user_id>/rights/", views.set_rights, name="set_rights"),
     # /account/
     path("account/", views.me, name="me"),
+    path("account/sessions/", views.list_sessions, name="sessions"),
+    path("account/sessions/end-others/", views.end_other_sessions, name="end_other_sessions"),
+    path("account/sessions/<str:reference>/end/", views.end_session, name="end_session"),
     path("account/tokens/", views.create_token, name="create_token"),
     path("account/tokens/<int:token_id>/revoke/", views.revoke_token, name="revoke_token"),
 ]

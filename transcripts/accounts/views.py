@@ -9,6 +9,7 @@ from http import HTTPStatus
 
 from allauth.account.views import LoginView
 from allauth.decorators import rate_limit
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
@@ -16,6 +17,7 @@ from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -27,6 +29,7 @@ from transcripts.accounts.models import ApiToken, User
 BACKEND = "transcripts.accounts.sessions.PersonBackend"
 # A number beyond this is in no database column.
 MAX_KEY = 2**63 - 1
+DAY = 24 * 3600
 CAME_BY_LINK = "came_by_link_at"
 # As long as a link lives: people who signed in by one may set a new password without the old one.
 CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()
@@ -93,7 +96,11 @@ def create_token(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _render_me(request, form)
     user = queries.person_of(request)
-    token, secret = actions.create_token(user=user, name=form.cleaned_data["name"], by=user)
+    try:
+        token, secret = actions.create_token(user=user, by=user, **form.cleaned_data)
+    except actions.AccountError as error:
+        form.add_error(None, str(error))
+        return _render_me(request, form)
     return _render_me(request, TokenForm(), token, secret)
 
 
@@ -101,10 +108,44 @@ def create_token(request: HttpRequest) -> HttpResponse:
 def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     """End one of one's own tokens."""
     user = queries.person_of(request)
-    token = get_object_or_404(user.api_tokens, pk=token_id)
+    token = get_object_or_404(user.api_tokens, pk=min(token_id, MAX_KEY))
     actions.revoke_token(token=token, by=user)
     messages.success(request, f"The token {token.name} is revoked. Requests that use it are now refused.")
     return redirect("accounts:me")
+
+
+@require_safe
+def list_sessions(request: HttpRequest) -> HttpResponse:
+    """Where one is signed in."""
+    sessions = queries.list_sessions(queries.person_of(request), this=request.session.session_key)
+    page = {"sessions": sessions, "idle_hours": settings.SESSION_IDLE_HOURS, "days": settings.SESSION_COOKIE_AGE // DAY}
+    return render(request, "accounts/sessions.html", page)
+
+
+@require_POST
+def end_session(request: HttpRequest, reference: str) -> HttpResponse:
+    """Sign oneself out in one browser."""
+    user = queries.person_of(request)
+    if request.session.session_key and queries.refer_to_session(request.session.session_key) == reference:
+        return redirect("account_logout")
+    if actions.end_session(user=user, reference=reference, by=user):
+        messages.success(request, "You are signed out there.")
+    else:
+        messages.info(request, "This session had ended before.")
+    return redirect("accounts:sessions")
+
+
+@require_POST
+def end_other_sessions(request: HttpRequest) -> HttpResponse:
+    """Sign oneself out everywhere else."""
+    user = queries.person_of(request)
+    number = actions.end_sessions(user=user, by=user, keep=request.session.session_key)
+    messages.success(request, _count_ended(number) if number else "You were signed in nowhere else.")
+    return redirect("accounts:sessions")
+
+
+def _count_ended(number: int) -> str:
+    return "One other session ended." if number == 1 else f"{number} other sessions ended."
 
 
 @sensitive_post_parameters()
@@ -117,14 +158,21 @@ def set_password(request: HttpRequest) -> HttpResponse:
     asks_for_old = user.has_usable_password() and not _came_by_link(request)
     form_class = PasswordChangeForm if asks_for_old else SetPasswordForm
     form = form_class(user, request.POST or None)
+    tokens = queries.living_tokens().filter(user=user).count()
     if request.method == "POST" and form.is_valid():
-        actions.set_password(user=user, password=form.cleaned_data["new_password1"], by=user)
+        here = request.session.session_key
+        actions.set_password(user=user, password=form.cleaned_data["new_password1"], by=user, keep_session=here)
         update_session_auth_hash(request, user)
         request.session.pop(CAME_BY_LINK, None)
-        messages.success(request, "Your password is set. You have been signed out everywhere else.")
+        messages.success(request, _describe_new_password(tokens))
         return redirect("accounts:me")
-    page = {"form": form, "is_first": not user.has_usable_password()}
+    page = {"form": form, "is_first": not user.has_usable_password(), "tokens": tokens}
     return render(request, "account/password_change.html", page, status=422 if form.errors else 200)
+
+
+def _describe_new_password(tokens: int) -> str:
+    said = "Your password is set. You have been signed out everywhere else."
+    return f"{said} Your API tokens ended: make new ones for the programs that need one." if tokens else said
 
 
 def _came_by_link(request: HttpRequest) -> bool:
@@ -133,8 +181,15 @@ def _came_by_link(request: HttpRequest) -> bool:
 
 def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = None, secret: str = "") -> HttpResponse:
     user = queries.person_of(request)
-    tokens = user.api_tokens.order_by("-created_at", "-pk")
-    page = {"form": form, "made": made, "secret": secret, "tokens": tokens, "has_password": user.has_usable_password()}
+    page = {
+        "form": form,
+        "made": made,
+        "secret": secret,
+        "tokens": user.api_tokens.order_by("-created_at", "-pk"),
+        "now": timezone.now(),
+        "sessions": queries.open_sessions().filter(user=user).count(),
+        "has_password": user.has_usable_password(),
+    }
     return render(request, "accounts/me.html", page, status=422 if form.errors else 200)
 
 

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.actions import create_token, revoke_token
-from transcripts.accounts.models import User
+from transcripts.accounts.models import ApiToken, User
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +42,32 @@ def test_a_revoked_token_is_refused(coder: User) -> None:
     assert answer.status == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer")
     assert answer.error["code"] == "authentication_failed"
+
+
+def test_use_of_a_token_is_noted_once_a_minute(coder: User) -> None:
+    token, secret = create_token(user=coder, name="script", by=coder)
+    program = Program(secret)
+    with CaptureQueriesContext(connection) as first:
+        program.get("projects/")
+    with CaptureQueriesContext(connection) as second:
+        program.get("projects/")
+    assert len(first) == len(second) + 1
+    token.refresh_from_db()
+    assert token.last_used_at is not None
+    ApiToken.objects.update(last_used_at=token.last_used_at - timedelta(seconds=61))
+    program.get("projects/")
+    noted = ApiToken.objects.get().last_used_at
+    assert noted is not None
+    assert noted > token.last_used_at - timedelta(seconds=1)
+
+
+def test_an_expired_token_is_refused(coder: User) -> None:
+    token, secret = create_token(user=coder, name="old", by=coder, days=1)
+    ago = timedelta(days=2)
+    ApiToken.objects.update(created_at=token.created_at - ago, expires_at=token.expires_at - ago)
+    answer = Program(secret).get("projects/")
+    assert answer.status == 401
+    assert "expired" in answer.error["message"]
 
 
 def test_a_token_of_a_closed_account_is_refused(coder: User, program_of: ProgramOf) -> None:

@@ -12,6 +12,8 @@ from transcripts.accounts.models import ApiToken, SignInLink, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
+DAY = datetime.timedelta(days=1)
+
 
 def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
     user = create_user(username=" ada ", by=owner)
@@ -67,6 +69,26 @@ def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner: 
         create_token(user=owner, name="x" * 101, by=owner)
 
 
+@pytest.mark.parametrize("days", [0, -1, 366, 10**9])
+def test_token_works_for_a_day_to_a_year(owner: User, days: int) -> None:
+    with pytest.raises(AccountError, match="1 to 365 days"):
+        create_token(user=owner, name="laptop", by=owner, days=days)
+
+
+def test_account_has_at_most_25_tokens_that_work(owner: User) -> None:
+    tokens = [create_token(user=owner, name=f"token {number}", by=owner)[0] for number in range(25)]
+    with pytest.raises(AccountError, match="has 25 API tokens, which is the most"):
+        create_token(user=owner, name="one more", by=owner)
+    revoke_token(token=tokens[0], by=owner)
+    ApiToken.objects.filter(pk=tokens[1].pk).update(
+        created_at=timezone.now() - 2 * DAY, expires_at=timezone.now() - DAY
+    )
+    for name in ("for the revoked one", "for the expired one"):
+        create_token(user=owner, name=name, by=owner)
+    with pytest.raises(AccountError, match="which is the most"):
+        create_token(user=owner, name="one more", by=owner)
+
+
 def test_secret_of_a_token_is_kept_nowhere(owner: User) -> None:
     token, secret = create_token(user=owner, name="laptop", by=owner)
     rows = [*ApiToken.objects.values(), *AuditEvent.objects.values()]
@@ -93,6 +115,7 @@ def test_database_refuses_a_token_revoked_before_it_was_made(owner: User) -> Non
             secret_hash="0" * 64,
             last_four="0000",
             created_at=now,
+            expires_at=now + DAY,
             revoked_at=now - datetime.timedelta(seconds=1),
         )
 
@@ -102,6 +125,7 @@ def test_database_refuses_two_links_or_two_tokens_of_one_secret(owner: User) -> 
     SignInLink.objects.create(user=owner, secret_hash="0" * 64, created_at=now, expires_at=now)
     with pytest.raises(IntegrityError), transaction.atomic():
         SignInLink.objects.create(user=owner, secret_hash="0" * 64, created_at=now, expires_at=now)
-    ApiToken.objects.create(user=owner, name="a", secret_hash="0" * 64, last_four="0000", created_at=now)
+    same = {"user": owner, "secret_hash": "0" * 64, "last_four": "0000", "created_at": now, "expires_at": now + DAY}
+    ApiToken.objects.create(name="a", **same)
     with pytest.raises(IntegrityError), transaction.atomic():
-        ApiToken.objects.create(user=owner, name="b", secret_hash="0" * 64, last_four="0000", created_at=now)
+        ApiToken.objects.create(name="b", **same)

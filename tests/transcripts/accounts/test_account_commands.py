@@ -20,7 +20,7 @@ def ask(*arguments: str) -> Any:
 
 def test_create_token_prints_a_token_that_works(owner: User) -> None:
     answer = ask("create_token", "owner", "--name", "nightly")
-    assert set(answer) == {"username", "token"}
+    assert set(answer) == {"username", "token", "expires_at"}
     assert answer["username"] == "owner"
     token = find_token(answer["token"])
     assert token is not None

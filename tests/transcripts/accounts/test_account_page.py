@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 
 from django.test import Client
+from django.utils import timezone
+from django.utils.formats import date_format
 
-from transcripts.accounts.actions import create_token
+from transcripts.accounts.actions import create_token, note_token_use
 from transcripts.accounts.models import ApiToken, User
 from transcripts.accounts.queries import find_token
 from transcripts.audit_trail import trail
@@ -27,7 +30,7 @@ def test_account_page_says_who_one_is_and_whether_there_is_a_password(
 
 def test_token_is_shown_once_and_works(newcomer: User, client_of: Callable[[User], Client]) -> None:
     client = client_of(newcomer)
-    answer = client.post("/account/tokens/", {"name": "nightly export"})
+    answer = client.post("/account/tokens/", {"name": "nightly export", "days": "90"})
     assert "no-store" in answer["Cache-Control"]
     secret = secret_on(answer.content.decode())
     token = find_token(secret)
@@ -40,10 +43,46 @@ def test_token_is_shown_once_and_works(newcomer: User, client_of: Callable[[User
 
 def test_token_without_a_name_is_422_beside_the_field(newcomer: User, client_of: Callable[[User], Client]) -> None:
     for name in ("", "x" * 101):
-        answer = client_of(newcomer).post("/account/tokens/", {"name": name})
+        answer = client_of(newcomer).post("/account/tokens/", {"name": name, "days": "90"})
         assert answer.status_code == 422
         assert 'id="id_name_error"' in answer.content.decode()
     assert not ApiToken.objects.exists()
+
+
+def test_token_that_expires_never_or_after_a_year_is_422_beside_the_field(
+    newcomer: User, client_of: Callable[[User], Client]
+) -> None:
+    for days in ("", "0", "366", "x"):
+        answer = client_of(newcomer).post("/account/tokens/", {"name": "nightly", "days": days})
+        assert answer.status_code == 422
+        assert 'id="id_days_error"' in answer.content.decode()
+    assert not ApiToken.objects.exists()
+
+
+def test_26th_token_is_refused_with_what_to_do(newcomer: User, client_of: Callable[[User], Client]) -> None:
+    for number in range(25):
+        create_token(user=newcomer, name=f"token {number}", by=newcomer)
+    answer = client_of(newcomer).post("/account/tokens/", {"name": "one more", "days": "1"})
+    assert answer.status_code == 422
+    assert "Revoke one that is not" in answer.content.decode()
+
+
+def test_tokens_are_listed_with_their_end_and_last_use(newcomer: User, client_of: Callable[[User], Client]) -> None:
+    token = create_token(user=newcomer, name="laptop", by=newcomer, days=7)[0]
+    client = client_of(newcomer)
+    page = client.get("/account/").content.decode()
+    assert date_format(timezone.localtime(token.expires_at), "j M Y") in page
+    assert "never" in page
+    note_token_use(token)
+    assert "never" not in client.get("/account/").content.decode()
+    ApiToken.objects.update(created_at=token.created_at - timedelta(days=9), expires_at=token.created_at)
+    assert "Expired" in client.get("/account/").content.decode()
+
+
+def test_token_of_a_number_that_no_database_has_is_not_found(
+    newcomer: User, client_of: Callable[[User], Client]
+) -> None:
+    assert client_of(newcomer).post(f"/account/tokens/{10**30}/revoke/").status_code == 404
 
 
 def test_revoked_token_works_no_more(newcomer: User, client_of: Callable[[User], Client]) -> None:

@@ -7,8 +7,9 @@ import pytest
 from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
-from transcripts.accounts.actions import create_sign_in_link
-from transcripts.accounts.models import User
+from transcripts.accounts.actions import create_sign_in_link, create_token
+from transcripts.accounts.models import Session, User
+from transcripts.accounts.queries import find_token
 from transcripts.accounts.views import CAME_BY_LINK
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -50,6 +51,23 @@ def test_new_password_ends_every_other_session(person: User, client_of: Callable
     here.post(PAGE, new_password(old_password=PASSWORD))
     assert here.get("/account/").status_code == 200
     assert elsewhere.get("/account/").status_code == 302
+
+
+def test_new_password_ends_every_token_and_the_form_says_so(person: User, client_of: Callable[[User], Client]) -> None:
+    here = client_of(person)
+    assert "API token" not in here.get(PAGE).content.decode()
+    secrets = [create_token(user=person, name=name, by=person)[1] for name in ("laptop", "server")]
+    assert "Your 2 API tokens end as well" in here.get(PAGE).content.decode()
+    here.post(PAGE, new_password(old_password=PASSWORD))
+    assert [find_token(secret) for secret in secrets] == [None, None]
+    assert AuditEvent.objects.filter(action="account.token.revoked").count() == 2
+    assert "API tokens ended" in here.get("/account/").content.decode()
+
+
+def test_new_password_deletes_the_rows_of_other_sessions(person: User, client_of: Callable[[User], Client]) -> None:
+    here, _ = client_of(person), client_of(person)
+    here.post(PAGE, new_password(old_password=PASSWORD))
+    assert [row.pk for row in Session.objects.all()] == [here.session.session_key]
 
 
 def test_who_forgot_the_password_sets_a_new_one_after_a_link(client: Client, person: User) -> None:

@@ -18,6 +18,7 @@ from auditapp.demo import SLUG
 from auditapp.environment import make_site_files, mark_data_folder
 from transcripts.accounts.actions import create_sign_in_link, ensure_owner
 from transcripts.accounts.queries import sign_in_address
+from transcripts.accounts.sessions import SessionStore
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -39,6 +40,7 @@ class Command(BaseCommand):
         if find_pending_migrations():
             call_command("migrate", verbosity=0, interactive=False)
         mark_data_folder()
+        SessionStore.clear_expired()
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
         collect_static_files()
         if not options["no_demo"] and not Project.objects.filter(slug=SLUG).exists():

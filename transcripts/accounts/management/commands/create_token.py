@@ -5,6 +5,7 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.accounts.actions import AccountError, create_token
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
 from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
 
@@ -15,15 +16,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username", metavar="NAME")
         parser.add_argument("--name", default="", metavar="LABEL", help="what the token is for (default: token)")
+        parser.add_argument(
+            "--days",
+            type=int,
+            default=TOKEN_DAYS,
+            help=f"how long it works (default: {TOKEN_DAYS}; at most {MAX_TOKEN_DAYS})",
+        )
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, username: str, name: str, **options: object) -> None:
+    def handle(self, *args: object, username: str, name: str, days: int, **options: object) -> None:
         user = find_user(username)
         if user is None:
             raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         try:
-            _, secret = create_token(user=user, name=name, by=trail.SYSTEM)
+            token, secret = create_token(user=user, name=name, by=trail.SYSTEM, days=days)
         except AccountError as error:
             raise CommandError(str(error)) from error
-        answer = {"username": user.username, "token": secret}
+        answer = {"username": user.username, "token": secret, "expires_at": token.expires_at.isoformat()}
         self.stdout.write(json.dumps(answer) if options["json"] else secret)

@@ -1,0 +1,17 @@
+"""What workers do for the site as a whole."""
+
+from __future__ import annotations
+
+from auditapp.batches.runner.sweeps import register_sweep, take_tick
+from transcripts.accounts.sessions import SessionStore
+
+HOUR = 3600.0
+
+
+def delete_old_sessions() -> None:
+    """Delete the sessions that are over, once an hour."""
+    if take_tick("old sessions", every=HOUR) is not None:
+        SessionStore.clear_expired()
+
+
+register_sweep("old sessions", delete_old_sessions)

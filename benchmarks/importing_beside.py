@@ -13,11 +13,14 @@ from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
 from benchmarks.study import Person, prepare_study
+from tests.instance import Instance, kill_group
 
 CODERS = 10
 INTERVIEWS = 60
 THINKING_SECONDS = 1.0
 SLOWEST_MS = 150.0
+LOOK_SECONDS = 1.0
+OPEN = "'uploading', 'waiting', 'running'"
 # As long as the import may take; then the measurement is given up.
 PATIENCE_SECONDS = 1_800.0
 
@@ -38,6 +41,7 @@ def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, o
     study = prepare_study(folder, interviews=INTERVIEWS, coders=CODERS, codings=0, database_url=url)
     data = _write_file(setup.sizes.imported_beside)
     interviews = list(study.answers)
+    worker = study.instance.start_worker()
     with serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "beside.log") as server:
         makers = []
         for number in range(CODERS):
@@ -48,7 +52,7 @@ def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, o
         importer = Person(study, "importer", server.port)
         setup.tell(f"beside: {len(data) / 1e6:.0f} MB are imported while {CODERS} people code on {database}")
         status: list[int] = []
-        importing = threading.Thread(target=lambda: status.append(_import(importer, data)))
+        importing = threading.Thread(target=lambda: status.append(_import(importer, data, study.instance)))
         together = Exchanges()
         before = exchange_with_pauses(server.port, makers, pause=THINKING_SECONDS, seconds=10)
         began = time.perf_counter()
@@ -58,6 +62,7 @@ def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, o
             together.seconds += part.seconds
             together.failures += part.failures
         lasted = time.perf_counter() - began
+    kill_group(worker)
     stored = study.instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL")[0][0]
     return _judge(database, before, together, lasted, came_in=status == [302] and stored > INTERVIEWS)
 
@@ -67,8 +72,8 @@ def _write_file(megabytes: int) -> bytes:
     return write_interviews(int(megabytes * 1_000_000 / one), name="beside")
 
 
-def _import(importer: Person, data: bytes) -> int:
-    """Send the file as the page does; the status of the answer."""
+def _import(importer: Person, data: bytes, instance: Instance) -> int:
+    """Send the file as the page does, and wait until a worker has imported it; the status of the answer."""
     boundary = uuid4().hex
     head = (
         f'--{boundary}\r\nContent-Disposition: form-data; name="format"\r\n\r\nauto\r\n--{boundary}\r\n'
@@ -84,7 +89,10 @@ def _import(importer: Person, data: bytes) -> int:
     kept += [f"Content-Type: multipart/form-data; boundary={boundary}".encode(), b"Content-Length: %d" % len(body)]
     connection = Connection(importer.port)
     connection.socket.settimeout(PATIENCE_SECONDS)
-    return connection.exchange(b"\r\n".join(kept) + b"\r\n\r\n" + body).status
+    status = connection.exchange(b"\r\n".join(kept) + b"\r\n\r\n" + body).status
+    while instance.query(f"SELECT count(*) FROM imports_importjob WHERE state IN ({OPEN})") != [(0,)]:
+        time.sleep(LOOK_SECONDS)
+    return status
 
 
 def _judge(

@@ -42,9 +42,6 @@ class Word(NamedTuple):
     text: str
     is_open: bool = False
 
-    def fits(self, folded: str) -> bool:
-        return folded.startswith(self.text) if self.is_open else folded == self.text
-
 
 Term = tuple[Word, ...]
 """A word or a phrase: words that follow each other."""
@@ -181,21 +178,32 @@ _SHAPES = _Shapes()
 
 
 class Matcher:
-    """Rules made ready: terms are found by their first word, so that many rules take hardly longer than one."""
+    """Rules made ready. All terms are looked for at once, in time in proportion to the text, whatever their words.
+
+    The words of all terms stand in a row and have a bit each in a whole number. At each word of a text the number says
+    which terms have come that far: it is shifted by one, and what this word does not fit is masked out ("shift-and",
+    Baeza-Yates and Gonnet 1992).
+    """
 
     def __init__(self, rules: Sequence[tuple[str, Rule]]) -> None:
         self._numbers: dict[Term, int] = {}
-        self._whole: dict[str, list[tuple[int, Term]]] = {}
-        self._open: dict[str, list[tuple[int, Term]]] = {}
+        self._whole: dict[str, int] = {}
+        self._open: dict[str, int] = {}
+        self._first_bits = 0
+        # The number of a term, by the bit of its last word.
+        self._ends: dict[int, int] = {}
+        self._last_bits = 0
+        self._bits = 0
         self._rules = [
             (code, rule.line, self._number_terms(rule.all_of), self._number_terms(rule.none_of)) for code, rule in rules
         ]
+        self._terms = list(self._numbers)
         self._by_first: dict[int, list[int]] = {}
         for place, (_, _, all_of, _) in enumerate(self._rules):
             self._by_first.setdefault(all_of[0], []).append(place)
         self._lengths = sorted({len(stem) for stem in self._open})
         # A corpus says few different words: each is looked up once.
-        self._find_beginnings = lru_cache(maxsize=50_000)(self._begin)
+        self._find_fitting = lru_cache(maxsize=10_000)(self._fit)
 
     def find(self, text: str) -> list[Match]:
         """The codes that rules propose for a sentence, each once, by the first of its rules that holds."""
@@ -219,29 +227,36 @@ class Matcher:
     def _number_term(self, term: Term) -> int:
         if term not in self._numbers:
             self._numbers[term] = len(self._numbers)
-            first = term[0]
-            index = self._open if first.is_open else self._whole
-            index.setdefault(first.text, []).append((self._numbers[term], term))
+            self._first_bits |= 1 << self._bits
+            for word in term:
+                index = self._open if word.is_open else self._whole
+                index[word.text] = index.get(word.text, 0) | 1 << self._bits
+                self._bits += 1
+            self._ends[self._bits - 1] = self._numbers[term]
+            self._last_bits |= 1 << self._bits - 1
         return self._numbers[term]
 
     def _find_terms(self, words: Sequence[str]) -> dict[int, tuple[int, int]]:
-        """The first and last word of the first place of each term in a text."""
+        """The first and last word of the first place of each term in a text, by its number."""
         spans: dict[int, tuple[int, int]] = {}
+        begun = 0
+        awaited = self._last_bits
         for at, folded in enumerate(words):
-            for number, term in self._find_beginnings(folded):
-                following = words[at + 1 : at + len(term)]
-                if (
-                    number not in spans
-                    and len(following) == len(term) - 1
-                    and all(word.fits(other) for word, other in zip(term[1:], following, strict=True))
-                ):
-                    spans[number] = (at, at + len(following))
+            fitting = self._find_fitting(folded)
+            begun = (begun << 1 | self._first_bits) & fitting
+            ended = begun & awaited
+            awaited ^= ended
+            while ended:
+                bit = ended.bit_length() - 1
+                ended ^= 1 << bit
+                number = self._ends[bit]
+                spans[number] = (at - len(self._terms[number]) + 1, at)
         return spans
 
-    def _begin(self, folded: str) -> tuple[tuple[int, Term], ...]:
-        """The terms that begin with a word."""
-        terms = list(self._whole.get(folded, ()))
+    def _fit(self, folded: str) -> int:
+        """The bits of all words of terms that a word of a text fits."""
+        bits = self._whole.get(folded, 0)
         for length in self._lengths:
             if length <= len(folded):
-                terms += self._open.get(folded[:length], ())
-        return tuple(terms)
+                bits |= self._open.get(folded[:length], 0)
+        return bits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import difflib
+import ipaddress
 import os
 import re
 import secrets
@@ -21,6 +22,8 @@ import environ
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.functional import SimpleLazyObject
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 SECRET_LENGTH = 50
 SECONDS_TO_WRITE_A_SECRET = 2.0
@@ -61,6 +64,7 @@ NUMBERS = {
 SECRETS = ("SECRET_KEY", "FIELD_KEY", "DATABASE_URL", "REDIS_URL")
 KNOWN = frozenset(
     {"AUDITAPP_DATA", "BASE_URL", "DEBUG", "TIME_ZONE", "LOG_LEVEL", "ALLOW_PRIVATE_PROVIDERS", "PROVIDER_KEYS"}
+    | {"TRUSTED_PROXIES"}
     | {*NUMBERS, *SECRETS}
     | {f"{name}_FILE" for name in SECRETS}
 )
@@ -97,6 +101,7 @@ def find_faults(default_data_folder: Path) -> list[str]:
         env_redis_url,
         lambda: env_addresses("ALLOW_PRIVATE_PROVIDERS"),
         lambda: env_provider_keys("PROVIDER_KEYS"),
+        lambda: env_networks("TRUSTED_PROXIES", default=""),
         env_time_zone,
         lambda: env_log_level("INFO"),
         *(partial(env_number, name) for name in NUMBERS),
@@ -347,17 +352,34 @@ def env_field_keys(data_folder: Path) -> tuple[str, ...]:
 def env_addresses(name: str) -> frozenset[str]:
     """Addresses written ``host:port``, separated by commas; anything else stops the start."""
     found: set[str] = set()
-    for part in os.environ.get(name, "").split(","):
+    for number, part in enumerate(os.environ.get(name, "").split(","), start=1):
         if not part.strip():
             continue
         match = HOST_AND_PORT.fullmatch(part.strip())
         if match is None or not 0 < int(match[2]) < 65536:
+            # Somebody may have put a key here: it is not repeated.
             raise ImproperlyConfigured(
-                f"{name} holds {part.strip()!r}, which is not an address. Write host:port, such as 127.0.0.1:11434, "
+                f"Entry {number} of {name} is not an address. Write host:port, such as 127.0.0.1:11434, "
                 "without http:// and without a path. Separate several addresses by commas."
             )
         found.add(f"{match[1].lower()}:{int(match[2])}")
     return frozenset(found)
+
+
+def env_networks(name: str, *, default: str) -> tuple[Network, ...]:
+    """IP addresses and networks, separated by commas; anything else stops the start."""
+    found = []
+    for number, part in enumerate(os.environ.get(name, default).split(","), start=1):
+        if not part.strip():
+            continue
+        try:
+            found.append(ipaddress.ip_network(part.strip()))
+        except ValueError:
+            raise ImproperlyConfigured(
+                f"Entry {number} of {name} is not the address of a machine or a network. Write an IP address such as 10.0.0.2, "
+                "or a network such as 10.0.0.0/24. Separate several by commas."
+            ) from None
+    return tuple(found)
 
 
 def env_provider_keys(name: str) -> dict[str, frozenset[str]]:

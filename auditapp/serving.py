@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import copy
 import importlib
+import ipaddress
 import logging
 import signal
 import sys
@@ -24,11 +25,14 @@ from django.urls import Resolver404, resolve
 from waitress.adjustments import Adjustments
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
+from waitress.proxy_headers import proxy_headers_middleware
 from waitress.server import TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 from waitress.utilities import Error, RequestEntityTooLarge
 
 from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+
+logger = logging.getLogger(__name__)
 
 APPLICATION = "auditapp.wsgi:application"
 HEALTH = "/livez"
@@ -47,7 +51,7 @@ LIMITS = {
     "cleanup_interval": 5,
     "max_request_header_size": 64 * 1024,
     "max_request_body_size": USUAL_BYTES,
-    # Django reads what the proxy says, and only where one is set up (settings.py).
+    # What a proxy says is read by Forwarding.
     "clear_untrusted_proxy_headers": False,
     "ident": "",
 }
@@ -120,6 +124,42 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             return USUAL_BYTES
 
 
+class Forwarding:
+    """An application that learns from a trusted proxy (TRUSTED_PROXIES) who asks and whether by https, and from nobody else.
+
+    Of a list of addresses only the last counts, which the proxy itself has seen. The host is never taken from a header of
+    this kind.
+    """
+
+    def __init__(self, application: Any) -> None:
+        usual = {"trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"}, "clear_untrusted": True}
+        self.behind_proxy = proxy_headers_middleware(application, trusted_proxy="*", **usual)
+        self.direct = proxy_headers_middleware(application, trusted_proxy=None, **usual)
+        self.has_warned = False
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        if is_trusted_proxy(environ["REMOTE_ADDR"]):
+            return self.behind_proxy(environ, start_response)
+        if "HTTP_X_FORWARDED_PROTO" in environ and not self.has_warned:
+            self.has_warned = True
+            logger.warning(
+                "%s sent X-Forwarded-Proto, which is ignored: it is not among TRUSTED_PROXIES. If it is your proxy, add it.",
+                environ["REMOTE_ADDR"],
+            )
+        return self.direct(environ, start_response)
+
+
+def is_trusted_proxy(text: str) -> bool:
+    """Whether ``text`` is an address in TRUSTED_PROXIES."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    # As a socket that listens to both kinds of addresses writes those of the older kind.
+    address = getattr(address, "ipv4_mapped", None) or address
+    return any(address in network for network in settings.TRUSTED_PROXIES)
+
+
 class Channel(HTTPChannel):  # type: ignore[misc]
     """A connection."""
 
@@ -176,7 +216,7 @@ def main(arguments: Sequence[str]) -> None:
     # A queue of requests is no reason for a warning each.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
     try:
-        server = Server(application, host=given.host, port=given.port, **LIMITS)
+        server = Server(Forwarding(application), host=given.host, port=given.port, **LIMITS)
     except OSError as error:
         sys.exit(f"Cannot listen on {given.host}:{given.port} ({error.strerror}).")
     server.run()

@@ -20,6 +20,7 @@ from auditapp.environment import (
     env_database_url,
     env_field_keys,
     env_log_level,
+    env_networks,
     env_number,
     env_provider_keys,
     env_redis_url,
@@ -51,6 +52,8 @@ PROVIDER_KEYS = env_provider_keys("PROVIDER_KEYS")
 # The loopback names serve health checks; no link is ever built from a request's host.
 ALLOWED_HOSTS = [_address.hostname or "127.0.0.1", "127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
+# Only these may say for whom they ask, and whether by https; the web server then gives Django that address and scheme.
+TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", default="127.0.0.0/8,::1")
 
 # Without Django REST framework: it is used for JSON alone, and as an app every page would load it for its template tags.
 INSTALLED_APPS = [
@@ -193,8 +196,6 @@ CSRF_FAILURE_VIEW = "auditapp.pages.show_csrf_failure"
 if _address.scheme == "https":
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SESSION_COOKIE_NAME, CSRF_COOKIE_NAME = "__Host-session", "__Host-csrf"
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-    ALLAUTH_TRUSTED_PROXY_COUNT = 1  # the one that speaks TLS names the address whose wrong passwords are counted
     SECURE_HSTS_SECONDS = env_number("HSTS_SECONDS")
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^api/"]  # the API refuses http itself

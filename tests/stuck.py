@@ -8,17 +8,26 @@ from typing import Any
 
 from django.conf import settings
 
+from auditapp.environment import env_networks
+
 if not settings.configured:
-    settings.configure(ROOT_URLCONF=__name__, SESSION_COOKIE_NAME="session")
+    settings.configure(
+        ROOT_URLCONF=__name__,
+        SESSION_COOKIE_NAME="session",
+        TRUSTED_PROXIES=env_networks("TRUSTED_PROXIES", default="127.0.0.1"),
+    )
 
 urlpatterns: list[Any] = []
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Answer a health check at once and /echo with its body's length; any other page takes a minute."""
+    """Answer a health check at once, /echo with its body's length, /who with who asks; any other page takes a minute."""
     said = b"alive"
     if environ["PATH_INFO"] == "/echo":
         said = str(len(environ["wsgi.input"].read())).encode()
+    elif environ["PATH_INFO"] == "/who":
+        forwarded = sorted(name for name in environ if "FORWARDED" in name)
+        said = f"{environ['REMOTE_ADDR']} {environ['wsgi.url_scheme']} {environ['HTTP_HOST']} {forwarded}".encode()
     elif environ["PATH_INFO"] != "/livez":
         time.sleep(60)
     start_response("200 OK", [("Content-Type", "text/plain")])

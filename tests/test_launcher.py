@@ -31,7 +31,7 @@ from tools.data_folder import lock_data_folder
 from tools.launch import explain_old_python
 from tools.problem import CannotGoOn
 from tools.restarts import Restarts
-from tools.start import describe_start, read_port
+from tools.start import describe_start, keep_running, read_port
 
 # What the session set for the tests themselves; a newcomer has none of it.
 SESSION_VARIABLES = {"AUDITAPP_DATA", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE"}
@@ -204,30 +204,44 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp, numbe
 
 
 @pytest.mark.processes
-def test_death_of_the_web_server_is_named_and_ends_the_rest(own_app: RunningApp) -> None:
-    processes = own_app.processes()
-    own_app.process_of("web server").kill()
-    _, complaint = own_app.launcher.communicate(timeout=PATIENCE)
-    assert own_app.launcher.returncode == 1
-    assert "The web server was ended by signal 9 (SIGKILL)" in complaint
-    assert f"make run PORT={own_app.port} DATA={own_app.data}" in complaint
-    await_end(processes)
-
-
-@pytest.mark.processes
-def test_a_worker_that_dies_is_named_and_started_again_while_the_site_stays_up(running_app: RunningApp) -> None:
-    killed = running_app.process_of("worker")
+@pytest.mark.parametrize("name", ["worker", "web server"])
+def test_a_part_that_dies_is_named_and_started_again(running_app: RunningApp, name: str) -> None:
+    killed = running_app.process_of(name)
     killed.kill()
     assert running_app.launcher.stderr is not None
     said = ""
     while "started again" not in said:
         said = running_app.launcher.stderr.readline()
         assert said, "the launcher ended"
-    assert "The worker was ended by signal 9 (SIGKILL); it is started again." in said
-    wait_until(lambda: running_app.noted("worker") not in {0, killed.pid}, what="the new worker was noted")
-    assert running_app.process_of("worker").is_running()
-    with urllib.request.urlopen(running_app.address, timeout=PATIENCE) as page:
-        assert page.status == 200
+    assert f"The {name} was ended by signal 9 (SIGKILL); it is started again." in said
+    wait_until(lambda: running_app.noted(name) not in {0, killed.pid}, what=f"the new {name} was noted")
+    assert running_app.process_of(name).is_running()
+    wait_until(lambda: answers(running_app), what="the site answers")
+
+
+@pytest.mark.processes
+def test_a_part_that_keeps_dying_ends_the_rest() -> None:
+    def start(name: str) -> None:
+        children.append(start_child(name, ["false"], environment=os.environ, folder=ROOT))
+
+    rest = start_child("worker", ["sleep", "600"], environment=os.environ, folder=ROOT)
+    children = [rest]
+    try:
+        start("web server")
+        with pytest.raises(CannotGoOn) as error:
+            keep_running(children, start, again="make run PORT=8001")
+    finally:
+        end_children(children, patience_seconds=PATIENCE)
+    assert str(error.value) == (
+        "The web server stopped by itself with status 1, after 5 new starts within a minute, so the rest was ended too. "
+        "Start again with: make run PORT=8001"
+    )
+
+
+def answers(app: RunningApp) -> bool:
+    with suppress(OSError), urllib.request.urlopen(app.address, timeout=PATIENCE) as page:
+        return bool(page.status == 200)
+    return False
 
 
 def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None:

@@ -14,9 +14,19 @@ from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
+from pytest_django import Settings
 from waitress.adjustments import Adjustments
 
-from auditapp.serving import BODY_SECONDS, HEADER_SECONDS, LARGE_AT_A_TIME, LIMITS, STRANGERS_BYTES, Parser
+from auditapp.environment import env_networks
+from auditapp.serving import (
+    BODY_SECONDS,
+    HEADER_SECONDS,
+    LARGE_AT_A_TIME,
+    LIMITS,
+    STRANGERS_BYTES,
+    Parser,
+    is_trusted_proxy,
+)
 from tests.instance import HOST, ROOT, find_free_port, wait_until
 from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
 
@@ -24,11 +34,11 @@ COOKIE = "Cookie: session=invented\r\n"
 
 
 @contextmanager
-def serve() -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def serve(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
     """A server of ``tests.stuck``: its port, and its process."""
     number = find_free_port()
     command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(number)]
-    process = subprocess.Popen(command, cwd=ROOT)
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
     try:
         wait_until(lambda: ask(number, "/livez").startswith("HTTP/1.1 200"), what="the server answers")
         yield number, process
@@ -56,10 +66,11 @@ def announce(path: str, size: int, more: str = "") -> str:
     return f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {size}\r\n{more}\r\n"
 
 
-def ask(port: int, path: str) -> str:
+def ask(port: int, path: str, more: str = "") -> str:
     """The answer to a small request; "" when nobody listens."""
+    request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{more}\r\n"
     try:
-        with closing(connect(port, f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n\r\n")) as connection:
+        with closing(connect(port, request)) as connection:
             return read(connection)
     except OSError:
         return ""
@@ -135,6 +146,44 @@ def test_a_taken_port_is_told_in_a_sentence(port: int) -> None:
     command = [sys.executable, "-m", "auditapp.serving", "tests.stuck:application", "--port", str(port)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.strip()) == (1, f"Cannot listen on {HOST}:{port} (Address already in use).")
+
+
+class TestProxy:
+    FORWARDED = (
+        "X-Forwarded-For: 10.6.6.6, 203.0.113.7\r\nX-Forwarded-Proto: https\r\n"
+        "X-Forwarded-Host: evil.example\r\nX-Forwarded-Port: 666\r\nForwarded: for=10.6.6.6;host=evil.example\r\n"
+    )
+
+    def test_a_trusted_proxy_says_who_asks_and_how_and_for_no_other_host(self, port: int) -> None:
+        said = ask(port, "/who", self.FORWARDED).split("\r\n\r\n")[1]
+        assert said == f"203.0.113.7 https {HOST} ['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO']"
+
+    def test_nobody_else_is_believed(self) -> None:
+        with serve(TRUSTED_PROXIES="192.0.2.1") as (port, _):
+            said = ask(port, "/who", self.FORWARDED).split("\r\n\r\n")[1]
+        assert said == f"{HOST} http {HOST} []"
+
+    def test_nonsense_from_a_proxy_is_refused(self, port: int) -> None:
+        assert ask(port, "/who", "X-Forwarded-Proto: gopher\r\n").startswith("HTTP/1.1 400")
+
+    @pytest.mark.parametrize(
+        ("text", "is_trusted"),
+        [
+            ("10.0.0.2", True),
+            ("::ffff:10.0.0.2", True),
+            ("10.0.0.20", False),
+            ("fd00::1", True),
+            ("fd01::1", False),
+            ("localhost", False),
+            ("", False),
+        ],
+    )
+    def test_addresses_are_compared_as_numbers(
+        self, text: str, is_trusted: bool, monkeypatch: pytest.MonkeyPatch, settings: Settings
+    ) -> None:
+        monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.2, fd00::/16,")
+        settings.TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", default="")
+        assert is_trusted_proxy(text) is is_trusted
 
 
 class TestTime:

@@ -47,6 +47,9 @@ WRONG = [
     ("HSTS_SECONDS", "a year"),
     ("MAX_OPEN_BATCHES", "0"),
     ("ALLOW_PRIVATE_PROVIDERS", "http://127.0.0.1"),
+    ("ALLOW_PRIVATE_PROVIDERS", f"127.0.0.1:11434,{SECRET}"),
+    ("TRUSTED_PROXIES", SECRET),
+    ("TRUSTED_PROXIES", "10.0.0.2/24"),
     ("PROVIDER_KEYS", "SECRET_KEY=models.example.org"),
     ("AUDITAPP_DATA", "/etc/hostname"),
 ]

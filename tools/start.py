@@ -24,8 +24,6 @@ from tools.restarts import Restarts
 HOST = "127.0.0.1"
 WORKER = "worker"
 MODEL_SERVER = "model server"
-# The site does without these for a moment.
-STARTED_AGAIN = frozenset({WORKER, MODEL_SERVER})
 STOP_PATIENCE_SECONDS = 10.0
 # The exit status of a program that refuses its settings; it has said why, each fault in a line.
 WRONG_SETTINGS = 78
@@ -35,7 +33,7 @@ WEB_PATIENCE_SECONDS = 120.0
 def start_app(
     *, port: str, data: str, model: str, find_python: Callable[[], Path], find_local_model: Callable[[], Path]
 ) -> int:
-    """Run the app on 127.0.0.1 until Ctrl-C or SIGTERM (returns 0) or until a part of it dies (returns 1).
+    """Run the app on 127.0.0.1 until Ctrl-C or SIGTERM (returns 0) or until a part of it keeps dying (raises CannotGoOn).
 
     ``port``, ``data`` and ``model`` ("" for none) are as typed. ``find_python`` and ``find_local_model`` (the folder of
     the model server's packages) are called once these are known to be usable, for they may install for a minute. Raises
@@ -154,20 +152,18 @@ def _serve(
         if local is not None:
             print(f"The model {local.label} answers at {local.base_url}.")
         print(f"Sign in with this link, which works once: {sign_in_link}", flush=True)
-        _watch(children, start, again=again)
+        keep_running(children, start, again=again)
     except KeyboardInterrupt:
         return 0
     finally:
         end_children(children, patience_seconds=STOP_PATIENCE_SECONDS)
 
 
-def _watch(children: list[Child], start: Callable[[str], None], *, again: str) -> NoReturn:
-    """Start a worker or model server that ended again; any other end ends everything."""
+def keep_running(children: list[Child], start: Callable[[str], None], *, again: str) -> NoReturn:
+    """Start what ended again; what keeps ending ends everything."""
     restarts = Restarts()
     while True:
         ended = wait_for_first_end(children)
-        if ended.name not in STARTED_AGAIN:
-            raise CannotGoOn(f"{ended.describe_end()}, so the rest was ended too. Start again with: {again}")
         if not restarts.may_restart():
             raise CannotGoOn(
                 f"{ended.describe_end()}, after {restarts.limit} new starts within a minute, so the rest was ended too. "

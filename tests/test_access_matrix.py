@@ -325,6 +325,8 @@ OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "readyz"}
 OF_A_PERSON = {
     "projects:answer_invitation",
     "accounts:create_token",
+    "account_reauthenticate",
+    "accounts:close",
     "accounts:me",
     "accounts:revoke_token",
     "accounts:sessions",
@@ -336,7 +338,12 @@ OF_A_PERSON = {
     "projects:list",
 }
 OF_THE_SITE_OWNER = {
+    "accounts:close_account_of",
+    "accounts:end_sessions_of",
     "accounts:people",
+    "accounts:person",
+    "accounts:reopen_account",
+    "accounts:revoke_tokens_of",
     "accounts:set_rights",
     "batches:account_grants",
     "batches:revoke_grant",

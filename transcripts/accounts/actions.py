@@ -7,12 +7,14 @@ import datetime
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from transcripts.accounts import queries
+from transcripts.accounts import closing, queries
 from transcripts.accounts.hashing import hash_secret, make_secret
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Session, SignInLink, User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
 MAX_TOKENS = 25
@@ -143,6 +145,65 @@ def end_session(*, user: User, reference: str, by: trail.Actor) -> bool:
 def _check_may_end(user: User, by: trail.Actor) -> None:
     if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can sign somebody else out.")
+
+
+@transaction.atomic
+def close_account(*, user: User, by: trail.Actor) -> None:
+    """Close an account: nobody signs in to it any more, and its sessions, tokens and links end. Its work stays, under its name.
+
+    Raises ``AccountError`` where the site or a study would be left without an owner, with what to do, and ``PermissionDenied``
+    for anybody but its person and the owners of the site.
+    """
+    _check_may_close(user, by)
+    # The owners are locked too: of two who close each other's account at once, the second is refused.
+    people = User.objects.select_for_update().filter(Q(pk=user.pk) | Q(is_superuser=True)).order_by("pk")
+    locked = next(each for each in people if each.pk == user.pk)
+    if not locked.is_active:
+        raise AccountError(f"The account of {user.username} is closed already.")
+    if obstacles := closing.find_obstacles(locked):
+        raise AccountError(" ".join(obstacles))
+    locked.is_active, locked.closed_at = False, timezone.now()
+    locked.save(update_fields=["is_active", "closed_at"])
+    end_sessions(user=locked, by=by)
+    revoke_tokens(user=locked, by=by)
+    _end_open_links(locked)
+    _end_links_made_by(locked)
+    closing.announce_closing(locked, by)
+    trail.record("account.closed", target=locked, by=by, details={"username": locked.username})
+
+
+@transaction.atomic
+def reopen_account(*, user: User, by: trail.Actor) -> None:
+    """Let somebody in again whose account was closed, with the password and the memberships of before."""
+    if isinstance(by, User) and not by.is_superuser:
+        raise PermissionDenied("Only an owner of the site can reopen an account.")
+    locked = User.objects.select_for_update().get(pk=user.pk)
+    if locked.is_active:
+        raise AccountError(f"The account of {user.username} is open.")
+    if locked.closed_at is None:
+        raise AccountError(
+            f"{user.username} stands for a person of an imported file. This is not an account that somebody can use."
+        )
+    locked.is_active, locked.closed_at = True, None
+    locked.save(update_fields=["is_active", "closed_at"])
+    trail.record("account.reopened", target=locked, by=by, details={"username": locked.username})
+
+
+def _check_may_close(user: User, by: trail.Actor) -> None:
+    if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
+        raise PermissionDenied("Only its person and the owners of the site can close an account.")
+
+
+def _end_links_made_by(user: User) -> None:
+    """Links that she made for people who did not use them yet would still let her in, as them."""
+    made = AuditEvent.objects.filter(
+        stream=trail.SITE,
+        action="account.sign_in_link.created",
+        actor_id=str(user.pk),
+        at__gt=timezone.now() - SIGN_IN_LINK_LIFE,
+    )
+    numbers = [target.rpartition(":")[2] for target in made.values_list("target", flat=True)]
+    queries.open_links().filter(pk__in=numbers).update(expires_at=timezone.now())
 
 
 @transaction.atomic

@@ -7,14 +7,16 @@ from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 
-from allauth.account.views import LoginView
+from allauth.account.decorators import reauthentication_required
+from allauth.account.views import LoginView, ReauthenticateView
 from allauth.decorators import rate_limit
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.exceptions import PermissionDenied
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -22,7 +24,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts import actions, queries
+from transcripts.accounts import actions, closing, queries
 from transcripts.accounts.forms import SignInForm, TokenForm
 from transcripts.accounts.models import ApiToken, User
 
@@ -46,6 +48,23 @@ class SignIn(LoginView):  # type: ignore[misc]
         if form.was_tried_too_often:
             headers = {"Retry-After": "300"}
             return self.render_to_response(page, status=HTTPStatus.TOO_MANY_REQUESTS, headers=headers)  # type: ignore[no-any-return]
+        return self.render_to_response(page, status=HTTPStatus.UNPROCESSABLE_ENTITY)  # type: ignore[no-any-return]
+
+
+class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
+    """The password once more, before something that cannot be taken back."""
+
+    def get_form(self, form_class: type[Form] | None = None) -> Form:
+        """allauth's form with a label instead of a placeholder."""
+        form: Form = super().get_form(form_class)
+        form.fields["password"].widget.attrs.pop("placeholder", None)
+        form.fields["password"].widget.attrs["autofocus"] = True
+        form.fields["password"].help_text = ""
+        return form
+
+    def form_invalid(self, form: Form) -> HttpResponse:
+        """The form again."""
+        page = self.get_context_data(form=form)
         return self.render_to_response(page, status=HTTPStatus.UNPROCESSABLE_ENTITY)  # type: ignore[no-any-return]
 
 
@@ -148,6 +167,24 @@ def _count_ended(number: int) -> str:
     return "One other session ended." if number == 1 else f"{number} other sessions ended."
 
 
+@reauthentication_required  # type: ignore[untyped-decorator]
+@require_http_methods(["GET", "HEAD", "POST"])
+def close_account(request: HttpRequest) -> HttpResponse:
+    """Close one's own account, after a look at what that means."""
+    user = queries.person_of(request)
+    if request.method == "POST":
+        try:
+            actions.close_account(user=user, by=user)
+        except actions.AccountError:
+            pass  # the page below says why
+        else:
+            logout(request)
+            messages.success(request, "Your account is closed, and you are signed out.")
+            return redirect("account_login")
+    told = _describe_closing(user)
+    return render(request, "accounts/close.html", told, status=HTTPStatus.CONFLICT if request.method == "POST" else 200)
+
+
 @sensitive_post_parameters()
 @never_cache
 @rate_limit(action="change_password")  # type: ignore[untyped-decorator]
@@ -213,10 +250,85 @@ def list_people(request: HttpRequest) -> HttpResponse:
 
 
 @owner_view
+@require_safe
+def show_person(request: HttpRequest, user_id: int) -> HttpResponse:
+    """An account: where it is used, and what closing it would mean."""
+    person = find_person(user_id)
+    page = {
+        "person": person,
+        "sessions": queries.open_sessions().filter(user=person).count(),
+        "tokens": queries.living_tokens().filter(user=person).count(),
+        **_describe_closing(person),
+    }
+    return render(request, "accounts/person.html", page)
+
+
+@owner_view
+@require_POST
+def end_sessions_of(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Sign somebody out everywhere."""
+    person, by = find_person(user_id), queries.person_of(request)
+    keep = request.session.session_key if person == by else None
+    actions.end_sessions(user=person, by=by, keep=keep)
+    messages.success(request, f"{person.username} is signed out everywhere{' else' if keep else ''}.")
+    return redirect("accounts:person", user_id=person.pk)
+
+
+@owner_view
+@require_POST
+def revoke_tokens_of(request: HttpRequest, user_id: int) -> HttpResponse:
+    """End the API tokens of somebody."""
+    person = find_person(user_id)
+    actions.revoke_tokens(user=person, by=queries.person_of(request))
+    messages.success(request, f"The API tokens of {person.username} are revoked.")
+    return redirect("accounts:person", user_id=person.pk)
+
+
+@owner_view
+@require_POST
+def close_account_of(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Close the account of somebody else."""
+    person, by = find_person(user_id), queries.person_of(request)
+    if person == by:
+        return redirect("accounts:close")
+    try:
+        actions.close_account(user=person, by=by)
+    except actions.AccountError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The account of {person.username} is closed. Its work stays, under the same name.")
+    return redirect("accounts:person", user_id=person.pk)
+
+
+@owner_view
+@require_POST
+def reopen_account(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Let somebody in again."""
+    person = find_person(user_id)
+    try:
+        actions.reopen_account(user=person, by=queries.person_of(request))
+    except actions.AccountError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The account of {person.username} is open again.")
+    return redirect("accounts:person", user_id=person.pk)
+
+
+def find_person(user_id: int) -> User:
+    """The person of that number, or 404."""
+    return get_object_or_404(User, pk=min(user_id, MAX_KEY))
+
+
+def _describe_closing(person: User) -> dict[str, object]:
+    """What to tell before an account is closed."""
+    return {"obstacles": closing.find_obstacles(person), "notes": closing.list_notes(person)}
+
+
+@owner_view
 @require_POST
 def set_rights(request: HttpRequest, user_id: int) -> HttpResponse:
     """Give or take the rights to start studies and to invite people."""
-    user = get_object_or_404(User, pk=min(user_id, MAX_KEY))
+    user = find_person(user_id)
     actions.set_rights(
         user=user,
         may_start_studies=bool(request.POST.get("start_studies")),

@@ -83,7 +83,8 @@ def list_versions(sentence: Sentence, family: str) -> list[Adjudication]:
 
 def find_other_judges(project: Project, coders: Collection[int]) -> list[User]:
     """Members who may adjudicate and are none of these coders, by name."""
-    memberships = Membership.objects.filter(project=project, role__in=JUDGING_ROLES).exclude(user__in=coders)
+    members = Membership.objects.filter(project=project, user__is_active=True)
+    memberships = members.filter(role__in=JUDGING_ROLES).exclude(user__in=coders)
     return [each.user for each in memberships.select_related("user").order_by("user__username")]
 
 

@@ -250,7 +250,7 @@ def _read_coded(project: Project) -> Facts:
     codings, withdrawn = active.count(), every.filter(withdrawn_at__isnull=False).count()
     return {
         "coders": len({coder for _, coder in pairs}),
-        "outside": active.filter(coder__is_active=False).count(),
+        "outside": active.filter(coder__is_active=False, coder__closed_at__isnull=True).count(),
         "codings": codings,
         "sentences": active.values("sentence").distinct().count(),
         "interviews": len(readers),

@@ -327,5 +327,6 @@ def _check_name(name: str) -> None:
 
 
 def _keep_an_owner(project: Project, *, without: User) -> None:
-    if not Membership.objects.filter(project=project, role=OWNER.key).exclude(user=without).exists():
+    owners = Membership.objects.filter(project=project, role=OWNER.key, user__is_active=True)
+    if not owners.exclude(user=without).exists():
         raise ProjectError("A study needs an owner. Make somebody else owner first.")

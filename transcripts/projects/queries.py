@@ -67,7 +67,7 @@ def may_renew_invitation(by: User, membership: Membership) -> bool:
     Only as a newcomer whose account was made for this very study, and who belongs to none that ``by`` does not own.
     """
     user = membership.user
-    if user.is_superuser or not membership.came_by_invitation or not membership.is_awaited:
+    if user.is_superuser or not user.is_active or not membership.came_by_invitation or not membership.is_awaited:
         return False
     own = Membership.objects.filter(user=by, role=OWNER.key).values("project")
     return by.is_superuser or not Membership.objects.filter(user=user).exclude(project__in=own).exists()

@@ -45,8 +45,9 @@ def find_locked_interviews(project: Project) -> set[int]:
 
 
 def list_coders(project: Project) -> list[User]:
-    """The members who may code, by name."""
-    memberships = Membership.objects.filter(project=project, role__in=CODING_ROLES).select_related("user")
+    """The members who may code, by name. Whose account is closed is given nothing new."""
+    members = Membership.objects.filter(project=project, user__is_active=True)
+    memberships = members.filter(role__in=CODING_ROLES).select_related("user")
     return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
 
 

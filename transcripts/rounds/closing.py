@@ -1,0 +1,27 @@
+"""What the closing of an account leaves undone."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef
+
+from transcripts.accounts.models import User
+from transcripts.rounds.models import Assignment, Round
+
+
+def list_notes(user: User) -> list[str]:
+    """A sentence for each open round with interviews that only this person is still to code."""
+    active = Assignment.objects.filter(withdrawn_at__isnull=True)
+    others = active.filter(round=OuterRef("round"), interview=OuterRef("interview"), coder__is_active=True).exclude(
+        coder=user
+    )
+    left = active.filter(coder=user, signed_at__isnull=True, round__locked_at__isnull=True).exclude(Exists(others))
+    rounds = (
+        Round.objects.filter(pk__in=left.values("round")).select_related("project").order_by("project__name", "number")
+    )
+    counts = {each.pk: left.filter(round=each).count() for each in rounds}
+    return [
+        f"Round {each.number} of the study {each.project.name}: {counts[each.pk]} "
+        f"{'interview is' if counts[each.pk] == 1 else 'interviews are'} assigned to nobody else and not signed off. "
+        "Assign them to somebody on the page of the round."
+        for each in rounds
+    ]

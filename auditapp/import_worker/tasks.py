@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import os
+
 from django.core.cache import cache
+from django.db import connections
 from kombu.exceptions import OperationalError
 
 from auditapp.batches.pure.stopping import stopping
@@ -12,14 +16,39 @@ from transcripts.imports.actions import clear_jobs
 from transcripts.imports.queries import find_free_jobs
 from transcripts.imports.running import run_job
 
+logger = logging.getLogger(__name__)
+
+# Requests of people go first.
+NICENESS = 10
 # Where every process is busy a message waits; it is not to be followed by another at each sweep.
 NOTIFY_AGAIN_SECONDS = 20
 
 
 @app.task(name="imports.run_job")
 def work_on_job(job_id: int) -> None:
-    """Do what is left of a job."""
-    run_job(job_id, should_pause=stopping.is_set)
+    """Do what is left of a job, where the system can fork in a process of its own: reading a large file takes half a
+    gigabyte, which a process of the worker would keep, and what is made less urgent cannot be made urgent again."""
+    if not hasattr(os, "fork"):
+        run_job(job_id, should_pause=stopping.is_set)
+        return
+    connections.close_all()
+    worker = os.getpid()
+    pid = os.fork()
+    if pid:
+        _, status = os.waitpid(pid, 0)
+        if status:
+            logger.warning("The process of import %s died (%s).", job_id, os.waitstatus_to_exitcode(status))
+        return
+    status = 1
+    try:
+        os.nice(NICENESS)
+        run_job(job_id, should_pause=lambda: stopping.is_set() or os.getppid() != worker)
+        status = 0
+    except BaseException:
+        logger.exception("Import %s stopped", job_id)
+    finally:
+        connections.close_all()
+        os._exit(status)
 
 
 def notify_of_job(job_id: int) -> bool:

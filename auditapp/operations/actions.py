@@ -21,15 +21,13 @@ from auditapp.operations.copies import copy_database, describe_database, load_da
 from auditapp.operations.errors import OperationError
 from transcripts.audit_trail import trail
 
+BACKED_UP = "site.backed_up"
 WORKING = (Batch.State.PILOT, Batch.State.RUNNING, Batch.State.PAUSED)
 
 
 def back_up(file: Path) -> dict[str, Any]:
     """Write a backup to ``file`` and return its manifest. People and workers go on meanwhile. Raises ``OperationError``."""
-    if file.exists():
-        raise OperationError(f"{file} exists. Name a new file, or delete that one.")
-    if not file.parent.is_dir():
-        raise OperationError(f"There is no folder {file.parent}. Make it, or name another file.")
+    refuse_place(file)
     with (
         archive.written_whole(file) as partial,
         tempfile.TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder,
@@ -42,13 +40,32 @@ def back_up(file: Path) -> dict[str, Any]:
         stored_as, held = copy_database(copy)
         manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
         archive.write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)
+    _record_backup(file, manifest)
     return manifest
+
+
+@transaction.atomic
+def _record_backup(file: Path, manifest: dict[str, Any]) -> None:
+    details: dict[str, object] = {
+        "sha256": archive.hash_file(file),
+        "bytes": file.stat().st_size,
+        "rows": sum(manifest["counts"].values()),
+        "release": manifest["release"],
+    }
+    trail.record(BACKED_UP, target="site", by=trail.SYSTEM, details=details)
+
+
+def refuse_place(file: Path) -> None:
+    """Raise ``OperationError`` where no new file can be written."""
+    if file.exists():
+        raise OperationError(f"{file} exists. Name a new file, or delete that one.")
+    if not file.parent.is_dir():
+        raise OperationError(f"There is no folder {file.parent}. Make it, or name another file.")
 
 
 def write_keys(file: Path) -> None:
     """Write the keys of the site to ``file``, in the form of variables of the environment, for its owner only."""
-    if file.exists():
-        raise OperationError(f"{file} exists. Name a new file for the keys, or delete that one.")
+    refuse_place(file)
     with archive.written_whole(file) as partial:
         lines = f"SECRET_KEY={settings.SECRET_KEY}\nFIELD_KEY={','.join(settings.FIELD_KEYS)}\n"
         partial.write_text(lines, encoding="ascii")

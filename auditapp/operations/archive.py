@@ -121,6 +121,12 @@ def _read(stream: IO[bytes]) -> Iterator[bytes]:
         yield chunk
 
 
+def hash_file(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def _flush(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:

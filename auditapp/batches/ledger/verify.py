@@ -42,9 +42,9 @@ USABLE = (End.ANSWERED, End.CACHED)
 Break = tuple[str, int | None, str]
 
 
-def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
+def verify_batches(billed: int | None = None, account: str = "", *, with_trail: bool = True) -> list[Break]:
     """Every break of I1 to I5, I7 and I8. ``billed`` is the number of calls that providers charged for, where it is known;
-    with ``account`` only those of the account of this name."""
+    with ``account`` only those of the account of this name. Without ``with_trail`` I7 is left out."""
     return [
         *_check_ends(),
         *_check_results(),
@@ -52,7 +52,7 @@ def verify_batches(billed: int | None = None, account: str = "") -> list[Break]:
         *([] if billed is None else _check_billed(billed, account)),
         *_check_repeats(),
         *_check_caps(),
-        *_check_trail(),
+        *(_check_trail() if with_trail else []),
         *_check_claims(),
         *_check_idle_batches(),
         *_check_progress(),

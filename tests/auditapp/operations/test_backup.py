@@ -9,15 +9,21 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from auditapp.operations import archive
+from auditapp.batches.models import Batch
+from auditapp.operations import actions, archive
 from auditapp.operations.errors import OperationError
 from tests.databases import is_postgres, prefix, run_on_server
 from tests.instance import ROOT
+from tests.stage import add_batch
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -87,6 +93,11 @@ def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
     assert done.returncode == 0, done.stderr
     manifest = json.loads(done.stdout)
     assert manifest["counts"]["audit_trail_auditevent"] > 0
+    for taken, words in ((keys, "exists"), (tmp_path / "nowhere" / "keys", "There is no folder")):
+        refused = manage("backup", str(tmp_path / "another"), "--keys", str(taken))
+        assert refused.returncode == 1
+        assert words in refused.stderr
+        assert not (tmp_path / "another").exists(), "a backup was made before its keys were refused"
     assert keys.stat().st_mode & 0o777 == 0o600
     secret = (data / "field_key").read_text(encoding="ascii")
     assert secret in keys.read_text(encoding="ascii")
@@ -160,3 +171,24 @@ def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError), archive.written_whole(tmp_path / "a") as partial:
         partial.write_text(tmp_path.read_text(encoding="ascii"), encoding="ascii")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(project: Project, owner: User) -> None:
+    add_batch(project, "sob", 1)
+    Batch.objects.update(state=Batch.State.RUNNING)
+    paused = add_batch(project, "sob", 2).cell.batch
+    Batch.objects.filter(pk=paused.pk).update(state=Batch.State.PAUSED, control=Batch.Control.PAUSE)
+    manifest = {"made_at": "2026-11-23T00:00:00+00:00", "release": "0.1.0", "audit_heads": {}}
+    assert actions._pause_batches(manifest) == 1
+    assert {(batch.state, batch.control) for batch in Batch.objects.all()} == {("paused", "pause")}
+    assert AuditEvent.objects.get(action="site.restored").details["batches_paused"] == 1
+
+
+@pytest.mark.django_db
+def test_a_backup_leaves_its_hash_in_the_trail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a.backup"
+    file.write_bytes(b"a backup")
+    actions._record_backup(file, {"counts": {"a": 1, "b": 2}, "release": "0.1.0"})
+    details = AuditEvent.objects.get(action=actions.BACKED_UP).details
+    assert details == {"sha256": sha256(b"a backup").hexdigest(), "bytes": 8, "rows": 3, "release": "0.1.0"}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.operations.actions import back_up, write_keys
+from auditapp.operations.actions import back_up, refuse_place, write_keys
 from auditapp.operations.errors import OperationError
 
 
@@ -22,6 +22,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, file: Path, keys: Path | None, **options: object) -> None:
         try:
+            if keys:
+                # Before the backup, which takes its time.
+                refuse_place(keys.expanduser().absolute())
             manifest = back_up(file.expanduser().absolute())
             if keys:
                 write_keys(keys.expanduser().absolute())

@@ -1,0 +1,235 @@
+"""The doctor names what is wrong and what to do, changes nothing, and tells no secret."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from auditapp.batches.models import Batch, Tick, WorkerSign
+from auditapp.llm.models import ProviderAccount
+from auditapp.operations import actions, doctor
+from tests.databases import is_postgres
+from tests.instance import Instance
+from tests.stage import add_batch
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.imports.models import ImportJob
+from transcripts.projects.models import Project
+
+Break = Callable[[pytest.MonkeyPatch, Settings, Project], object]
+
+
+class Disk(NamedTuple):
+    total: int
+    used: int
+    free: int
+
+
+def ask() -> dict[str, doctor.Finding]:
+    return {finding.name: finding for finding in doctor.examine()}
+
+
+def let_a_worker_live(problem: str = "") -> None:
+    now = timezone.now()
+    WorkerSign.objects.create(name="here:1", seen_at=now, started_at=now, queues=1, problem=problem)
+
+
+def add_event(action: str, at: datetime.timedelta) -> None:
+    before = timezone.now
+    try:
+        trail.timezone.now = lambda: before() + at  # type: ignore[method-assign]
+        trail.record(action, target="site", by=trail.SYSTEM)
+    finally:
+        trail.timezone.now = before  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def _a_site_of_its_own(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.SPOOL_FOLDER = tmp_path
+    # The tests' own database is in memory; the last test has a file.
+    monkeypatch.setattr(doctor, "_check_sqlite", lambda: "SQLite")
+
+
+def test_a_site_in_order_passes_and_nothing_is_changed(project: Project) -> None:
+    let_a_worker_live()
+    add_event(actions.BACKED_UP, datetime.timedelta(0))
+    before = AuditEvent.objects.count(), Tick.objects.count()
+    findings = ask()
+    assert {finding.state for finding in findings.values()} == {"ok"}, findings
+    assert (AuditEvent.objects.count(), Tick.objects.count()) == before
+
+
+def fill_disk(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 10**6))
+
+
+def leave_little_room(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 5 * 10**10))
+
+
+def take_away_redis(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
+
+
+def serve_without_encryption(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    settings.BASE_URL = "http://coding.example.org"
+
+
+def misspell(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    patch.setenv("BASE_URI", "x")
+
+
+def refuse_writes(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise DatabaseError("attempt to write a readonly database: hidden row")
+
+    patch.setattr(Tick.objects, "bulk_create", refuse)
+
+
+def come_from_the_future(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    add_event("x", datetime.timedelta(hours=1))
+
+
+def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    WorkerSign.objects.all().delete()
+    now = timezone.now()
+    ImportJob.objects.create(
+        project=project,
+        kind="interviews",
+        check_only=False,
+        asked_by=User.objects.get(username="owner"),
+        asked_at=now,
+        touched_at=now,
+        state=ImportJob.State.WAITING,
+    )
+
+
+def have_no_worker(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    WorkerSign.objects.all().delete()
+
+
+def hinder_the_worker(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    WorkerSign.objects.update(problem="The disk is full.")
+
+
+def leave_an_answer(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    file = Path(settings.SPOOL_FOLDER) / "runner.jsonl"
+    file.write_text("{}\n", encoding="utf-8")
+    long_ago = time.time() - 3_600
+    os.utime(file, (long_ago, long_ago))
+
+
+def change_the_field_key(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    ProviderAccount.objects.create(
+        name="Paid", provider="openai_compatible", key_sealed="gAAAAABhidden", created_at=timezone.now()
+    )
+
+
+def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    add_event(actions.BACKED_UP, datetime.timedelta(days=-30))
+
+
+def break_the_trail(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    patch.setattr("auditapp.batches.ledger.verify.verify_streams", lambda: [("site", 9, 4)])
+
+
+def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    batch = add_batch(project, "sob", 1).cell.batch
+    Batch.objects.filter(pk=batch.pk).update(spent_nano=5, cap_nano=1)
+
+
+@pytest.mark.parametrize(
+    ("break_it", "name", "state", "words"),
+    [
+        (fill_disk, "disk", "wrong", "Make room for at least"),
+        (leave_little_room, "disk", "warning", "Only 50.0 of 1,000.0 GB"),
+        (take_away_redis, "broker", "wrong", "People can code meanwhile"),
+        (serve_without_encryption, "settings", "wrong", "proxy with TLS"),
+        (misspell, "settings", "warning", "did you mean BASE_URL"),
+        (refuse_writes, "database", "wrong", "takes no writes"),
+        (come_from_the_future, "clock", "wrong", "a clock was set back"),
+        (have_no_worker_for_an_import, "worker", "wrong", "1 queues and imports wait"),
+        (have_no_worker, "worker", "warning", "nothing waits"),
+        (hinder_the_worker, "worker", "wrong", "The disk is full."),
+        (leave_an_answer, "spool", "wrong", "they were paid for"),
+        (change_the_field_key, "keys", "wrong", "stored keys of Paid"),
+        (have_an_old_backup, "backup", "warning", "30 days old"),
+        (break_the_trail, "trail", "wrong", "from event 4"),
+        (get_stuck, "batches", "wrong", "its cap is 1"),
+    ],
+)
+def test_each_fault_is_named_with_what_to_do(
+    project: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    settings: Settings,
+    break_it: Break,
+    name: str,
+    state: str,
+    words: str,
+) -> None:
+    let_a_worker_live()
+    break_it(monkeypatch, settings, project)
+    finding = ask()[name]
+    assert finding.state == state, finding
+    assert words in f"{finding.found} {finding.advice}"
+    assert "hidden" not in f"{finding.found} {finding.advice}"
+
+
+def test_a_newer_or_older_database_is_told(project: Project) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO django_migrations (app, name, applied) VALUES ('corpus', '9999_of_the_future', %s)",
+            [timezone.now()],
+        )
+    assert "A newer release has migrated this database (corpus.9999_of_the_future)" in ask()["migrations"].found
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE name LIKE '9999%%' OR app = 'imports'")
+    finding = ask()["migrations"]
+    assert "migrations are missing, such as " in finding.found
+    assert "run manage.py migrate" in finding.advice
+
+
+def test_the_command_ends_with_1_when_something_is_wrong(
+    project: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("doctor")
+    assert "0 wrong, 2 to look at" in capsys.readouterr().out
+    leave_an_answer(monkeypatch, settings, project)
+    with pytest.raises(SystemExit, match="1"):
+        call_command("doctor", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert told["ok"] is False
+    assert [check["name"] for check in told["checks"] if check["state"] == "wrong"] == ["spool"]
+    call_command_without_trail = ["doctor", "--json", "--without-trail"]
+    with pytest.raises(SystemExit):
+        call_command(*call_command_without_trail)
+    assert "trail" not in {check["name"] for check in json.loads(capsys.readouterr().out)["checks"]}
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(is_postgres(), reason="a file of SQLite")
+def test_a_damaged_file_of_sqlite_is_found(instance: Instance) -> None:
+    assert "its pages are in order" in instance.manage("doctor")
+    file = instance.folder / "auditapp.sqlite3"
+    instance.write(["PRAGMA wal_checkpoint(TRUNCATE)"])
+    with file.open("r+b") as stream:
+        stream.seek(file.stat().st_size // 2)
+        stream.write(b"\xff" * 20_000)
+    answer = instance.run("doctor", "--json")
+    assert answer.returncode == 1
+    [database] = [check for check in json.loads(answer.stdout)["checks"] if check["name"] == "database"]
+    assert database["state"] == "wrong"
+    assert "Traceback" not in answer.stderr

@@ -1,10 +1,24 @@
-"""How much is logged about a failed request."""
+"""What a line of the log looks like, and how much is logged about a failed request."""
 
 from __future__ import annotations
 
 import logging
+import time
 
 FAILURE = 500
+# Characters that would begin a line, or steer the terminal of whoever reads the log.
+CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+class Line(logging.Formatter):
+    """A message is one line, whatever somebody typed or a server said; its time is UTC. A traceback follows as it is."""
+
+    converter = time.gmtime  # type: ignore[assignment]  # as the standard library documents it
+    default_msec_format = "%s.%03dZ"
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
+        return super().formatMessage(record).translate(CONTROLS)
 
 
 class BriefRefusals(logging.Filter):

@@ -304,7 +304,9 @@ DEFAULT_EXCEPTION_REPORTER_FILTER = "auditapp.llm.failures.KeylessFilter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "formatters": {
+        "line": {"class": "auditapp.log_lines.Line", "format": "{asctime} {levelname} {name} {message}", "style": "{"}
+    },
     "filters": {
         "no_keys": {"()": "auditapp.llm.pure.key_removal.KeyFilter"},
         "brief_outages": {"()": "auditapp.outage.BriefOutages"},

@@ -125,6 +125,16 @@ def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port: int) -> 
         assert connection.recv(12) == b"HTTP/1.1 413"
 
 
+@pytest.mark.parametrize("size", [3, 7, 5000])
+def test_chunks_count_where_a_request_gives_a_size_too(port: int, size: int) -> None:
+    """So nothing behind this server takes part of a body for a second request."""
+    request = f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {size}\r\nTransfer-Encoding: chunked\r\n"
+    with closing(connect(port, request + "Connection: close\r\n\r\n7\r\n1234567\r\n0\r\n\r\n")) as connection:
+        said = read(connection)
+    assert said.startswith("HTTP/1.1 400") or said.endswith("\r\n\r\n7")
+    assert said.count("HTTP/1.1") == 1
+
+
 def test_few_large_requests_are_received_at_a_time(port: int) -> None:
     large = announce("/echo", 2 * MEGABYTE, COOKIE)
     with ExitStack() as stack:

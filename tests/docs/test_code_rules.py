@@ -133,3 +133,26 @@ def test_no_script_style_or_font_comes_from_another_host() -> None:
     assert {path for path in linked if not path.startswith("templates/")} == set()
     loading = re.compile(r"""<(?:script|link|img|iframe|object|embed)\b[^>]*(?:https?:)?//""")
     assert [str(path) for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_no_weak_hash_is_used_and_secrets_come_from_the_system(sources: list[tuple[str, ast.AST]]) -> None:
+    hashes = {
+        node.attr
+        for _, tree in sources
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "hashlib"
+    }
+    assert hashes == {"sha256", "file_digest"}
+    making = {path for path, tree in sources if {"secrets.token_urlsafe", "secrets.token_bytes"} & list_calls(tree)}
+    assert {"transcripts/accounts/hashing.py", "auditapp/environment.py"} <= making
+    assert [path for path in making if "random" in {name for name in list_imports(dict(sources)[path])}] == []
+
+
+def test_every_page_with_a_navigation_has_a_way_to_sign_out() -> None:
+    folder = ROOT / "templates"
+    assert 'include "ui/_nav.html"' in (folder / "base.html").read_text(encoding="utf-8")
+    assert "{% url 'account_logout' %}" in (folder / "ui" / "_nav.html").read_text(encoding="utf-8")
+    whole = {
+        str(path.relative_to(folder)) for path in folder.rglob("*.html") if "<html" in path.read_text(encoding="utf-8")
+    }
+    assert whole == {"base.html"}

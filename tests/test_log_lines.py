@@ -1,0 +1,49 @@
+"""The log: one line for each message, with a time that everybody can compare."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+
+from auditapp.log_lines import Line
+from auditapp.settings import LOGGING
+
+
+def write(message: str, *, failure: BaseException | None = None) -> str:
+    how = LOGGING["formatters"]["line"]  # type: ignore[index]
+    info = (type(failure), failure, failure.__traceback__) if failure else None
+    record = logging.LogRecord("room", logging.WARNING, __file__, 1, "said: %s", (message,), info)
+    return Line(fmt=how["format"], style=how["style"]).format(record)
+
+
+@pytest.mark.parametrize("typed", ["a\nb", "a\r\nb", "a\x0bb", "a\x85b", "a\u2028b", "\x1b[2Ja", "a\x00b", "a\x9b2Jb"])
+def test_nothing_that_was_typed_begins_a_line_or_steers_a_terminal(typed: str) -> None:
+    line = write(typed)
+    assert len(line.splitlines()) == 1
+    assert all(character.isprintable() for character in line)
+    assert "said: " in line
+
+
+def test_letters_of_every_script_stay() -> None:
+    assert write("Zoë 日本 🙂").endswith("said: Zoë 日本 🙂")
+
+
+def test_a_line_says_when_how_serious_and_which_part_of_the_program() -> None:
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z WARNING room said: x", write("x"))
+
+
+def test_the_time_is_utc_whatever_the_zone_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = logging.LogRecord("room", logging.WARNING, __file__, 1, "x", (), None)
+    record.created, record.msecs = 0.0, 0.0
+    assert Line().formatTime(record) == "1970-01-01T00:00:00.000Z"
+
+
+def test_a_traceback_keeps_its_lines() -> None:
+    assert len(write("x", failure=RuntimeError("broken")).splitlines()) == 2
+
+
+def test_everything_goes_to_standard_error_and_nowhere_else() -> None:
+    assert {name: each["class"] for name, each in LOGGING["handlers"].items()} == {"stderr": "logging.StreamHandler"}  # type: ignore[attr-defined]
+    assert LOGGING["handlers"]["stderr"]["filters"] == ["no_keys"]  # type: ignore[index]

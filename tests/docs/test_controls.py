@@ -1,0 +1,155 @@
+"""The page of security controls has the numbers and places that hold (docs/security/controls.md)."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import pytest
+from allauth.account import app_settings as allauth
+from django.conf import settings
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.contrib.sessions.backends.base import VALID_KEY_CHARS
+from kombu.exceptions import ContentDisallowed
+from kombu.serialization import dumps, loads
+
+from auditapp import serving
+from auditapp.api.inputs import MAX_BODY
+from auditapp.batches.forms import MAX_ANSWER_FILE
+from auditapp.environment import NUMBERS
+from auditapp.sob.pure.loading import opening
+from tests.docs.test_code_rules import list_imports, read_sources
+from tools.environment import ROOT
+from transcripts.accounts import actions, hashing
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
+from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK
+from transcripts.corpus.forms import MAX_UPLOAD_SIZE
+from transcripts.exchange.forms import MAX_FILE_SIZE as LARGEST_PROJECT
+from transcripts.formats.zip_input import ZipLimits
+from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES
+
+CRYPTOGRAPHY = {"hmac", "cryptography", "ssl"}
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return " ".join((ROOT / "docs" / "security" / "controls.md").read_text(encoding="utf-8").split())
+
+
+def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
+    validators: Any = settings.AUTH_PASSWORD_VALIDATORS
+    rules = {each["NAME"].rpartition(".")[2]: each.get("OPTIONS", {}) for each in validators}
+    assert f"{rules['MinimumLengthValidator']['min_length']} characters at least" in page
+    assert "not like the name" in page
+    assert "UserAttributeSimilarityValidator" in rules
+    assert len(CommonPasswordValidator().passwords) >= 19_000
+    assert "none of the 20,000 most common" in page
+    assert f"{PBKDF2PasswordHasher.iterations:,} rounds" in page
+    assert PBKDF2PasswordHasher.iterations >= 600_000
+    assert f"for {int(actions.SIGN_IN_LINK_LIFE.total_seconds()) // 60} minutes" in page
+    assert allauth.RATE_LIMITS["login_failed"] == "10/m/ip,5/300s/key"
+    assert allauth.RATE_LIMITS["login"] == "30/m/ip"
+    assert "5 in 5 minutes for a name, 10 a minute from an address, 30 requests to sign in a minute" in page
+
+
+def test_the_numbers_of_tokens_are_those_that_hold(page: str) -> None:
+    assert f"works for {TOKEN_DAYS} days, or up to {MAX_TOKEN_DAYS}" in page
+    assert f"{actions.MAX_TOKENS} an account" in page
+
+
+def test_secrets_have_as_many_random_bits_as_the_page_says(page: str) -> None:
+    secrets = {hashing.make_secret() for _ in range(100)}
+    assert len(secrets) == 100
+    assert {len(secret) for secret in secrets} == {43}  # 256 bits in base64
+    assert page.count("256 random bits") >= 3
+
+
+def test_the_numbers_of_sessions_are_those_that_hold(page: str) -> None:
+    assert f"not used for {NUMBERS['SESSION_IDLE_HOURS'][0]} hours (`SESSION_IDLE_HOURS`)" in page
+    assert f"and {NUMBERS['SESSION_DAYS'][0]} days after signing in" in page
+    assert f"32 random characters of {len(VALID_KEY_CHARS)}" in page
+    assert 32 * math.log2(len(VALID_KEY_CHARS)) > 128
+
+
+def test_the_limits_are_those_that_hold(page: str) -> None:
+    packed = ZipLimits()
+    for words in (
+        f"request without a session | {serving.STRANGERS_BYTES // MEGABYTE} MB",
+        f"request with a session or token | {USUAL_BYTES // MEGABYTE} MB",
+        f"body of an API request | {MAX_BODY:,} bytes",
+        f"received at a time | {serving.LARGE_AT_A_TIME} |",
+        f"request's header | {serving.HEADER_SECONDS} seconds",
+        f"cells of a launch | {NUMBERS['MAX_CELLS_PER_LAUNCH'][0]:,} (",
+        f"open batches of a study | {NUMBERS['MAX_OPEN_BATCHES'][0]} (",
+        f"in a day | {NUMBERS['MAX_UPLOAD_MB_PER_DAY'][0]:,} MB",
+        f"| interviews | JSON lines, text, Markdown | {MAX_UPLOAD_SIZE // MEGABYTE} MB |",
+        f"| codebooks | CSV, JSON, QDC | {LARGEST_CODEBOOK // MEGABYTE} MB |",
+        f"| {LARGEST_PROJECT // MEGABYTE} MB | {packed.unpacked_bytes // 1_000_000} MB, {packed.entries:,} entries",
+        f"| {opening.MAX_FILE_BYTES // MEGABYTE} MB | {opening.MAX_UNPACKED_BYTES // MEGABYTE} MB |",
+        f"| answers of models | JSON lines | {MAX_ANSWER_FILE // MEGABYTE} MB |",
+    ):
+        assert words in page, words
+
+
+def test_every_module_with_cryptography_of_its_own_is_listed(page: str) -> None:
+    using = {
+        path
+        for path, tree in read_sources()
+        if {name.split(".")[0] for name in list_imports(tree)} & CRYPTOGRAPHY
+        or any(name.startswith("django.core.signing") for name in list_imports(tree))
+    }
+    listed = set(re.findall(r"`((?:transcripts|auditapp)/\S+\.py)`", page.partition("Modules with cryptography")[2]))
+    assert using - listed == set()
+    assert [path for path in listed if not (ROOT / path).exists()] == []
+
+
+def test_no_uploaded_file_has_an_address(page: str) -> None:
+    assert "No uploaded file is ever served again" in page
+    assert settings.MEDIA_URL in {"", "/"}
+    assert settings.MEDIA_ROOT == ""
+    assert "uploads" not in str(settings.STATIC_ROOT.relative_to(settings.DATA))
+
+
+def test_the_page_says_how_known_weaknesses_are_looked_for_and_how_fast_they_are_fixed(page: str) -> None:
+    assert "pip-audit --require-hashes" in page
+    assert re.search(r"critical or exploited \d+ days, high \d+ days, others \d+ days", page)
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Signing in",
+        "Sessions",
+        "Rights",
+        "Limits",
+        "Keys and algorithms",
+        "Connections",
+        "Data",
+        "Logs",
+        "What the program is made of",
+    ],
+)
+def test_every_subject_has_its_part(heading: str) -> None:
+    text = (ROOT / "docs" / "security" / "controls.md").read_text(encoding="utf-8")
+    part = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    assert len(part) > 300
+
+
+def test_messages_to_workers_are_json() -> None:
+    assert settings.CELERY_ACCEPT_CONTENT == ["json"]
+    assert settings.CELERY_TASK_SERIALIZER == "json"
+    packed, kind, encoding = dumps({"queue": 1}, serializer="pickle")
+    with pytest.raises(ContentDisallowed):
+        loads(packed, kind, encoding, accept=settings.CELERY_ACCEPT_CONTENT)
+
+
+def test_the_cache_of_the_server_holds_no_content() -> None:
+    """Counts of wrong passwords (allauth), and which job or run a worker was told of a moment ago."""
+    using = {path for path, tree in read_sources() if "django.core.cache" in list_imports(tree)}
+    assert using <= {"auditapp/import_worker/tasks.py", "auditapp/preannotation/annotators/tasks.py"}
+    for path in using:
+        stored = re.findall(r"cache\.\w+\((.*?),", (ROOT / path).read_text(encoding="utf-8"))
+        assert stored
+        assert all(re.fullmatch(r'f"[a-z-]+:\{(job_id|run_id)\}"', key) for key in stored)

@@ -15,9 +15,11 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.utils import timezone
+from kombu import Connection
 from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch, Tick, WorkerSign
+from auditapp.batches.runner import tasks
 from auditapp.llm.models import ProviderAccount
 from auditapp.operations import actions, doctor
 from tests.databases import is_postgres
@@ -29,6 +31,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.imports.models import ImportJob
 from transcripts.projects.models import Project
 
+CHECK_POSTGRES = doctor._check_postgres
 Break = Callable[[pytest.MonkeyPatch, Settings, Project], object]
 
 
@@ -48,19 +51,18 @@ def let_a_worker_live(problem: str = "") -> None:
 
 
 def add_event(action: str, at: datetime.timedelta) -> None:
-    before = timezone.now
-    try:
-        trail.timezone.now = lambda: before() + at  # type: ignore[method-assign]
+    when = timezone.now() + at
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("transcripts.audit_trail.trail.timezone.now", lambda: when)
         trail.record(action, target="site", by=trail.SYSTEM)
-    finally:
-        trail.timezone.now = before  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)
 def _a_site_of_its_own(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SPOOL_FOLDER = tmp_path
-    # The tests' own database is in memory; the last test has a file.
+    # The tests' own databases are in memory, or write without waiting for the disk.
     monkeypatch.setattr(doctor, "_check_sqlite", lambda: "SQLite")
+    monkeypatch.setattr(doctor, "_check_postgres", lambda: "PostgreSQL")
 
 
 def test_a_site_in_order_passes_and_nothing_is_changed(project: Project) -> None:
@@ -82,6 +84,8 @@ def leave_little_room(patch: pytest.MonkeyPatch, settings: Settings, project: Pr
 
 def take_away_redis(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
     settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
+    there = Connection(settings.REDIS_URL, connect_timeout=1, transport_options=tasks.AT_ONCE)
+    patch.setattr(tasks, "connect_at_once", lambda: there)
 
 
 def serve_without_encryption(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
@@ -200,6 +204,13 @@ def test_a_newer_or_older_database_is_told(project: Project) -> None:
     finding = ask()["migrations"]
     assert "migrations are missing, such as " in finding.found
     assert "run manage.py migrate" in finding.advice
+
+
+@pytest.mark.skipif(not is_postgres(), reason="a server that does not wait for its disk")
+@pytest.mark.django_db
+def test_a_server_that_may_lose_stored_work_is_told() -> None:
+    with pytest.raises(doctor._Wrong, match="may lose stored work when the power fails"):
+        CHECK_POSTGRES()
 
 
 def test_the_command_ends_with_1_when_something_is_wrong(

@@ -284,6 +284,7 @@ else:
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["auditapp.api.authentication.TokenAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["auditapp.api.throttling.RequestThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "auditapp.api.schema.DeclaredSchema",
@@ -291,6 +292,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "auditapp.api.errors.answer_exception",
     "UNAUTHENTICATED_USER": None,
 }
+API_REQUESTS_PER_MINUTE = env_number("API_REQUESTS_PER_MINUTE")
 SPECTACULAR_SETTINGS = {
     "TITLE": "auditapp API",
     "VERSION": "1",

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 import pytest
+from django.conf import settings
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
@@ -87,6 +88,12 @@ def _static_files_are_listed_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", add_files)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _programs_are_not_slowed() -> None:
+    """Tests send as many requests as they like, and each uses the numbers of tokens and accounts anew."""
+    settings.API_REQUESTS_PER_MINUTE = 1_000_000
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -21,13 +21,14 @@ from auditapp.api.views import ApiView, ProjectView
 
 REFUSALS = {
     400: "The request cannot be read, or has an unknown or invalid parameter.",
-    401: "The token is missing, unknown or revoked, or its account is closed.",
+    401: "The token is missing, unknown, revoked or expired, or its account is closed.",
     403: "Your role in this study does not allow it.",
     404: "It does not exist, or you are not a member of its study.",
     409: "A rule of coding forbids it.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "A field is missing or unknown, or has an invalid value.",
+    429: "Too many requests. Wait for the seconds given in the header Retry-After.",
 }
 IN_ADDRESS = {
     "slug": (OpenApiTypes.STR, "The short name of a study."),
@@ -77,7 +78,7 @@ class DeclaredSchema(AutoSchema):
         found: dict[object, object] = {
             status: OpenApiResponse(answer, description=sentence) for status, sentence in operation.success.items()
         }
-        for status in sorted({400, 401, *operation.refusals, *self._list_further_refusals()}):
+        for status in sorted({400, 401, 429, *operation.refusals, *self._list_further_refusals()}):
             found[status, "application/json"] = OpenApiResponse(ErrorOutput, description=REFUSALS[status])
         return found
 

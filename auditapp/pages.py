@@ -75,6 +75,19 @@ class WrongMethodPage:
         return response
 
 
+class NoStore:
+    """Tells browsers and proxies to keep no page: what somebody saw is gone with her session. Static files never come here."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self.get_response(request)
+        if "no-store" not in response.get("Cache-Control", ""):
+            response["Cache-Control"] = "no-store"
+        return response
+
+
 def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
     context: dict[str, object] = {
         "status": 405,

@@ -106,6 +106,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "auditapp.pages.WrongMethodPage",
+    "auditapp.pages.NoStore",
 ]
 
 ROOT_URLCONF = "auditapp.urls"

@@ -456,6 +456,8 @@ def what_is_wrong(who: str, name: str, method: str, answer: HttpResponse, writte
         written = []
     if not good:
         return f"{answer.status_code} instead of {expected}"
+    if "no-store" not in answer["Cache-Control"]:
+        return "a browser may keep it"
     return f"wrote {written}" if written else ""
 
 
@@ -569,6 +571,7 @@ def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner:
         with writes_seen() as written:
             answer = somebody.knock(path, "GET")
         assert answer.status_code in {200, 403, 404, 405}, name
+        assert "no-store" in answer["Cache-Control"], name
         assert not written, name
 
 

@@ -176,12 +176,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "transcripts.accounts.passwords.PatternValidator"},
 ]
 ACCOUNT_ADAPTER = "transcripts.accounts.adapter.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
+# Wrong passwords: allauth counts five in five minutes for a name from one address. These are for a browser in which the person
+# signed in before, and for a name from all other browsers together.
+ACCOUNT_RATE_LIMITS = {"login_failed_known": "5/5m/key", "login_failed_anywhere": "30/h/key"}
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects:list"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"

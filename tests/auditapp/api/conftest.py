@@ -17,7 +17,7 @@ from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.databases import stored
-from transcripts.accounts.actions import create_token
+from transcripts.accounts.actions import create_token, note_token_use
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
@@ -79,7 +79,10 @@ def program_of() -> ProgramOf:
     """A program with a token of the given person."""
 
     def make(user: User) -> Program:
-        return Program(create_token(user=user, name="test", by=user)[1])
+        token, secret = create_token(user=user, name="test", by=user)
+        # Its first use is noted here: tests count queries of the others.
+        note_token_use(token)
+        return Program(secret)
 
     return make
 

@@ -87,7 +87,7 @@ def test_link_of_long_ago_does_not_stand_for_the_old_password(client: Client, pe
     assert "old_password" in client.get(PAGE).content.decode()
 
 
-@pytest.mark.parametrize("weak", ["short", "password1234", "newcomer2026"])
+@pytest.mark.parametrize("weak", ["short", "password1234", "newcomer2026", "passwordpassword"])
 def test_weak_password_is_refused_beside_its_field(
     newcomer: User, client_of: Callable[[User], Client], weak: str
 ) -> None:

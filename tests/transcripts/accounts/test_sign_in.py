@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
+from transcripts.accounts.actions import set_password
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 
@@ -23,6 +24,12 @@ def is_signed_in(client: Client) -> bool:
 
 def actions_in_trail() -> list[str]:
     return list(AuditEvent.objects.order_by("pk").values_list("action", flat=True))
+
+
+def wrong_passwords(name: str, times: int, *, address: str = "127.0.0.1", client: Client | None = None) -> list[int]:
+    """Somebody types wrong passwords, from an address of her own."""
+    guesser = client or Client(REMOTE_ADDR=address)
+    return [sign_in(guesser, name, f"wrong {number}").status_code for number in range(times)]
 
 
 def test_right_password_signs_in_and_leads_to_the_studies(client: Client, person: User) -> None:
@@ -84,6 +91,48 @@ def test_twenty_wrong_passwords_end_in_429_and_then_the_right_one_is_not_looked_
     assert int(answers[-1]["Retry-After"]) > 0
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
     assert not is_signed_in(client)
+
+
+def test_wrong_passwords_from_elsewhere_keep_nobody_out(client: Client, person: User) -> None:
+    assert wrong_passwords("Rosalind", 6, address="10.0.0.1")[-1] == 429
+    assert sign_in(client, "Rosalind", PASSWORD).status_code == 302
+
+
+def test_browser_in_which_one_signed_in_is_never_kept_out_by_others(client: Client, person: User) -> None:
+    sign_in(client, "Rosalind", PASSWORD)
+    client.post("/accounts/logout/")
+    for number in range(7):
+        wrong_passwords("Rosalind", 5, address=f"10.0.0.{number}")
+    assert sign_in(Client(), "Rosalind", PASSWORD).status_code == 429, "guessers with many addresses are slowed down"
+    wrong_passwords("Rosalind", 10)
+    assert sign_in(client, "rosalind", PASSWORD).status_code == 302
+
+
+def test_known_browser_is_slowed_down_by_its_own_wrong_passwords(client: Client, person: User) -> None:
+    sign_in(client, "Rosalind", PASSWORD)
+    client.post("/accounts/logout/")
+    assert wrong_passwords("Rosalind", 6, client=client) == [422] * 5 + [429]
+    assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
+
+
+def test_browser_is_known_for_its_own_person_only(client: Client, person: User, newcomer: User) -> None:
+    set_password(user=newcomer, password=PASSWORD, by=newcomer)
+    sign_in(client, "newcomer", PASSWORD)
+    client.post("/accounts/logout/")
+    assert wrong_passwords("Rosalind", 6, address="127.0.0.1")[-1] == 429
+    assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
+
+
+def test_cookie_that_somebody_made_up_is_no_known_browser(client: Client, person: User) -> None:
+    client.cookies["known"] = f"{person.pk}:abc:def:ghi"
+    assert wrong_passwords("Rosalind", 6, client=client)[-1] == 429
+    wrong_passwords("Rosalind", 35, address="10.0.0.1")
+    assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
+
+
+def test_right_passwords_use_up_nothing(client: Client, person: User) -> None:
+    for _ in range(8):
+        assert sign_in(Client(), "Rosalind", PASSWORD).status_code == 302
 
 
 def test_many_names_from_one_address_end_in_429(client: Client, db: None) -> None:

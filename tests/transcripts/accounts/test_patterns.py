@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from transcripts.accounts.passwords import is_pattern
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "passwordpassword",
+        "PasswordPassword",
+        "passwordpassword1",
+        "abcabcabcabc",
+        "hellohellohello!!",
+        "aaaaaaaaaaaaaaab",
+        "111122223333",
+        "123456789012",
+        "098765432109",
+        "abcdefghijklmn",
+        "qwertyuiopasdf",
+        "lkjhgfdsapoiuytrewq",
+        "1qaz2wsx3edc",
+        "Password2026!",
+        "!!!letmein!!!!",
+        "qwertzuiop2026",
+    ],
+)
+def test_patterns_are_recognised(password: str) -> None:
+    assert is_pattern(password)
+
+
+@pytest.mark.parametrize(
+    "password",
+    [
+        "four words picked by nobody",
+        "correct horse battery",
+        "T7#kkq.pL0zz",
+        "1a2837465!@#",
+        "Zürich im Regen 1987",
+        "passwords are a nuisance",
+        "日本語のながいことば",
+    ],
+)
+def test_other_passwords_are_not(password: str) -> None:
+    assert not is_pattern(password)

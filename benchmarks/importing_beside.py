@@ -1,7 +1,9 @@
-"""Ten people who code while somebody imports a file of 64 MB by the page: on SQLite and on PostgreSQL."""
+"""Ten people who code while somebody imports a file of 64 MB by the page: on SQLite and on PostgreSQL; and the memory that
+looking into a CSV of 200,000 texts takes."""
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from uuid import uuid4
@@ -12,13 +14,14 @@ from benchmarks.crowd import run_postgres
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
-from benchmarks.study import Person, prepare_study
+from benchmarks.study import Person, prepare_study, run_inside
 from tests.instance import Instance, kill_group
 
 CODERS = 10
 INTERVIEWS = 60
 THINKING_SECONDS = 1.0
 SLOWEST_MS = 150.0
+MOST_MB = 300.0
 LOOK_SECONDS = 1.0
 OPEN = "'uploading', 'waiting', 'running'"
 # As long as the import may take; then the measurement is given up.
@@ -33,7 +36,21 @@ def measure(setup: Setup) -> Measured:
             measured.append(_measure_on("PostgreSQL", setup, url))
         else:
             measured.append((Row("coding beside an import, PostgreSQL", "not measured: there is none here"), {}))
+    measured.append(_measure_reading(setup))
     return Measured([row for row, _ in measured], {row.measure: numbers for row, numbers in measured})
+
+
+def _measure_reading(setup: Setup) -> tuple[Row, dict[str, object]]:
+    rows = setup.sizes.read_apart
+    setup.tell(f"beside: a CSV of {rows:,} texts is looked into")
+    found = run_inside("look_into_texts", str(rows), environment=dict(os.environ))
+    row = Row(
+        f"a CSV of {rows:,} texts, read in a child",
+        f"{found['seconds']:.1f} s; the child {found['child_mb']:.0f} MB, the web process {found['grown_mb']:.0f} MB more",
+        f"<= {MOST_MB:.0f} MB",
+        found["child_mb"] <= MOST_MB,
+    )
+    return row, found
 
 
 def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, object]]:

@@ -21,7 +21,9 @@ from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
 from auditapp.sob.report.requests import request_after_change, request_after_formatting
 from auditapp.sob.report.scorecard import read_parts
+from auditapp.sob.texts.actions.import_jobs import TEXTS_KIND
 from transcripts.exchange.registry import register_export
+from transcripts.imports.kinds import register_job_kind
 
 
 def remove_abandoned() -> None:
@@ -45,4 +47,5 @@ register_links(KIND, link_answer)
 register_links(FORMATTER_KIND, link_formatter)
 register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
+register_job_kind(TEXTS_KIND)
 register_sweep("abandoned datasets", remove_abandoned)

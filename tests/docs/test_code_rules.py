@@ -21,7 +21,11 @@ WRITES_HTML = {
 # The server's own fragment, parsed into a document in which nothing runs.
 PARSES_HTML = {"static/js/desk/marks.js"}
 # What starts another process: fixed programs with fixed arguments, without a shell.
-STARTS_PROCESSES = {"auditapp/sob/pure/loading/parquet.py", "auditapp/operations/copies.py"}
+STARTS_PROCESSES = {
+    "auditapp/sob/pure/loading/apart.py",
+    "auditapp/sob/pure/loading/parquet.py",
+    "auditapp/operations/copies.py",
+}
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS_OBJECTS = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from transcripts.corpus.actions import ImportRefused, import_files, plan_imports
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.runs import JobRefused, JobRun
 
 
 def run_import(run: JobRun) -> None:
     """Check or import the files of a job. Its only option is ``format``."""
+    # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
+    from transcripts.corpus.actions import ImportRefused, import_files, plan_imports
+
     job = run.job
     run.tell("Reading the files")
     try:
@@ -22,4 +24,4 @@ def run_import(run: JobRun) -> None:
         raise JobRefused(str(error)) from error
 
 
-INTERVIEWS = JobKind("interviews", "Interviews", run_import, "corpus/_job.html", "corpus:import")
+INTERVIEWS = JobKind("interviews", "Interviews", "turns", run_import, "corpus/_job.html", "corpus:import")

@@ -19,6 +19,8 @@ class JobKind(NamedTuple):
 
     name: str
     label: str
+    # What progress counts, in the plural.
+    counted: str
     run: Callable[[JobRun], None]
     template: str
     page: str

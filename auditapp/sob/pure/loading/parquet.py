@@ -30,7 +30,7 @@ def read_parquet(data: bytes, *, file: str) -> Table:
             input=data,
             capture_output=True,
             timeout=SECONDS,
-            env=_make_environment(),
+            env=make_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -49,7 +49,7 @@ def read_parquet(data: bytes, *, file: str) -> Table:
     return Table("parquet", columns, rows)
 
 
-def _make_environment() -> dict[str, str]:
-    """Ours without its keys and passwords; each thread of the reader's libraries would take of its memory."""
+def make_environment() -> dict[str, str]:
+    """Ours without its keys and passwords; each thread of a library of the reader would take of its memory."""
     kept = {name: os.environ[name] for name in _NEEDED if name in os.environ}
     return {**kept, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -9,17 +9,20 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from auditapp.sob.pure.loading.dataset_texts import DatasetText
 from auditapp.sob.pure.loading.drawing import SampleError
 from auditapp.sob.pure.loading.opening import OpenedFile, open_file
 from auditapp.sob.pure.loading.published_sources import Provenance, PublishedSource
 from auditapp.sob.pure.loading.row_files import DatasetError, Table
-from auditapp.sob.pure.loading.sources import FIELDS, is_column_name, propose_mapping, read_opened
+from auditapp.sob.pure.loading.sources import FIELDS, is_column_name, propose_mapping, read_dataset, read_opened
 
 _MAX_LABEL_LENGTH = 60
 _MAX_WORDS = 5
 _MAX_LABELS = 100
 _EXAMPLES = 3
+_SHOWN_ROWS = 5
 _USUAL_NAMES = {
     "text": ("text", "sentence", "comment", "content", "post", "tweet", "message", "prompt"),
     "target": ("target", "target_group", "group", "identity", "demographic"),
@@ -75,6 +78,22 @@ def preview_file(data: bytes, name: str) -> Preview:
     )
 
 
+class Plan(NamedTuple):
+    """What would come in of a file that is read in a certain way: texts by target and source, and the first of them."""
+
+    warnings: tuple[str, ...]
+    sampling: dict[str, object]
+    counts: Counter[tuple[str, str]]
+    shown: tuple[DatasetText, ...]
+
+
+def plan_file(data: bytes, name: str, **how: Any) -> Plan:
+    """Read the file by ``how`` (see ``read_opened``) and keep nothing. Raises DatasetError and SampleError."""
+    file = read_dataset(data, name=name, **how)
+    counts = Counter((row.target, row.source) for row in file.rows)
+    return Plan(file.warnings, file.statement.write(), counts, file.rows[:_SHOWN_ROWS])
+
+
 def _propose(opened: OpenedFile) -> Mapping[str, str]:
     """The known mapping; for other files columns of usual names, each for one field."""
     known = propose_mapping(opened)
@@ -93,13 +112,23 @@ def _propose(opened: OpenedFile) -> Mapping[str, str]:
 
 def _describe_column(table: Table, place: int, text_column: str | None) -> Column:
     name = table.columns[place]
-    values = Counter("" if (value := row.values.get(name)) is None else str(value).strip() for row in table.rows)
-    filled = len(table.rows) - values.pop("", 0)
-    is_shown = name != text_column and len(values) <= _MAX_LABELS and len(values) < max(filled, 2)
-    is_shown = is_shown and all(map(_reads_like_label, values))
-    examples = sorted(values, key=lambda value: (-values[value], value))[:_EXAMPLES] if is_shown else []
     shown = name if is_column_name(name) else f"column {place + 1}"
-    return name, shown, tuple(examples)
+    return name, shown, () if name == text_column else _find_labels(table, name)
+
+
+def _find_labels(table: Table, column: str) -> tuple[str, ...]:
+    """The commonest values of a column of labels; none where its values may be texts, or are all different."""
+    values = Counter[str]()
+    for row in table.rows:
+        value = row.values.get(column)
+        written = "" if value is None else str(value).strip()
+        values[written] += 1
+        if len(values) > _MAX_LABELS + 1 or not _reads_like_label(written):
+            return ()
+    filled = len(table.rows) - values.pop("", 0)
+    if len(values) > _MAX_LABELS or len(values) >= max(filled, 2):
+        return ()
+    return tuple(sorted(values, key=lambda value: (-values[value], value))[:_EXAMPLES])
 
 
 def _reads_like_label(value: str) -> bool:

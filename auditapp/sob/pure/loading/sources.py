@@ -59,6 +59,7 @@ FIELDS = (*_REQUIRED, "source", "external_id", "target_secondary", "target_terti
 """What a column can be mapped to; the first two are required."""
 
 _MAX_LENGTHS = {"target_raw": 300}
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MAX_LABEL_LENGTH = 100
 
 
@@ -284,7 +285,7 @@ def _read_label(row: Row, name: str, column: str, file: str) -> str:
 
 
 def _refuse_unstorable(value: str, row: Row, name: str, file: str) -> None:
-    if re.search("[\x00\ud800-\udfff]", value):
+    if _UNSTORABLE.search(value):
         found = f"a NUL character or half a surrogate pair as {name} in row {row.number}"
         raise DatasetError(file, line=row.line, found=found, expected="characters that UTF-8 can hold")
 

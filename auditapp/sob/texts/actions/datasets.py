@@ -21,6 +21,7 @@ from auditapp.sob.tables.actions import read_labels
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
+from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
 
 INSERT_SIZE = 1000
@@ -54,6 +55,7 @@ def load_dataset(
     drops_repeated: bool = False,
     draw: Draw | None = None,
     provenance: Provenance | None = None,
+    run: JobRun | None = None,
 ) -> tuple[Dataset, bool]:
     """Read a file of texts into the study, whole or not at all; the same file under the same name comes in once.
 
@@ -62,7 +64,7 @@ def load_dataset(
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
     ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
     Returns the dataset and whether this call created it. Raises ``SobError``. Others can write while a large file comes in,
-    unless the caller has begun a transaction.
+    unless the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes it visible.
     """
     name = check_name(name)
     _check_targets(project, targets, target_table)
@@ -83,22 +85,29 @@ def load_dataset(
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
     if len(file.rows) > SMALL_SIZE and not connection.in_atomic_block and not _is_taken(project, name):
-        return _load_by_parts(dataset, file, by), True
+        return _load_by_parts(dataset, file, by, run), True
     with transaction.atomic():
         existing = find_dataset_named(project, name)
         if existing is not None:
             _compare(existing, file, digest, target_table)
+            _finish(run, existing, len(file.rows), is_new=False)
             return existing, False
         store_dataset(dataset, file.rows, by=by)
         _record_load(dataset, file, by)
+        _finish(run, dataset, len(file.rows), is_new=True)
     return dataset, True
+
+
+def _finish(run: JobRun | None, dataset: Dataset, texts: int, *, is_new: bool) -> None:
+    if run is not None:
+        run.finish({"dataset": dataset.pk, "name": dataset.name, "texts": texts, "is_new": is_new})
 
 
 def _is_taken(project: Project, name: str) -> bool:
     return Dataset.objects.filter(project=project, name=name).exists()
 
 
-def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> Dataset:
+def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor, run: JobRun | None) -> Dataset:
     """Store a large dataset in short transactions. It belongs to no study until the last of them."""
     project = dataset.project
     dataset.project = None
@@ -109,6 +118,8 @@ def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> Data
                 if not _unfinished().filter(pk=dataset.pk).update(loaded_at=timezone.now()):
                     raise SobError(_STOPPED)
                 _store_texts(dataset, file.rows[first : first + INSERT_SIZE], after=first)
+            if run is not None:
+                run.tell("Storing", first, len(file.rows))
         with transaction.atomic():
             if find_dataset_named(project, dataset.name) is not None:
                 raise SobError(f"Another dataset {dataset.name} was loaded meanwhile. Nothing was stored.")
@@ -118,6 +129,7 @@ def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor) -> Data
             dataset.project, dataset.loaded_at = project, timezone.now()
             dataset.save(update_fields=["project", "loaded_at"])
             _record_load(dataset, file, by)
+            _finish(run, dataset, len(file.rows), is_new=True)
     except BaseException:
         _remove(dataset.pk)
         raise

@@ -6,7 +6,6 @@ file that is not the one that was looked at is refused.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from django.contrib import messages
@@ -18,20 +17,24 @@ from django.views.decorators.http import require_http_methods
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
+from auditapp.sob.pure.loading import apart
 from auditapp.sob.pure.loading.drawing import DEFAULT_SEED, SampleError
 from auditapp.sob.pure.loading.opening import MAX_FILE_BYTES
-from auditapp.sob.pure.loading.previewing import Preview, preview_file
-from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError, read_dataset
-from auditapp.sob.tables.actions import find_target_table, read_labels
+from auditapp.sob.pure.loading.previewing import Preview
+from auditapp.sob.pure.loading.sources import PREPARED_FORMAT, DatasetError
+from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
+from auditapp.sob.texts.actions.import_jobs import TEXTS
 from auditapp.sob.texts.forms import COLUMN, FileForm, LoadForm, fill_in
 from auditapp.sob.texts.queries import tabulate_texts
+from transcripts.imports.actions import start_job
+from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
 CHECK = "check"
-SHOWN_ROWS = 5
 ANOTHER_FILE = "This is not the file of the preview. Preview it first, then load it."
 
 
@@ -48,7 +51,7 @@ def load(request: ProjectRequest) -> HttpResponse:
     try:
         file = first.cleaned_data["file"]
         data = file.read()
-        chosen = preview_file(data, file.name or "file")
+        chosen = apart.preview(data, file.name or "file")
     except DatasetError as error:
         first.add_error("file", str(error))
         return _render(request, first)
@@ -102,16 +105,15 @@ def _show_plan(
     own = reading.pop("target_table")
     del reading["provenance"]
     try:
-        plan = read_dataset(data, name=chosen.name, labels=read_labels(own) if own else None, **reading)
+        plan = apart.plan(data, chosen.name, label_rows=own.rows if own else None, **reading)
     except (DatasetError, SampleError) as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
-    counts = tabulate_texts(Counter((row.target, row.source) for row in plan.rows))
     found = {
         "plan": plan,
-        "sampling": plan.statement.write(),
-        "counts": counts,
-        "shown": plan.rows[:SHOWN_ROWS],
+        "sampling": plan.sampling,
+        "counts": tabulate_texts(plan.counts),
+        "shown": plan.shown,
     }
     return _render(request, form, chosen, **found)
 
@@ -119,6 +121,8 @@ def _show_plan(
 def _load(
     request: ProjectRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
 ) -> HttpResponse:
+    if len(data) > apart.LARGE_BYTES:
+        return _leave_to_worker(request, form, chosen, table)
     try:
         dataset, is_new = load_dataset(
             project=request.project,
@@ -135,6 +139,26 @@ def _load(
     words = "is loaded" if is_new else "was already loaded from this file"
     messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
     return redirect("sob:dataset", request.project.slug, dataset.pk)
+
+
+def _leave_to_worker(
+    request: ProjectRequest, form: LoadForm, chosen: Preview, table: TargetTable | None
+) -> HttpResponse:
+    """Have a worker load the file, and go to the page that shows how far it is."""
+    reading = _read_choices(form, chosen, table)
+    own = reading.pop("target_table")
+    try:
+        job = start_job(
+            project=request.project,
+            kind=TEXTS,
+            files=[form.cleaned_data["file"]],
+            options={"name": form.cleaned_data["name"], "table": own.number if own else None, **reading},
+            by=request.user,
+        )
+    except JobRefused as error:
+        form.add_error(None, ValidationError(str(error)))
+        return _render(request, form, chosen)
+    return redirect(job)
 
 
 def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) -> dict[str, Any]:
@@ -158,6 +182,7 @@ def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) ->
 
 def _render(request: ProjectRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
-    context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), **found}
+    jobs = list_recent_jobs(request.project, TEXTS)
+    context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), "jobs": jobs, **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
     return render(request, f"sob/load.html{part}", context, status=422 if form.errors else 200)

@@ -13,9 +13,11 @@ import importlib
 import ipaddress
 import logging
 import signal
+import socket
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
@@ -38,11 +40,12 @@ APPLICATION = "auditapp.wsgi:application"
 HEALTH = "/livez"
 # What a request without a session or a token may have: the sign-in form needs less.
 STRANGERS_BYTES = MEGABYTE
-# Several large requests may be read at a time, and no more: each waits in the folder for temporary files.
-LARGE_AT_A_TIME = 4
+# What large requests that are received or at work may have together: their bodies lie in the folder for temporary files.
+ROOM_FOR_BODIES = 640 * MEGABYTE
 HEADER_SECONDS = 15
 BODY_SECONDS = 30
 SLOWEST_BYTES_PER_SECOND = 50_000
+SECONDS_TO_DROP = 30
 LIMITS = {
     "threads": 8,
     "connection_limit": 1_000,
@@ -90,12 +93,13 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
             self.error = RequestEntityTooLarge(
                 f"This address takes requests of up to {limit:.0f} MB, and this one is larger. Nothing of it was stored."
             )
-        elif self.is_large and self.headers_finished and not had_header and self.channel.server.is_reading_enough():
+        elif self.headers_finished and not had_header and self.is_large and not self.channel.server.has_room():
             self.error = Busy("Several large files are being received. Try again in a minute.")
             self.completed = True
         if self.error is not None:
             # Nobody is told to go on sending.
             self.expect_continue = False
+            self.channel.is_refusing = True
         return used
 
     @property
@@ -103,12 +107,18 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
         """Whether the body is kept in a file while it arrives, or may have to be."""
         return bool(self.chunked or self.content_length > STRANGERS_BYTES)
 
+    @property
+    def room(self) -> int:
+        """How much of ROOM_FOR_BODIES the body may need."""
+        if not self.headers_finished or not self.is_large:
+            return 0
+        return int(self.adj.max_request_body_size if self.chunked else self.content_length)
+
     def is_late(self, now: float) -> bool:
-        """Whether the request takes longer than any honest client needs."""
+        """Whether the request arrives more slowly than any honest client needs."""
         if not self.headers_finished:
             return now - self.begun > HEADER_SECONDS
-        expected = self.body_bytes_received if self.chunked else self.content_length
-        return bool(now - self.begun > BODY_SECONDS + expected / SLOWEST_BYTES_PER_SECOND)
+        return bool(now - self.begun > BODY_SECONDS + self.body_bytes_received / SLOWEST_BYTES_PER_SECOND)
 
     def _find_limit(self) -> int:
         may_be_known = (
@@ -161,11 +171,37 @@ def is_trusted_proxy(text: str) -> bool:
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection."""
+    """A connection.
+
+    After a refusal, what the client still sends is read and dropped for a while: a connection that is closed with bytes
+    unread is reset, and a client or a proxy that is still sending then never sees the refusal.
+    """
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.parser_class = partial(Parser, self)
+        self.is_refusing = False
+        self.drops_until: float | None = None
+
+    def handle_close(self) -> None:
+        """Close the connection; after a refusal only our end of it, the first time."""
+        if self.is_refusing and self.drops_until is None:
+            self.drops_until = time.monotonic() + SECONDS_TO_DROP
+            self.will_close = False
+            with suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
+                return
+        super().handle_close()
+
+    def readable(self) -> bool:
+        return self.drops_until is not None or bool(super().readable())
+
+    def handle_read(self) -> None:
+        if self.drops_until is None:
+            super().handle_read()
+        else:
+            # At the client's end of it, this closes the connection.
+            self.recv(self.adj.recv_bytes)
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]
@@ -184,17 +220,23 @@ class Server(TcpWSGIServer):  # type: ignore[misc]
         is_quick = request.error is not None or request.path == HEALTH
         (self.health if is_quick else self.task_dispatcher).add_task(task)
 
-    def is_reading_enough(self) -> bool:
-        """Whether as many large requests are arriving as may at a time."""
-        arriving = (channel.request for channel in list(self.active_channels.values()))
-        large = [each for each in arriving if each is not None and each.headers_finished and each.is_large]
-        return len(large) > LARGE_AT_A_TIME
+    def has_room(self) -> bool:
+        """Whether the bodies of all requests that are received or at work fit into ROOM_FOR_BODIES."""
+        requests = [
+            request
+            for channel in list(self.active_channels.values())
+            for request in (channel.request, *channel.requests)
+            if request is not None and request.error is None
+        ]
+        needed: int = sum(request.room for request in requests)
+        return needed <= ROOM_FOR_BODIES
 
     def maintenance(self, now: float) -> None:
         """Close connections that say nothing, and those whose request takes too long."""
         super().maintenance(now)
         for channel in self.active_channels.values():
-            if channel.request is not None and channel.request.is_late(time.monotonic()):
+            is_late = channel.request is not None and channel.request.is_late(time.monotonic())
+            if is_late or (channel.drops_until is not None and time.monotonic() > channel.drops_until):
                 channel.will_close = True
 
 

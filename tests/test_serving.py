@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -21,8 +22,8 @@ from auditapp.environment import env_networks
 from auditapp.serving import (
     BODY_SECONDS,
     HEADER_SECONDS,
-    LARGE_AT_A_TIME,
     LIMITS,
+    ROOM_FOR_BODIES,
     STRANGERS_BYTES,
     Parser,
     is_trusted_proxy,
@@ -117,6 +118,12 @@ def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
     assert "takes requests of up to" in said
 
 
+def test_who_is_refused_and_goes_on_sending_is_told_so(port: int) -> None:
+    with closing(connect(port, announce("/echo", 20 * MEGABYTE, COOKIE))) as connection:
+        connection.sendall(bytes(20 * MEGABYTE))
+        assert read(connection).startswith("HTTP/1.1 413")
+
+
 def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port: int) -> None:
     request = f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n"
     with closing(connect(port, request)) as connection:
@@ -135,15 +142,16 @@ def test_chunks_count_where_a_request_gives_a_size_too(port: int, size: int) -> 
     assert said.count("HTTP/1.1") == 1
 
 
-def test_few_large_requests_are_received_at_a_time(port: int) -> None:
-    large = announce("/echo", 2 * MEGABYTE, COOKIE)
+def test_large_requests_are_received_as_long_as_there_is_room_for_them(port: int) -> None:
+    large = announce("/echo", USUAL_BYTES, COOKIE)
     with ExitStack() as stack:
-        for _ in range(LARGE_AT_A_TIME):
+        for _ in range(ROOM_FOR_BODIES // USUAL_BYTES):
             stack.enter_context(closing(connect(port, large)))
         time.sleep(0.3)
         with closing(connect(port, large)) as connection:
             assert read(connection).startswith("HTTP/1.1 503")
         assert ask(port, "/livez").endswith("alive")
+        assert ask(port, "/echo").endswith("\r\n\r\n0")
 
 
 def test_sigterm_ends_the_server() -> None:
@@ -199,7 +207,7 @@ class TestProxy:
 class TestTime:
     @pytest.fixture
     def parser(self) -> Parser:
-        return Parser(None, Adjustments(**LIMITS))  # type: ignore[arg-type]
+        return Parser(Mock(), Adjustments(**LIMITS))
 
     def test_a_header_has_little_time(self, parser: Parser) -> None:
         parser.received(b"POST / HTTP/1.1\r\nHo")
@@ -207,9 +215,14 @@ class TestTime:
         assert parser.is_late(parser.begun + HEADER_SECONDS + 1)
 
     def test_a_body_has_the_time_that_a_slow_line_needs(self, parser: Parser) -> None:
-        parser.received(announce("/", 500_000).encode())
+        parser.received(announce("/", 1_000_000).encode())
+        parser.received(bytes(500_000))
         assert not parser.is_late(parser.begun + BODY_SECONDS + 10)
         assert parser.is_late(parser.begun + BODY_SECONDS + 11)
+
+    def test_a_size_that_is_announced_alone_gains_no_time(self, parser: Parser) -> None:
+        parser.received(announce("/", 1_000_000).encode())
+        assert parser.is_late(parser.begun + BODY_SECONDS + 1)
 
 
 def list_views(patterns: list[Any]) -> Iterator[Any]:
@@ -225,4 +238,4 @@ def test_few_pages_take_more_than_usual() -> None:
     sizes = {view: read_largest_request(view) for view in list_views(get_resolver().url_patterns)}
     large = {view.__name__: size for view, size in sizes.items() if size > USUAL_BYTES}
     assert sorted(large) == ["import_answer_file", "import_interviews", "import_results", "import_study", "load"]
-    assert max(large.values()) < 600 * MEGABYTE
+    assert max(large.values()) < ROOM_FOR_BODIES

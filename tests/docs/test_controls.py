@@ -79,7 +79,7 @@ def test_the_limits_are_those_that_hold(page: str) -> None:
         f"request without a session | {serving.STRANGERS_BYTES // MEGABYTE} MB",
         f"request with a session or token | {USUAL_BYTES // MEGABYTE} MB",
         f"body of an API request | {MAX_BODY:,} bytes",
-        f"received at a time | {serving.LARGE_AT_A_TIME} |",
+        f"from their header to their answer | {serving.ROOM_FOR_BODIES // MEGABYTE} MB together",
         f"request's header | {serving.HEADER_SECONDS} seconds",
         f"cells of a launch | {NUMBERS['MAX_CELLS_PER_LAUNCH'][0]:,} (",
         f"open batches of a study | {NUMBERS['MAX_OPEN_BATCHES'][0]} (",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +19,13 @@ import yaml
 from django.conf import settings
 
 from auditapp.batches.runner import worker_process
+from auditapp.environment import SECRETS, find_faults
+from auditapp.serving import ROOM_FOR_BODIES
 from tests.instance import PATIENCE, ROOT, Instance, find_free_port, wait_until
 from tests.services import quick_on
+from transcripts.ui.uploads import MEGABYTE
 
-LONG_RUNNING = ("web", "worker", "beat", "postgres", "redis")
+LONG_RUNNING = ("proxy", "web", "worker", "beat", "postgres", "redis")
 OURS = ("prepare", "web", "worker", "beat")
 SECONDS = re.compile(r"(\d+)s")
 
@@ -30,6 +35,11 @@ def read_compose() -> dict[str, Any]:
 
 
 SERVICES: dict[str, dict[str, Any]] = read_compose()["services"]
+
+
+def read_size(text: str) -> int:
+    """Bytes, of a number with a unit."""
+    return int(text[:-1]) * {"m": MEGABYTE, "g": 1024 * MEGABYTE}[text[-1]]
 
 
 def read_dockerfile() -> list[str]:
@@ -61,7 +71,41 @@ class TestFile:
         if name in OURS:
             assert service["image"] == "auditapp"
         else:
-            assert service["user"] == name
+            assert service["user"] == {"proxy": "nginx"}.get(name, name)
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_every_part_has_limits(self, name: str) -> None:
+        service = SERVICES[name]
+        memory = read_size(service["mem_limit"])
+        assert service["pids_limit"] > 0
+        folders = [re.fullmatch(r"(/[a-z/]+):size=(\d+[mg])", entry) for entry in service["tmpfs"]]
+        assert all(folders), "each has a size"
+        # What lies there is memory of this part.
+        assert sum(read_size(folder[2]) for folder in folders if folder) < memory * 0.75
+        options = service["logging"]["options"]
+        assert read_size(options["max-size"]) * int(options["max-file"]) <= 50 * MEGABYTE
+
+    def test_the_largest_requests_fit_into_the_folder_for_temporary_files(self) -> None:
+        """A body, and the files in it once more while they are read; and beside them a file that is downloaded."""
+        [folder] = SERVICES["web"]["tmpfs"]
+        assert read_size(folder.partition("size=")[2]) >= 2 * ROOM_FOR_BODIES + 256 * MEGABYTE
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_no_secret_is_on_a_command_line_or_in_the_environment(self, name: str) -> None:
+        service = SERVICES[name]
+        variables = service.get("environment", {})
+        assert not {variable for variable in variables if variable in {*SECRETS, "POSTGRES_PASSWORD", "REDISCLI_AUTH"}}
+        for variable, value in variables.items():
+            if variable.endswith("_FILE"):
+                assert value.removeprefix("/run/secrets/") in service["secrets"]
+        words = [
+            *service.get("command", []),
+            *service.get("entrypoint", []),
+            *service.get("healthcheck", {}).get("test", []),
+        ]
+        for file in re.findall(r"/run/secrets/(\w+)", " ".join(words)):
+            assert file in service["secrets"]
+        assert "${" not in " ".join(words)
 
     def test_our_own_image_does_not_run_as_root(self) -> None:
         lines = read_dockerfile()
@@ -72,7 +116,7 @@ class TestFile:
         volumes = read_compose()["volumes"]
         for name in LONG_RUNNING:
             for mount in SERVICES[name]["volumes"]:
-                assert mount.split(":")[0] in volumes
+                assert mount.split(":")[0] in volumes or mount.endswith(":ro")
 
     def test_every_worker_of_a_machine_has_the_same_spool(self) -> None:
         assert SERVICES["worker"]["volumes"] == SERVICES["web"]["volumes"] == ["data:/data"]
@@ -84,16 +128,72 @@ class TestFile:
             assert "hostname" not in SERVICES[name]
         assert "ports" not in SERVICES["worker"]
 
-    def test_only_the_web_server_is_reached_from_outside_and_only_from_this_machine(self) -> None:
+    def test_only_the_proxy_is_reached_from_outside(self) -> None:
         ports = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-        assert ports == {"web": ["127.0.0.1:8000:8000"]}
+        assert ports == {"proxy": ["80:8080", "443:8443"]}
+        in_front = {name for name, service in SERVICES.items() if "front" in service["networks"]}
+        assert in_front == {"proxy", "web"}
+        assert "back" not in SERVICES["proxy"]["networks"], "database and broker are out of its reach"
 
-    def test_no_password_has_a_default(self) -> None:
+    def test_the_web_server_believes_the_proxy_alone(self) -> None:
+        [trusted] = {service["environment"]["TRUSTED_PROXIES"] for name, service in SERVICES.items() if name in OURS}
+        addresses = {name: SERVICES[name]["networks"]["front"]["ipv4_address"] for name in ("proxy", "web")}
+        assert trusted == addresses["proxy"]
+        [network] = read_compose()["networks"]["front"]["ipam"]["config"]
+        hosts = list(ipaddress.ip_network(network["subnet"]).hosts())
+        # The first is Docker's own.
+        assert {ipaddress.ip_address(address) for address in addresses.values()} <= set(hosts[1:])
+
+    def test_what_must_be_given_has_no_default(self) -> None:
         text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
-        used = re.findall(r"\$\{([^}]*)\}", text)
-        required = {each.split(":?")[0] for each in used if ":?" in each}
-        assert required == {"BASE_URL", "SECRET_KEY", "POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+        used = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)
+        assert [each.split(":?")[0] for each in used if ":?" in each] == ["BASE_URL"]
         assert all(each.endswith(":-") for each in used if ":?" not in each), "what may be left out is empty then"
+
+    def test_the_lines_of_the_guide_make_the_secrets_that_the_site_needs(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        guide = (ROOT / "docs" / "guide" / "deployment.md").read_text(encoding="utf-8")
+        [lines] = re.findall(r"```sh\n(.*?)```", guide, re.DOTALL)
+        subprocess.run(["sh", "-e", "-c", lines], cwd=tmp_path, check=True)
+        folder = tmp_path / "secrets"
+        declared = {name: tmp_path / each["file"] for name, each in read_compose()["secrets"].items()}
+        # The certificate is the person's own.
+        made = {name: file for name, file in declared.items() if not name.startswith("tls_")}
+        assert sorted(folder.iterdir()) == sorted(made.values())
+        assert folder.stat().st_mode & 0o777 == 0o700
+        for variable, value in SERVICES["web"]["environment"].items():
+            if variable.endswith("_FILE"):
+                monkeypatch.delenv(variable.removesuffix("_FILE"), raising=False)
+                monkeypatch.setenv(variable, str(made[value.removeprefix("/run/secrets/")]))
+        assert find_faults(tmp_path) == []
+        password = made["postgres_password"].read_text(encoding="ascii").strip()
+        assert made["database_url"].read_text(encoding="ascii").strip() == (
+            f"postgresql://auditapp:{password}@postgres:5432/auditapp"
+        )
+        word, password = made["redis_conf"].read_text(encoding="ascii").split()
+        assert (word, made["redis_url"].read_text(encoding="ascii").strip()) == (
+            "requirepass",
+            f"redis://:{password}@redis:6379/0",
+        )
+
+    def test_what_holds_secrets_is_neither_committed_nor_in_the_image(self) -> None:
+        assert "secrets/" in (ROOT / ".gitignore").read_text(encoding="ascii").split()
+        assert (ROOT / ".dockerignore").read_text(encoding="ascii").splitlines()[1] == "*", (
+            "only what is named is copied"
+        )
+
+    @pytest.mark.skipif(shutil.which("docker-compose") is None, reason="docker-compose is not installed")
+    def test_compose_reads_the_file(self) -> None:
+        done = subprocess.run(
+            ["docker-compose", "--file", "docker-compose.yml", "config", "--quiet"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "BASE_URL": "https://coding.example.org"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
     def test_a_worker_is_given_the_time_it_takes_to_end(self) -> None:
         [grace] = SECONDS.findall(SERVICES["worker"]["stop_grace_period"])

@@ -1,0 +1,231 @@
+"""The proxy of docker-compose.yml, with its own configuration, in front of the web server: real connections over TLS."""
+
+from __future__ import annotations
+
+import datetime
+import http.client
+import os
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from auditapp.serving import STRANGERS_BYTES
+from tests.instance import HOST, ROOT, find_free_port, wait_until
+from tests.test_serving import serve
+from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
+
+CONFIGURATION = (ROOT / "proxy" / "nginx.conf").read_text(encoding="utf-8")
+NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
+KNOWN = {"Cookie": "csrf=x; __Host-session=invented"}
+FORGED = {
+    "X-Forwarded-For": "10.6.6.6",
+    "X-Forwarded-Proto": "gopher",
+    "X-Forwarded-Host": "evil.example",
+    "X-Forwarded-Port": "666",
+    "X_Forwarded_For": "10.6.6.6",
+    "Forwarded": "for=10.6.6.6;host=evil.example",
+}
+
+
+def list_addresses() -> Iterator[tuple[str, int]]:
+    """An example of each address of the site, with the most bytes that it takes."""
+
+    def walk(patterns: list[URLPattern | URLResolver], before: str) -> Iterator[tuple[str, int]]:
+        for pattern in patterns:
+            address = before + re.sub(r"<\w+:\w+>", "word", re.sub(r"<int:\w+>", "7", str(pattern.pattern)))
+            if isinstance(pattern, URLPattern):
+                yield address, read_largest_request(pattern.callback)
+            else:
+                yield from walk(pattern.url_patterns, address)
+
+    return walk(get_resolver().url_patterns, "/")
+
+
+class TestConfiguration:
+    def test_it_takes_what_the_web_server_takes(self) -> None:
+        """A page that takes larger files than others has a place of its own."""
+        [(place, large)] = re.findall(r"location ~ (\S+) \{\s+client_max_body_size (\d+)m;", CONFIGURATION)
+        [usual] = re.findall(r"^    client_max_body_size (\d+)m;", CONFIGURATION, re.MULTILINE)
+        assert int(usual) * MEGABYTE == USUAL_BYTES
+        for address, size in list_addresses():
+            if re.search(place, address):
+                assert USUAL_BYTES < size <= int(large) * MEGABYTE, address
+            else:
+                assert size == USUAL_BYTES, address
+
+    def test_it_serves_no_file_and_knows_no_folder(self) -> None:
+        assert not re.search(r"^\s*(alias|root|autoindex|try_files)\b", CONFIGURATION, re.MULTILINE)
+
+    def test_it_speaks_no_old_tls(self) -> None:
+        assert re.findall(r"ssl_protocols (.*);", CONFIGURATION) == ["TLSv1.2 TLSv1.3"]
+
+    def test_its_log_has_no_query_string_and_no_link_that_signs_somebody_in(self) -> None:
+        [form] = re.findall(r"log_format \w+ '([^']*)'", CONFIGURATION)
+        assert not re.search(r"\$(request|request_uri|args|query_string|uri|http_\w+)\b", form)
+
+
+class Proxy(NamedTuple):
+    """Where it listens, with TLS and without, and where it writes its log."""
+
+    port: int
+    plain_port: int
+    log: Path
+
+
+def make_certificate(folder: Path) -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "tls_certificate").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+    (folder / "tls_key").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+    """The proxy in front of a server of ``tests.stuck``."""
+    folder = tmp_path_factory.mktemp("proxy")
+    make_certificate(folder)
+    with ExitStack() as stack:
+        web, _ = stack.enter_context(serve())
+        ports = {number: find_free_port() for number in ("8080", "8443", "8081")}
+        text = CONFIGURATION.replace("server web:8000", f"server {HOST}:{web}")
+        text = re.sub("/(tmp|run/secrets)/", f"{folder}/", text)
+        text = re.sub(r"listen (?:127.0.0.1:)?(\d+)", lambda found: f"listen {HOST}:{ports[found[1]]}", text)
+        # Whoever starts it here may open fewer files than a container.
+        text = re.sub(r"worker_rlimit_nofile \d+;", "", text)
+        text = text.replace("worker_connections 4096", "worker_connections 400")
+        (folder / "nginx.conf").write_text(text, encoding="utf-8")
+        # Its workers would be somebody else, who may not open this folder.
+        user = ["-g", "user root;"] if os.geteuid() == 0 else []
+        command = [str(NGINX), "-e", "stderr", "-c", str(folder / "nginx.conf"), *user]
+        with (folder / "log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+        try:
+            made = Proxy(ports["8443"], ports["8080"], folder / "log")
+            wait_until(lambda: answers(made), what="the proxy answers", patience=30)
+            yield made
+        finally:
+            process.terminate()
+            process.wait()
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+class TestProcess:
+    def test_a_forged_sender_host_or_scheme_is_written_over(self, proxy: Proxy) -> None:
+        status, said = ask(proxy, "/who", headers=FORGED)
+        assert (status, said) == (
+            200,
+            f"{HOST} https {HOST}:{proxy.port} ['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO']",
+        )
+
+    def test_what_comes_without_tls_is_told_to_the_web_server(self, proxy: Proxy) -> None:
+        with closing(http.client.HTTPConnection(HOST, proxy.plain_port, timeout=10)) as connection:
+            connection.request("GET", "/who", headers=FORGED)
+            assert f"{HOST} http " in connection.getresponse().read().decode()
+
+    @pytest.mark.parametrize(
+        "path", ["/static../auditapp/settings.py", "/static/../auditapp/settings.py", "/static%2e%2e/"]
+    )
+    def test_no_address_leads_to_a_file_of_the_proxy(self, proxy: Proxy, path: str) -> None:
+        assert ask(proxy, path) == (404, "none")
+
+    def test_the_state_of_the_site_is_for_its_own_machine(self, proxy: Proxy) -> None:
+        assert ask(proxy, "/livez") == (200, "alive")
+        assert ask(proxy, "/readyz")[0] == 404
+
+    @pytest.mark.parametrize(
+        ("path", "size", "headers", "status"),
+        [
+            ("/echo", STRANGERS_BYTES - 100_000, {}, 200),
+            ("/echo", STRANGERS_BYTES + 1, {}, 413),
+            ("/echo", STRANGERS_BYTES + 1, {"Cookie": "session=invented"}, 413),
+            ("/echo", STRANGERS_BYTES + 1, {"Authorization": "Bearer invented"}, 200),
+            ("/echo", USUAL_BYTES, KNOWN, 200),
+            ("/echo", USUAL_BYTES + 1, KNOWN, 413),
+            ("/p/a/interviews/import/", STRANGERS_BYTES + 1, {}, 413),
+            # Read by the web server while it arrives, which knows no such page here and so refuses it as larger than usual.
+            ("/p/a/interviews/import/", USUAL_BYTES + 1, KNOWN, 413),
+            ("/p/a/interviews/import/", 545 * MEGABYTE, KNOWN, 413),
+        ],
+    )
+    def test_a_body_may_be_as_large_as_the_web_server_takes_it(
+        self, proxy: Proxy, path: str, size: int, headers: dict[str, str], status: int
+    ) -> None:
+        # Only what is small enough is sent in full.
+        body = bytes(min(size, 11 * MEGABYTE))
+        said = ask(proxy, path, body=body, headers={**headers, "Content-Length": str(size)})
+        assert said[0] == status
+        if status == 200:
+            assert said[1] == str(size)
+        else:
+            assert "Nothing of it was stored" in said[1]
+
+    def test_silent_clients_do_not_reach_the_web_server(self, proxy: Proxy) -> None:
+        with ExitStack() as stack:
+            for _ in range(80):
+                silent = stack.enter_context(closing(connect(proxy)))
+                silent.sendall(f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 500\r\n\r\n".encode())
+                silent = stack.enter_context(closing(connect(proxy)))
+                silent.sendall(b"POST /echo HTTP/1.1\r\nHo")
+            assert ask(proxy, "/echo", body=b"four") == (200, "4")
+            assert ask(proxy, "/livez") == (200, "alive")
+
+    def test_its_log_shows_addresses_without_what_follows_them(self, proxy: Proxy) -> None:
+        ask(proxy, "/static/x?q=hunter2")
+        ask(proxy, "/sign-in/hunter3/")
+        wait_until(lambda: "/sign-in/..." in proxy.log.read_text(encoding="utf-8"), what="both are logged", patience=30)
+        log = proxy.log.read_text(encoding="utf-8")
+        assert "GET /static/x 404" in log
+        assert "hunter" not in log
+
+
+def connect(proxy: Proxy) -> ssl.SSLSocket:
+    return trusting().wrap_socket(socket.create_connection((HOST, proxy.port), timeout=10))
+
+
+def trusting() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def ask(
+    proxy: Proxy, path: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
+) -> tuple[int, str]:
+    """The status and text of an answer; with a body, POST."""
+    with closing(http.client.HTTPSConnection(HOST, proxy.port, context=trusting(), timeout=30)) as connection:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.request("GET" if body is None else "POST", path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def answers(proxy: Proxy) -> bool:
+    with suppress(OSError):
+        return ask(proxy, "/livez")[0] == 200
+    return False

@@ -394,3 +394,12 @@ def test_names_in_addresses_files_code_and_abbreviations_are_not_parted(unit: st
 def test_language_tag_may_carry_a_region() -> None:
     text = "Am 3. Oktober kam er."
     assert read_texts(text, "de-AT") == read_texts(text, "DE") == [text]
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u202f", "\u3000", "\u2029", "\x85"])
+@pytest.mark.parametrize("language", ["en", "fr", "de", "xx"])
+def test_wide_white_space_before_a_full_stop_stops_nothing(language: str, space: str) -> None:
+    """The sentence splitter fails on it; its error is no ``Exception`` and would end a request or a worker."""
+    assert read_texts(f"We chose plan B{space}. It works.", language)[-1].endswith("It works.")
+    assert "".join(read_texts(f"Y{space}.", language)) == f"Y{space}."
+    assert sum(map(len, read_texts(f"Word Y{space}. " * 2_000, language))) > 8_000

@@ -33,6 +33,8 @@ SEGMENTER_VERSION = "2"
 
 # Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
 _WINDOW = 8_000
+# White space of more than one byte.
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 
 def segment(text: str, language: str = "en") -> list[Span]:
@@ -81,17 +83,33 @@ def _find_pieces(line: str, language: str) -> list[str]:
     start = 0
     is_open = False
     while len(line) - start > _WINDOW:
-        found: list[str] = sentencex.segment(language, line[start : start + _WINDOW])
+        found = _ask_sentencex(line[start : start + _WINDOW], language)
         closed = found[:-1] or found
         start += sum(map(len, closed))
         if is_open:
             pieces[-1] += closed.pop(0)
         pieces += closed
         is_open = len(found) == 1
-    rest: list[str] = sentencex.segment(language, line[start:])
+    rest = _ask_sentencex(line[start:], language)
     if is_open and rest:
         pieces[-1] += rest.pop(0)
     return pieces + rest
+
+
+def _ask_sentencex(text: str, language: str) -> list[str]:
+    """The pieces of ``text``.
+
+    sentencex 1.0.32 fails on a capital letter, wide white space and a full stop ("plan B", a no-break space, "."): it takes
+    all white space for one byte. Such a text is cut as if its white space were plain.
+    """
+    try:
+        found: list[str] = sentencex.segment(language, text)
+    except BaseException as error:
+        # A class of the extension that cannot be imported, and no ``Exception``: a request or a worker would end with it.
+        if type(error).__name__ != "PanicException":
+            raise
+        found = sentencex.segment(language, _WIDE_SPACE.sub(" ", text))
+    return found
 
 
 def _find_ends(line: str, pieces: list[str], language: str) -> Iterator[int]:

@@ -32,6 +32,7 @@ from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
 
 TURNS_OF_ONE = 100
+CODED_BY_HAND = 300
 SIZES = [200, pytest.param(10_000, marks=pytest.mark.full)]
 CUT = """
 SELECT c.id, substr(t.text, s.start + 1, s."end" - s.start), substr(t.text, c.quote_start + 1, c.quote_end - c.quote_start)
@@ -62,7 +63,7 @@ def mark_all(project: Project, turns: list[Turn], strings: list[Marked], by: Use
         "turn__interview__project"
     ):
         sentences.setdefault(sentence.turn_id, []).append(sentence)
-    expected = {}
+    places: list[tuple[Sentence, CodingValues, str]] = []
     for turn, each in zip(turns, strings, strict=True):
         for sentence in sentences.get(turn.pk, []):
             start = max(each.start, sentence.start)
@@ -71,17 +72,27 @@ def mark_all(project: Project, turns: list[Turn], strings: list[Marked], by: Use
             start, words = start + len(words) - len(words.lstrip()), words.strip()
             end = start + len(words)
             if words:
-                coding = add_coding(
-                    project=project,
-                    sentence=sentence,
-                    code=code,
-                    by=by,
-                    idempotency_key=uuid.uuid4(),
-                    values=CodingValues(quote=Extent(start, end)),
-                )
-                expected[coding.pk] = each.text[start:end]
+                values = CodingValues(quote=Extent(start, end))
+                places.append((sentence, values, words))
                 break
-    return expected
+    # Some as people code; the rest are rows like theirs, which takes a tenth of the time.
+    coded = [
+        add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values)
+        for sentence, values, _ in places[:CODED_BY_HAND]
+    ]
+    alike = {field.attname: getattr(coded[0], field.attname) for field in Coding._meta.concrete_fields}
+    coded += Coding.objects.bulk_create(
+        [
+            Coding(
+                **alike
+                | {"id": None, "idempotency_key": uuid.uuid4(), "sentence_id": sentence.pk}
+                | {"quote_start": values.quote.start, "quote_end": values.quote.end}
+            )
+            for sentence, values, _ in places[CODED_BY_HAND:]
+            if values.quote
+        ]
+    )
+    return {coding.pk: words for coding, (_, _, words) in zip(coded, places, strict=True)}
 
 
 @pytest.mark.django_db

@@ -1,0 +1,82 @@
+"""Who launched a batch, its key, or the wish for it goes away half-way: what was spent stays in the books, nothing is orphaned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from auditapp.batches.actions import cancel_batch
+from auditapp.batches.ledger.verify import verify_batches
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.llm.actions import forget_key, set_key
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer
+from tests.auditapp.batches.counting import answer, claim, finish, launch, make_variant
+from tests.conftest import make_member
+from transcripts.accounts.actions import close_account
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.actions import remove_member
+from transcripts.projects.models import Project
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("numbers")]
+
+CELLS = 10
+# 10 tokens in at $1 for a million and 5 out at $2.
+ONE_CALL = 20_000
+SAID = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw="{}", http_status=200, tokens_in=10, tokens_out=5)
+
+
+@pytest.fixture
+def variant() -> ModelVariant:
+    return make_variant("model a")
+
+
+@pytest.fixture
+def launcher(project: Project, owner: User) -> User:
+    """One of two owners of the site, so that no grant is needed, who belongs to the study."""
+    User.objects.create_user("another-owner", is_superuser=True)
+    user = make_member(project, owner, "lead", "launcher")
+    user.is_superuser = True
+    user.save(update_fields=["is_superuser"])
+    return user
+
+
+def close(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+    close_account(user=launcher, by=trail.SYSTEM)
+
+
+def remove(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+    remove_member(project=project, user=launcher, by=trail.SYSTEM)
+
+
+def take_key_away(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+    set_key(account=variant.account, key="sk-invented-0123456789", by=trail.SYSTEM)
+    forget_key(account=variant.account, by=trail.SYSTEM)
+
+
+def cancel(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+    cancel_batch(batch=batch, by=trail.SYSTEM)
+
+
+@pytest.mark.parametrize("go", [close, remove, take_key_away, cancel])
+def test_what_was_spent_stays_and_calls_in_flight_are_booked(
+    project: Project, variant: ModelVariant, launcher: User, go: Callable[..., None]
+) -> None:
+    batch = launch(project, variant, inputs=CELLS, by=launcher)
+    answer(batch, 4)
+    in_flight = claim(batch, 2)
+    go(launcher, project, batch, variant)
+    batch.refresh_from_db()
+    assert batch.spent_nano == 4 * ONE_CALL
+    finish(batch, in_flight, SAID)
+    assert batch.spent_nano == 6 * ONE_CALL
+    assert Result.objects.filter(cell__batch=batch).count() == 6
+    assert Attempt.objects.filter(cell__batch=batch).count() == 6
+    if go is not cancel:
+        answer(batch, CELLS)
+        assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", CELLS * ONE_CALL, 0)
+    assert batch.launched_by_name == "launcher"
+    assert Cell.objects.filter(batch=batch, lease_until__isnull=False).count() == 0
+    assert list(verify_batches()) == []

@@ -64,7 +64,7 @@ NUMBERS = {
 SECRETS = ("SECRET_KEY", "FIELD_KEY", "DATABASE_URL", "REDIS_URL")
 KNOWN = frozenset(
     {"AUDITAPP_DATA", "BASE_URL", "DEBUG", "TIME_ZONE", "LOG_LEVEL", "ALLOW_PRIVATE_PROVIDERS", "PROVIDER_KEYS"}
-    | {"TRUSTED_PROXIES"}
+    | {"TRUSTED_PROXIES", "REQUIRE_SECOND_FACTOR"}
     | {*NUMBERS, *SECRETS}
     | {f"{name}_FILE" for name in SECRETS}
 )
@@ -102,6 +102,7 @@ def find_faults(default_data_folder: Path) -> list[str]:
         lambda: env_addresses("ALLOW_PRIVATE_PROVIDERS"),
         lambda: env_provider_keys("PROVIDER_KEYS"),
         lambda: env_networks("TRUSTED_PROXIES", default=""),
+        env_second_factor,
         env_time_zone,
         lambda: env_log_level("INFO"),
         *(partial(env_number, name) for name in NUMBERS),
@@ -138,6 +139,19 @@ def env_number(name: str) -> int:
     """A setting of NUMBERS."""
     default, minimum = NUMBERS[name]
     return env_int(name, default=default, minimum=minimum)
+
+
+def env_second_factor() -> str:
+    """Of whom a second factor is required (REQUIRE_SECOND_FACTOR): ``no`` for nobody, or ``owners`` of the site."""
+    value = os.environ.get("REQUIRE_SECOND_FACTOR", "no")
+    if value not in {"no", "owners"}:
+        raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR must be no or owners, not {value!r}.")
+    if value == "owners" and not os.environ.get("BASE_URL", "").startswith("https:"):
+        raise ImproperlyConfigured(
+            "REQUIRE_SECOND_FACTOR is owners and BASE_URL is no https address, so that codes could be read on their way. "
+            "Set an https BASE_URL, or remove it."
+        )
+    return value
 
 
 def env_time_zone() -> str:

@@ -24,6 +24,7 @@ from auditapp.environment import (
     env_number,
     env_provider_keys,
     env_redis_url,
+    env_second_factor,
     env_secret_key,
     env_time_zone,
     make_data_folder,
@@ -64,6 +65,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "allauth",
     "allauth.account",
+    "allauth.mfa",
     "django_htmx",
     "template_partials",
     "transcripts.ui",
@@ -101,6 +103,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "transcripts.accounts.second_factor.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -186,6 +189,12 @@ ACCOUNT_SESSION_REMEMBER = True
 # Wrong passwords: allauth counts five in five minutes for a name from one address. These are for a browser in which the person
 # signed in before, and for a name from all other browsers together.
 ACCOUNT_RATE_LIMITS = {"login_failed_known": "5/5m/key", "login_failed_anywhere": "30/h/key"}
+MFA_ADAPTER = "transcripts.accounts.second_factor.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_TOLERANCE = 1  # a clock may be half a minute off
+MFA_TOTP_ISSUER = f"auditapp ({_address.hostname})"
+REQUIRE_SECOND_FACTOR = env_second_factor()
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "projects:list"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"

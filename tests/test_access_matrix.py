@@ -320,12 +320,18 @@ LEADS_ON = {
     "sob:read_next",
 }
 # Open to the network: at most eight, each for a reason.
-OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "readyz"}
+OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "mfa_authenticate", "readyz"}
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
     "projects:answer_invitation",
     "accounts:create_token",
     "account_reauthenticate",
+    "mfa_activate_totp",
+    "mfa_deactivate_totp",
+    "mfa_generate_recovery_codes",
+    "mfa_index",
+    "mfa_reauthenticate",
+    "mfa_view_recovery_codes",
     "accounts:close",
     "accounts:me",
     "accounts:revoke_token",
@@ -554,7 +560,7 @@ def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> No
     for name in OPEN_TO_ALL:
         with writes_seen() as written:
             answer = Visitor(None).knock(reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, "x")), "GET")
-        assert answer.status_code == {"accounts:use_link": 410}.get(name, 200), name
+        assert answer.status_code == {"accounts:use_link": 410, "mfa_authenticate": 302}.get(name, 200), name
         assert not written, name
 
 
@@ -572,7 +578,8 @@ def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner:
             answer = somebody.knock(path, "GET")
         assert answer.status_code in {200, 403, 404, 405}, name
         assert "no-store" in answer["Cache-Control"], name
-        assert not written, name
+        # The secret to be confirmed is new each time, and waits in the session.
+        assert not written or name == "mfa_activate_totp", name
 
 
 def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) -> None:

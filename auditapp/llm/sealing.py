@@ -6,14 +6,7 @@ longer opens.
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-from django.conf import settings
-
-if TYPE_CHECKING:
-    from cryptography.fernet import MultiFernet
+from transcripts.accounts import sealing
 
 
 class SealBroken(Exception):
@@ -22,14 +15,13 @@ class SealBroken(Exception):
 
 def seal_key(key: str, *, address: str) -> str:
     """``key`` encrypted with the first key of FIELD_KEY, for the account with this address."""
-    content = json.dumps({"address": address, "key": key}).encode()
-    return _open_box(tuple(settings.FIELD_KEYS)).encrypt(content).decode("ascii")
+    return sealing.seal({"address": address, "key": key})
 
 
 def open_key(sealed: str, *, address: str) -> str:
     """The key inside a seal. Raises ``SealBroken``."""
     content = _open_seal(sealed)
-    if content["address"] != address:
+    if content.get("address") != address:
         raise SealBroken("The stored key was set for another address, so it is not used. Set the key again.")
     return content["key"]
 
@@ -41,21 +33,10 @@ def seal_again(sealed: str) -> str:
 
 
 def _open_seal(sealed: str) -> dict[str, str]:
-    from cryptography.fernet import InvalidToken
-
     try:
-        content = json.loads(_open_box(tuple(settings.FIELD_KEYS)).decrypt(sealed.encode()))
-    except InvalidToken:
+        return sealing.open_seal(sealed)
+    except sealing.SealBroken:
         raise SealBroken(
             "FIELD_KEY does not decrypt the stored key, which was encrypted with another one. Put the former FIELD_KEY back "
             "(it can hold several, separated by commas), or set the key of the account again."
         ) from None
-    return {"address": str(content["address"]), "key": str(content["key"])}
-
-
-@lru_cache(maxsize=4)
-def _open_box(keys: tuple[str, ...]) -> MultiFernet:
-    # Loaded with the first stored key: many sites have none, and it takes a tenth of a web server's memory.
-    from cryptography.fernet import Fernet, MultiFernet
-
-    return MultiFernet([Fernet(key) for key in keys])

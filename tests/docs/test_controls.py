@@ -51,7 +51,12 @@ def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
     assert f"for {int(actions.SIGN_IN_LINK_LIFE.total_seconds()) // 60} minutes" in page
     assert allauth.RATE_LIMITS["login_failed"] == "10/m/ip,5/300s/key"
     assert allauth.RATE_LIMITS["login"] == "30/m/ip"
-    assert "5 in 5 minutes for a name, 10 a minute from an address, 30 requests to sign in a minute" in page
+    assert allauth.RATE_LIMITS["login_failed_anywhere"] == "30/h/key"
+    assert allauth.RATE_LIMITS["login_failed_known"] == "5/5m/key"
+    assert "5 in 5 minutes for a name from one address, 30 an hour for a name from all, " in page
+    assert "10 a minute from an address, 30 requests to sign in a minute" in page
+    assert "is counted apart (5 in 5 minutes)" in page
+    assert "PatternValidator" in rules
 
 
 def test_the_numbers_of_tokens_are_those_that_hold(page: str) -> None:
@@ -78,6 +83,7 @@ def test_the_limits_are_those_that_hold(page: str) -> None:
     for words in (
         f"request without a session | {serving.STRANGERS_BYTES // MEGABYTE} MB",
         f"request with a session or token | {USUAL_BYTES // MEGABYTE} MB",
+        f"requests to the API in a minute | {NUMBERS['API_REQUESTS_PER_MINUTE'][0]} with a token",
         f"body of an API request | {MAX_BODY:,} bytes",
         f"from their header to their answer | {serving.ROOM_FOR_BODIES // MEGABYTE} MB together",
         f"request's header | {serving.HEADER_SECONDS} seconds",
@@ -146,10 +152,14 @@ def test_messages_to_workers_are_json() -> None:
 
 
 def test_the_cache_of_the_server_holds_no_content() -> None:
-    """Counts of wrong passwords (allauth), and which job or run a worker was told of a moment ago."""
+    """Counts of wrong passwords (allauth), hashes of used codes, and which job or run a worker was told of a moment ago."""
     using = {path for path, tree in read_sources() if "django.core.cache" in list_imports(tree)}
-    assert using <= {"auditapp/import_worker/tasks.py", "auditapp/preannotation/annotators/tasks.py"}
+    assert using <= {
+        "auditapp/import_worker/tasks.py",
+        "auditapp/preannotation/annotators/tasks.py",
+        "transcripts/accounts/second_factor_views.py",
+    }
     for path in using:
         stored = re.findall(r"cache\.\w+\((.*?),", (ROOT / path).read_text(encoding="utf-8"))
         assert stored
-        assert all(re.fullmatch(r'f"[a-z-]+:\{(job_id|run_id)\}"', key) for key in stored)
+        assert all(re.fullmatch(r'f"[a-z-]+:\{(job_id|run_id|digest)\}"', key) for key in stored)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import datetime
 
+from allauth.mfa.models import Authenticator
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import OperationalError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from transcripts.accounts import closing, queries
+from transcripts.accounts import closing, queries, sealing
 from transcripts.accounts.hashing import hash_secret, make_secret
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Session, SignInLink, User
 from transcripts.audit_trail import trail
@@ -238,9 +239,58 @@ def use_sign_in_link(*, secret: str) -> User:
 
 
 @transaction.atomic
-def record_sign_in(*, user: User) -> None:
-    """Somebody signed in with her password."""
-    trail.record("account.signed_in", target=user, by=user)
+def record_sign_in(*, user: User, by_link: bool, second_factor: bool) -> None:
+    """Somebody signed in, with her password or by a link."""
+    details: dict[str, object] = {"with": "link" if by_link else "password", "second_factor": second_factor}
+    trail.record("account.signed_in", target=user, by=user, details=details)
+
+
+@transaction.atomic
+def record_wrong_code(*, user: User) -> None:
+    """Somebody typed a wrong code of a second factor, after the right password."""
+    trail.record("account.second_factor.failed", target=user, by=trail.SYSTEM)
+
+
+@transaction.atomic
+def record_second_factor(*, user: User, change: str, by: trail.Actor) -> None:
+    """Store that the second factor of ``user`` was added, removed, or got new recovery codes, in the transaction that
+    did it."""
+    trail.record(f"account.second_factor.{change}", target=user, by=by, details={"username": user.username})
+
+
+@transaction.atomic
+def remove_second_factor(*, user: User, by: trail.Actor) -> None:
+    """Take away a second factor that was lost, with its recovery codes; all sessions end. Raises ``AccountError`` without one."""
+    if isinstance(by, User):
+        raise PermissionDenied("Only the person who runs the server can remove a second factor that was lost.")
+    if not Authenticator.objects.filter(user=user).delete()[0]:
+        raise AccountError(f"{user.username} has no second factor.")
+    record_second_factor(user=user, change="removed", by=by)
+    end_sessions(user=user, by=by)
+
+
+@transaction.atomic
+def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
+    """Seal the secrets of all second factors again, with the first key of FIELD_KEY: how many, and the names of people whose
+    secret does not open. Those stay as they are."""
+    done, broken = 0, list[str]()
+    for authenticator in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
+        name = "secret" if authenticator.type == Authenticator.Type.TOTP else "seed"
+        try:
+            authenticator.data[name] = sealing.seal(sealing.open_seal(authenticator.data[name]))
+        except sealing.SealBroken:
+            broken.append(authenticator.user.username)
+            continue
+        authenticator.save(update_fields=["data"])
+        done += 1
+    if done or broken:
+        trail.record(
+            "account.second_factors.sealed_again",
+            target="accounts",
+            by=by,
+            details={"sealed": done, "broken": len(broken)},
+        )
+    return done, sorted(set(broken))
 
 
 @transaction.atomic

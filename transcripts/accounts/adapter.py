@@ -11,8 +11,9 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from transcripts.accounts import actions, queries
+from transcripts.accounts import actions, queries, second_factor
 from transcripts.accounts.known_browsers import find_known_browser, remember_browser
+from transcripts.accounts.links import came_by_link
 from transcripts.accounts.models import User
 
 
@@ -23,8 +24,8 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         **DefaultAccountAdapter.error_messages,
         "username_password_mismatch": "The name or the password is wrong.",
         "too_many_login_attempts": (
-            "Too many wrong passwords. Wait five minutes, then try again. If that does not help, use a browser in which you "
-            "signed in before, or ask for a sign-in link."
+            "Too many wrong passwords or codes. Wait five minutes, then try again. If that does not help, use a browser in "
+            "which you signed in before, or ask for a sign-in link."
         ),
     }
 
@@ -66,7 +67,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
         super().login(request, user)
         if isinstance(user, User):
-            actions.record_sign_in(user=user)
+            actions.record_sign_in(
+                user=user, by_link=came_by_link(request, user), second_factor=second_factor.was_used(request, user)
+            )
+
+    def get_login_stages(self) -> list[str]:
+        """What comes between a password, or a link, and being signed in."""
+        return ["transcripts.accounts.second_factor.AskSecondFactor"]
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         actions.record_failed_sign_in(username=str(credentials.get("username", "")))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 from typing import NamedTuple, cast
 
+from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -81,6 +83,11 @@ def refer_to_session(key: str) -> str:
 def find_user(username: str) -> User | None:
     """The person of this name, whatever its case."""
     return User.objects.filter(username__iexact=User.normalize_username(username.strip())).first()
+
+
+def has_second_factor(user: AbstractBaseUser) -> bool:
+    """Whether ``user`` set up an app that makes codes."""
+    return bool(Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists())
 
 
 def list_people() -> list[User]:

@@ -1,9 +1,27 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+
 from allauth.account.views import logout
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import include, path
 
 from transcripts.accounts import views
+
+
+def load_late(name: str) -> Callable[..., HttpResponseBase]:
+    """A page of second factors. What it needs is loaded when somebody opens it."""
+
+    def show(request: HttpRequest, **kwargs: object) -> HttpResponseBase:
+        views = import_module("transcripts.accounts.second_factor_views")
+        response: HttpResponseBase = getattr(views, name)(request, **kwargs)
+        return response
+
+    return show
+
 
 account_pages = [
     path("sign-in/<str:secret>/", views.use_link, name="use_link"),
@@ -31,5 +49,12 @@ urlpatterns = [
     path("accounts/logout/", logout, name="account_logout"),
     path("account/confirm/", views.Reauthenticate.as_view(), name="account_reauthenticate"),
     path("account/password/", views.set_password, name="account_change_password"),
+    path("accounts/login/second-factor/", login_not_required(load_late("authenticate")), name="mfa_authenticate"),
+    path("account/second-factor/", views.show_second_factor, name="mfa_index"),
+    path("account/second-factor/confirm/", load_late("reauthenticate"), name="mfa_reauthenticate"),
+    path("account/second-factor/set-up/", load_late("activate"), name="mfa_activate_totp"),
+    path("account/second-factor/remove/", load_late("deactivate"), name="mfa_deactivate_totp"),
+    path("account/second-factor/codes/", load_late("show_codes"), name="mfa_view_recovery_codes"),
+    path("account/second-factor/codes/new/", load_late("generate_codes"), name="mfa_generate_recovery_codes"),
     path("", include((account_pages, "accounts"))),
 ]

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 
 from allauth.account.decorators import reauthentication_required
+from allauth.account.internal.flows.login import perform_login
+from allauth.account.models import Login
 from allauth.account.views import LoginView, ReauthenticateView
 from allauth.decorators import rate_limit
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, logout, update_session_auth_hash
+from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts import actions, closing, queries
+from transcripts.accounts import actions, closing, queries, second_factor
 from transcripts.accounts.forms import SignInForm, TokenForm
+from transcripts.accounts.links import came_by_link, forget_link, note_link
 from transcripts.accounts.models import ApiToken, User
 
-BACKEND = "transcripts.accounts.sessions.PersonBackend"
 # A number beyond this is in no database column.
 MAX_KEY = 2**63 - 1
 DAY = 24 * 3600
-CAME_BY_LINK = "came_by_link_at"
-# As long as a link lives: people who signed in by one may set a new password without the old one.
-CAME_BY_LINK_SECONDS = actions.SIGN_IN_LINK_LIFE.total_seconds()
 
 
 class SignIn(LoginView):  # type: ignore[misc]
@@ -78,13 +77,16 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
             user = actions.use_sign_in_link(secret=secret)
         except actions.LinkRefused as error:
             return _refuse_link(request, str(error))
-        login(request, user, backend=BACKEND)
-        request.session[CAME_BY_LINK] = time.time()
+        if request.user.is_authenticated:
+            logout(request)
+        note_link(request, user)
+        # As after a password: a second factor is asked for, if there is one.
+        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("projects:list")))
         if not user.has_usable_password():
             messages.info(
                 request, "You have no password yet. To sign in without a link, choose your name above and set one."
             )
-        return redirect("projects:list")
+        return answer
     link = queries.find_open_link(secret)
     if link is None:
         return _refuse_link(request, "It has already been used, or is older than thirty minutes.")
@@ -131,6 +133,14 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
     actions.revoke_token(token=token, by=user)
     messages.success(request, f"The token {token.name} is revoked. Requests that use it are now refused.")
     return redirect("accounts:me")
+
+
+@require_safe
+def show_second_factor(request: HttpRequest) -> HttpResponse:
+    """Whether one has a second factor, and how to set one up."""
+    user = queries.person_of(request)
+    page = {"has_second_factor": queries.has_second_factor(user), "is_required": second_factor.is_required(user)}
+    return render(request, "mfa/index.html", page)
 
 
 @require_safe
@@ -192,7 +202,7 @@ def close_account(request: HttpRequest) -> HttpResponse:
 def set_password(request: HttpRequest) -> HttpResponse:
     """Set a first password, or a new one; the old one is asked for, unless a link proved who this is."""
     user = queries.person_of(request)
-    asks_for_old = user.has_usable_password() and not _came_by_link(request)
+    asks_for_old = user.has_usable_password() and not came_by_link(request, user)
     form_class = PasswordChangeForm if asks_for_old else SetPasswordForm
     form = form_class(user, request.POST or None)
     tokens = queries.living_tokens().filter(user=user).count()
@@ -200,7 +210,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
         here = request.session.session_key
         actions.set_password(user=user, password=form.cleaned_data["new_password1"], by=user, keep_session=here)
         update_session_auth_hash(request, user)
-        request.session.pop(CAME_BY_LINK, None)
+        forget_link(request)
         messages.success(request, _describe_new_password(tokens))
         return redirect("accounts:me")
     page = {"form": form, "is_first": not user.has_usable_password(), "tokens": tokens}
@@ -210,10 +220,6 @@ def set_password(request: HttpRequest) -> HttpResponse:
 def _describe_new_password(tokens: int) -> str:
     said = "Your password is set. You have been signed out everywhere else."
     return f"{said} Your API tokens ended: make new ones for the programs that need one." if tokens else said
-
-
-def _came_by_link(request: HttpRequest) -> bool:
-    return bool(time.time() - request.session.get(CAME_BY_LINK, 0.0) < CAME_BY_LINK_SECONDS)
 
 
 def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = None, secret: str = "") -> HttpResponse:
@@ -226,6 +232,7 @@ def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = No
         "now": timezone.now(),
         "sessions": queries.open_sessions().filter(user=user).count(),
         "has_password": user.has_usable_password(),
+        "has_second_factor": queries.has_second_factor(user),
     }
     return render(request, "accounts/me.html", page, status=422 if form.errors else 200)
 

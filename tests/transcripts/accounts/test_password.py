@@ -8,9 +8,9 @@ from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
 from transcripts.accounts.actions import create_sign_in_link, create_token
+from transcripts.accounts.links import CAME_BY_LINK
 from transcripts.accounts.models import Session, User
 from transcripts.accounts.queries import find_token
-from transcripts.accounts.views import CAME_BY_LINK
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
@@ -82,7 +82,7 @@ def test_who_forgot_the_password_sets_a_new_one_after_a_link(client: Client, per
 def test_link_of_long_ago_does_not_stand_for_the_old_password(client: Client, person: User) -> None:
     client.post(f"/sign-in/{create_sign_in_link(user=person, by=trail.SYSTEM)}/")
     session = client.session
-    session[CAME_BY_LINK] = time.time() - 31 * 60
+    session[CAME_BY_LINK] = [person.pk, time.time() - 31 * 60]
     session.save()
     assert "old_password" in client.get(PAGE).content.decode()
 

@@ -159,7 +159,7 @@ def test_an_address_is_the_one_that_the_web_server_names_and_never_that_of_a_hea
                 SIGN_IN,
                 {"login": f"name{number}", "password": "x"},
                 headers={"x-forwarded-for": f"10.0.0.{number}"},
-                **environ,
+                **environ,  # type: ignore[arg-type]
             )
         return answer.status_code
 

@@ -1,0 +1,170 @@
+"""allauth's pages of second factors, with our forms, answers and events. Loaded when one is opened: they load 20 MB."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from allauth.account.internal.flows.login import record_authentication
+from allauth.core.internal.cryptokit import normalize_user_code
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.base import forms
+from allauth.mfa.base import views as base
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from django.core.cache import cache
+from django.db import transaction
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from qrcode import QRCode
+
+from transcripts.accounts import actions
+from transcripts.accounts.hashing import hash_secret
+from transcripts.accounts.queries import person_of
+
+# Longer than a code can be used: its own thirty seconds, and those before and after.
+MEMORY_SECONDS = 120
+
+
+class _Page:
+    """A form without placeholders, shown again with a status that says so."""
+
+    request: Any
+
+    def get_form(self, form_class: type[Form] | None = None) -> Form:
+        form: Form = super().get_form(form_class)  # type: ignore[misc]
+        return tidy_form(form)
+
+    def form_invalid(self, form: Form) -> HttpResponse:
+        page = self.get_context_data(form=form)  # type: ignore[attr-defined]
+        return self.render_to_response(page, status=find_status(form))  # type: ignore[attr-defined, no-any-return]
+
+
+def tidy_form(form: Form) -> Form:
+    """Labels instead of placeholders, and a keyboard of digits."""
+    for name in form.fields.keys() & {"code"}:
+        form.fields[name].label = "Code"
+        form.fields[name].widget.attrs.pop("placeholder", None)
+        form.fields[name].widget.attrs |= {"autofocus": True, "inputmode": "numeric"}
+    return form
+
+
+def find_status(form: Form) -> int:
+    """429 once there were too many wrong codes, else 422."""
+    was_tried_too_often = any(
+        error.code in {"too_many_login_attempts", "rate_limited"}
+        for errors in form.errors.as_data().values()
+        for error in errors
+    )
+    return HTTPStatus.TOO_MANY_REQUESTS if was_tried_too_often else HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+class _Once:
+    """A code of the app is taken once: allauth remembers it for thirty seconds, and one may come half a minute late."""
+
+    def clean_code(self) -> str:
+        code: str = super().clean_code()  # type: ignore[misc]
+        authenticator: Authenticator = self.authenticator  # type: ignore[attr-defined]
+        digest = hash_secret(f"{authenticator.pk} {normalize_user_code(code)}")
+        is_new = cache.add(f"used-code:{digest}", True, timeout=MEMORY_SECONDS)
+        if authenticator.type == Authenticator.Type.TOTP and not is_new:
+            raise get_adapter().validation_error("incorrect_code")
+        return code
+
+
+class AuthenticateForm(_Once, forms.AuthenticateForm):  # type: ignore[misc]
+    """A code at signing in."""
+
+
+class ReauthenticateForm(_Once, forms.ReauthenticateForm):  # type: ignore[misc]
+    """A code later on."""
+
+
+class Authenticate(base.AuthenticateView):  # type: ignore[misc]
+    """The code, after the password or a link."""
+
+    form_class = AuthenticateForm
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Take the code, or go back to the sign-in page."""
+        answer: HttpResponse = (
+            self.stage.abort() if "cancel" in request.POST else super().post(request, *args, **kwargs)
+        )
+        return answer
+
+    def get_context_data(self, **rest: Any) -> dict[str, Any]:
+        page: dict[str, Any] = super().get_context_data(**rest)
+        tidy_form(page["form"])
+        return page
+
+    def form_invalid(self, form: Form) -> HttpResponse:
+        actions.record_wrong_code(user=self.stage.login.user)
+        return self.render_to_response(self.get_context_data(), status=find_status(form))  # type: ignore[no-any-return]
+
+
+class Reauthenticate(_Page, base.ReauthenticateView):  # type: ignore[misc]
+    """A code, before something that cannot be taken back."""
+
+    form_class = ReauthenticateForm
+
+
+class Activate(_Page, totp.ActivateTOTPView):  # type: ignore[misc]
+    """Set up an app that makes codes."""
+
+    def get_context_data(self, **rest: Any) -> dict[str, Any]:
+        page: dict[str, Any] = super().get_context_data(**rest)
+        secret = page["form"].secret
+        return page | {
+            "code": draw_code(page["totp_url"]),
+            "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
+        }
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        """Other sessions began without the second factor, so they end."""
+        user = person_of(self.request)
+        with transaction.atomic():
+            response: HttpResponse = super().form_valid(form)
+            actions.record_second_factor(user=user, change="added", by=user)
+            actions.end_sessions(user=user, by=user, keep=self.request.session.session_key)
+        record_authentication(self.request, user, "mfa", type=Authenticator.Type.TOTP, reauthenticated=True)
+        return response
+
+
+class Deactivate(_Page, totp.DeactivateTOTPView):  # type: ignore[misc]
+    """Do without a second factor."""
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        user = person_of(self.request)
+        with transaction.atomic():
+            response: HttpResponse = super().form_valid(form)
+            actions.record_second_factor(user=user, change="removed", by=user)
+        return response
+
+
+class GenerateCodes(_Page, recovery_codes.GenerateRecoveryCodesView):  # type: ignore[misc]
+    """Make new recovery codes in place of the old ones."""
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        user = person_of(self.request)
+        with transaction.atomic():
+            response: HttpResponse = super().form_valid(form)
+            actions.record_second_factor(user=user, change="recovery_codes_made", by=user)
+        return response
+
+
+authenticate = Authenticate.as_view()
+reauthenticate = Reauthenticate.as_view()
+activate = Activate.as_view()
+deactivate = Deactivate.as_view()
+show_codes = recovery_codes.ViewRecoveryCodesView.as_view()
+generate_codes = GenerateCodes.as_view()
+
+
+def draw_code(text: str) -> dict[str, object]:
+    """A QR code: how many squares wide, and the dark ones as the path of an SVG."""
+    code = QRCode(border=4)
+    code.add_data(text)
+    rows = code.get_matrix()
+    dark = (f"M{x} {y}h1v1h-1z" for y, row in enumerate(rows) for x, is_dark in enumerate(row) if is_dark)
+    return {"size": len(rows), "path": "".join(dark)}

@@ -312,6 +312,12 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "DESCRIPTION": "Read projects, interviews, sentences, codings, batches and the sob report; add and withdraw codings.",
     "SERVE_INCLUDE_SCHEMA": False,
+    # Bodies are described apart from answers: a field of a body may not be empty.
+    "COMPONENT_SPLIT_REQUEST": True,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "auditapp.api.schema.refuse_unknown_fields",
+    ],
 }
 
 # --- What is written down when something fails: never a key ---------------------------------------------------------

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
@@ -166,7 +167,7 @@ class ListCodings(CodingView):
         code, key, asked_for = split_answer(self.query["answer"])
         question = read_catalog(self.project).questions.get((code, key))
         if question is None:
-            raise serializers.ValidationError(
+            raise InvalidParameters(
                 {"answer": [f"No code of this study asks {code}:{key}. Write it as code:question=answer."]}
             )
         given = Coalesce(KeyTextTransform(key, "attributes"), Value("", output_field=TextField()))

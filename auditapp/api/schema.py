@@ -115,3 +115,13 @@ class ReadSchema(ApiView):
 def build_schema() -> dict[str, Any]:
     """The whole schema. It is the same for everybody, for as long as the program runs."""
     return cast("dict[str, Any]", SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]
+
+
+def refuse_unknown_fields(result: dict[str, Any], **kwargs: object) -> dict[str, Any]:
+    """Say of every body of a request that it takes no other fields. A hook of drf-spectacular."""
+    for path in result["paths"].values():
+        for operation in path.values():
+            for content in operation.get("requestBody", {}).get("content", {}).values():
+                name = content["schema"]["$ref"].rpartition("/")[2]
+                result["components"]["schemas"][name]["additionalProperties"] = False
+    return result

@@ -75,6 +75,9 @@ class ApiView(APIView):
             raise PlainHttp
         super().initial(request, *args, **kwargs)
         self.open(self.find_operation(request.method))
+        # Before its parameters are looked at.
+        if not hasattr(self, str(request.method).lower()):
+            self.http_method_not_allowed(request, *args, **kwargs)
         self.query = self._read_query(request)
 
     def open(self, operation: type[ApiView]) -> None:

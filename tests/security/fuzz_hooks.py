@@ -1,0 +1,26 @@
+"""What the fuzzer of the API puts into addresses: mostly things that exist, so that its requests come further than a 404."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import schemathesis
+
+# What the demo has.
+KNOWN: dict[str, list[object]] = {
+    "slug": ["demo"],
+    "interview_id": [1, 2, 3],
+    "coding_id": [1, 2, 3, 64],
+    "batch_id": [1, 2],
+}
+SHARE_KNOWN = 0.8
+
+
+@schemathesis.hook  # type: ignore[untyped-decorator, unused-ignore]
+def map_path_parameters(context: object, path_parameters: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Put numbers of existing things in most of the places."""
+    return path_parameters and {
+        name: random.choice(KNOWN[name]) if name in KNOWN and random.random() < SHARE_KNOWN else value
+        for name, value in path_parameters.items()
+    }

@@ -1,0 +1,47 @@
+"""Requests made from the schema of the API, and broken ones: none ends in a 500, each answer is one that the schema names."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.serving import PRODUCT, serve
+from tests.instance import ROOT, Instance
+
+SECONDS = 60
+# That a request fits the schema does not mean that it is taken: a code that the study does not have is refused.
+LEFT_OUT = "positive_data_acceptance"
+
+
+@pytest.mark.full
+@pytest.mark.processes
+@pytest.mark.parametrize("person", ["owner", "demo-coder"])
+def test_the_api_keeps_to_its_schema_whatever_is_sent(instance: Instance, tmp_path: Path, person: str) -> None:
+    instance.environment["API_REQUESTS_PER_MINUTE"] = "1000000"
+    instance.manage("prepare")
+    token = instance.ask("create_token", person)["token"]
+    log = tmp_path / "server.log"
+    with serve(PRODUCT, environment=instance.environment, log=log) as server:
+        command = [
+            *(sys.executable, "-m", "schemathesis.cli", "run", f"http://127.0.0.1:{server.port}/api/v1/schema/"),
+            *("--header", f"Authorization: Bearer {token}", "--exclude-checks", LEFT_OUT, "--continue-on-failure"),
+            *("--phases", "examples,coverage,fuzzing", "--max-examples", "200", "--max-time", str(SECONDS)),
+            *("--seed", "1", "--no-color", "--warnings", "off"),
+        ]
+        hooks = {"SCHEMATHESIS_HOOKS": "tests.security.fuzz_hooks", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=os.environ | hooks,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS * 5,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout[-8_000:] + done.stderr[-2_000:]
+    assert "Tested: 13" in done.stdout, "operations were left out"
+    assert "Traceback" not in log.read_text(encoding="utf-8")

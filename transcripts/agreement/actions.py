@@ -14,6 +14,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.letters import Readings, fingerprint, list_stored, order_readings
 from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import MethodStance, Project
@@ -247,8 +248,10 @@ def _store(row: Adjudication, active: Adjudication | None, *, is_own: bool) -> A
         ):
             return winner
         raise _overtaken(winner) from None
+    rows = [row_made(row)]
     if active is not None:
         Adjudication.objects.filter(pk=active.pk).update(superseded_by=row)
+        rows.append(row_changed(Adjudication, active.pk, withdrawn_at=row.created_at, superseded_by=row.pk))
     trail.record(
         "adjudication.decided",
         target=row,
@@ -262,5 +265,6 @@ def _store(row: Adjudication, active: Adjudication | None, *, is_own: bool) -> A
             "own_reading": is_own,
             **({"replaces": active.pk} if active else {}),
         },
+        rows=rows,
     )
     return row

@@ -17,7 +17,7 @@ from transcripts.audit_trail.pure.checkpoints import (
     read_checkpoint,
     write_checkpoint,
 )
-from transcripts.audit_trail.trail import format_time
+from transcripts.audit_trail.rows import format_time
 
 NAME = "checkpoint-{:06d}.json"
 PATTERN = "checkpoint-*.json"

@@ -33,6 +33,20 @@ class AuditEvent(models.Model):
         return f"{self.stream} {self.sequence}: {self.action} {self.target}"
 
 
+class AuditText(models.Model):
+    """What somebody typed, kept beside the trail: an event holds ``hash``, SHA-256 over ``salt`` and ``content`` (rows.py).
+
+    Database triggers let a row be added, and emptied when its text is erased; nothing else.
+    """
+
+    hash = models.CharField(max_length=64, primary_key=True)
+    salt = models.CharField(max_length=32)
+    content = models.TextField()
+
+    def __str__(self) -> str:
+        return f"text {self.hash[:12]}"
+
+
 class AuditHead(models.Model):
     """The head of a stream. Its row is locked while an event is added, so that sequences have no gaps."""
 

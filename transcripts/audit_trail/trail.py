@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Never, Protocol, cast
 
 from django.db import connection, models, transaction
@@ -12,7 +13,8 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.pure.chain import Entry, Link, find_break, hash_link
+from transcripts.audit_trail.pure.chain import CANONICAL, Entry, Link, find_break, hash_written
+from transcripts.audit_trail.rows import RowChange, format_time, seal
 
 SITE = "site"
 # On the path of every write, and while the last runs, others wait: a query set takes five times as long to build as
@@ -27,7 +29,11 @@ READ_EVENTS = """
 SELECT id, sequence, actor_id, actor_name, action, target, at, details, previous_hash, hash FROM audit_trail_auditevent
 WHERE stream = %s AND (sequence, id) > (%s, %s) ORDER BY sequence, id LIMIT %s
 """
+ADD_TEXTS = "INSERT INTO audit_trail_audittext (hash, salt, content) VALUES "
 EVENTS_AT_A_TIME = 2_000
+ROWS_IN_AN_EVENT = 200
+TEXTS_AT_A_TIME = 300
+MORE_ROWS = "trail.rows"
 MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE stream = %s"
 
 
@@ -68,34 +74,60 @@ def record(
     by: Actor,
     stream: str = SITE,
     details: dict[str, object] | None = None,
+    rows: Sequence[RowChange] = (),
 ) -> None:
     """Add one event to ``stream``. Must run inside the transaction of the write it records.
 
     ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
-    no longer fit its hash.
+    no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
+    rows, events ``trail.rows`` take up the rest.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
     with connection.cursor() as cursor:
+        events = [(action, {**(details or {}), **_seal(cursor, rows[:ROWS_IN_AN_EVENT])})]
+        for first in range(ROWS_IN_AN_EVENT, len(rows), ROWS_IN_AN_EVENT):
+            more = _seal(cursor, rows[first : first + ROWS_IN_AN_EVENT])
+            events.append((MORE_ROWS, {"of": action, **more}))
         sequence, previous_hash = _lock_head(cursor, stream)
-        at = timezone.now()
-        link = Link(
-            stream=stream,
-            sequence=sequence + 1,
-            at=format_time(at),
-            actor_id=str(by.pk),
-            actor_name=by.get_username(),
-            action=action,
-            target=target if isinstance(target, str) else describe_target(target),
-            details=_as_stored(action, details or {}),
-        )
-        digest = hash_link(link, previous_hash)
-        columns = {**link._asdict(), "at": _prepare("at", at), "details": _prepare("details", link.details)}
-        cursor.execute(ADD_EVENT, [*columns.values(), previous_hash, digest])
-        cursor.execute(MOVE_HEAD, [link.sequence, digest, stream])
+        for name, content in events:
+            sequence += 1
+            link = Link(
+                stream=stream,
+                sequence=sequence,
+                at=format_time(at := timezone.now()),
+                actor_id=str(by.pk),
+                actor_name=by.get_username(),
+                action=name,
+                target=target if isinstance(target, str) else describe_target(target),
+                details=_as_stored(name, content),
+            )
+            previous_hash = _add(cursor, link, at, previous_hash)
+
+
+def _add(cursor: CursorWrapper, link: Link, at: datetime.datetime, previous_hash: str) -> str:
+    """Add the next event of a stream whose head is held, and move the head to it; returns its hash."""
+    # In the form that is hashed, so that verifying an event on SQLite, which keeps JSON as it is written, need not parse it.
+    written = CANONICAL.encode(link.details)
+    digest = hash_written(link, written, previous_hash)
+    columns = {**link._asdict(), "at": _prepare("at", at), "details": written}
+    cursor.execute(ADD_EVENT, [*columns.values(), previous_hash, digest])
+    cursor.execute(MOVE_HEAD, [link.sequence, digest, link.stream])
+    return digest
+
+
+def _seal(cursor: CursorWrapper, rows: Sequence[RowChange]) -> dict[str, object]:
+    """What an event says of rows. Their texts are stored beside the trail, where they can be erased; the event has hashes."""
+    if not rows:
+        return {}
+    said, kept = seal(rows)
+    for first in range(0, len(kept), TEXTS_AT_A_TIME):
+        some = kept[first : first + TEXTS_AT_A_TIME]
+        cursor.execute(ADD_TEXTS + ", ".join(["(%s, %s, %s)"] * len(some)), [value for row in some for value in row])
+    return {"rows": said}
 
 
 def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
@@ -117,21 +149,21 @@ def _prepare(name: str, value: object) -> Any:
     return field.get_db_prep_save(value, connection)
 
 
-def format_time(at: datetime.datetime) -> str:
-    """ISO 8601 in UTC with microseconds, the form that is hashed."""
-    return at.astimezone(datetime.UTC).isoformat(timespec="microseconds")
+def list_streams() -> list[str]:
+    """The streams that have a head or events, by name."""
+    return sorted(
+        AuditHead.objects.values_list("stream", flat=True).union(AuditEvent.objects.values_list("stream", flat=True))
+    )
 
 
-def verify_streams() -> list[tuple[str, int, int | None]]:
-    """Every stream of the trail, by name, each event checked: the name, its events, and where it stops fitting.
+def verify_streams(streams: Iterable[str] | None = None) -> list[tuple[str, int, int | None]]:
+    """Each stream, or every stream there is, with all of its events checked: its name, how many, and where it stops fitting.
 
     The last is ``None`` when all of it fits.
     """
-    named = AuditHead.objects.values_list("stream", flat=True).union(
-        AuditEvent.objects.values_list("stream", flat=True)
-    )
     return [
-        (stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream)) for stream in sorted(named)
+        (stream, AuditEvent.objects.filter(stream=stream).count(), find_first_break(stream))
+        for stream in (list_streams() if streams is None else streams)
     ]
 
 
@@ -168,17 +200,19 @@ def _as_stored(action: str, details: dict[str, object]) -> object:
     return json.loads(json.dumps(details, allow_nan=False), parse_float=refuse_fraction)
 
 
-def read_entries(stream: str) -> Iterator[Entry]:
-    """The events of a stream in order, a few thousand at a time. Without models and converters, in a third of their time: a trail
-    is verified as a whole."""
-    place = (-1, -1)
+def read_entries(stream: str, after: int = -1) -> Iterator[Entry]:
+    """The events of a stream in order, a few thousand at a time, their details as JSON text.
+
+    Without models and converters, in a third of their time: a trail is verified as a whole. ``after``: a sequence number.
+    """
+    place = (after, sys.maxsize)
     with connection.cursor() as cursor:
         while True:
             cursor.execute(READ_EVENTS, [stream, *place, EVENTS_AT_A_TIME])
             rows = cursor.fetchall()
             for _, sequence, actor_id, actor_name, action, target, at, details, previous_hash, digest in rows:
-                who_and_what = (_read_time(at), actor_id, actor_name, action, target)
-                yield Link(stream, sequence, *who_and_what, json.loads(details)), previous_hash, digest
+                link = Link(stream, sequence, _read_time(at), actor_id, actor_name, action, target, details)
+                yield link, previous_hash, digest
             if len(rows) < EVENTS_AT_A_TIME:
                 return
             place = (rows[-1][1], rows[-1][0])

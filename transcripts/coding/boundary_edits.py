@@ -14,10 +14,12 @@ from typing import TypeVar
 from uuid import UUID, uuid5
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus import actions as corpus_actions
+from transcripts.corpus.boundary_edits import Migrated
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, merge_quotes, share_quote
 from transcripts.projects.models import Project
@@ -78,8 +80,8 @@ def _check_open(edit: BoundaryEdit) -> None:
         )
 
 
-def _migrate_to_pieces(edit: BoundaryEdit) -> dict[str, object]:
-    """Migrate the work on a sentence to its two pieces; the ids of the rows, for the audit event."""
+def _migrate_to_pieces(edit: BoundaryEdit) -> Migrated:
+    """Migrate the work on a sentence to its two pieces; the ids of the rows and what became of them, for the audit event."""
     _check_open(edit)
     [old] = edit.retired.all()
     pieces = list(edit.made.order_by("start"))
@@ -100,8 +102,9 @@ def _migrate_to_pieces(edit: BoundaryEdit) -> dict[str, object]:
     return _store(edit, work, steps, new_reveals)
 
 
-def _migrate_to_whole(edit: BoundaryEdit) -> dict[str, object]:
-    """Migrate the work on two sentences to the one made of them; the ids of the rows, for the audit event."""
+def _migrate_to_whole(edit: BoundaryEdit) -> Migrated:
+    """Migrate the work on two sentences to the one made of them; the ids of the rows and what became of them, for the audit
+    event."""
     _check_open(edit)
     old = list(edit.retired.order_by("start"))
     [whole] = edit.made.all()
@@ -111,9 +114,11 @@ def _migrate_to_whole(edit: BoundaryEdit) -> dict[str, object]:
     reveals: dict[int, Reveal] = {}
     for reveal in sorted(old_reveals, key=lambda reveal: reveal.revealed_at):
         reveals.setdefault(reveal.coder_id, _copy_reveal(reveal, whole))
-    details = _store(edit, work, steps, list(reveals.values()))
+    details, rows = _store(edit, work, steps, list(reveals.values()))
     # One code with different values on the two sentences keeps the values of the first: the event says how often.
-    return {**details, "put_differently": merger.put_differently} if merger.put_differently else details
+    if merger.put_differently:
+        details["put_differently"] = merger.put_differently
+    return details, rows
 
 
 # Codings, decisions, memos and reveals.
@@ -266,7 +271,7 @@ def _copy_reveal(reveal: Reveal, sentence: Sentence) -> Reveal:
     return _copy(reveal, sentence)
 
 
-def _store(edit: BoundaryEdit, work: _Work, steps: Sequence[Step], reveals: Sequence[Reveal]) -> dict[str, object]:
+def _store(edit: BoundaryEdit, work: _Work, steps: Sequence[Step], reveals: Sequence[Reveal]) -> Migrated:
     """Withdraw the old rows, insert the new ones, and link the two where one replaces one."""
     numbers: dict[str, list[int]] = defaultdict(list)
     reason = (
@@ -274,23 +279,27 @@ def _store(edit: BoundaryEdit, work: _Work, steps: Sequence[Step], reveals: Sequ
     )
     codings, decisions, memos, _ = work
     migrated: list[Work] = [*codings, *decisions, *memos]
+    rows: list[RowChange] = []
     for old in migrated:
         if old.withdrawn_at is None:
-            changes = {} if isinstance(old, Memo) else {"withdrawal_reason": reason}
-            ended = max(edit.edited_at, old.created_at)
-            type(old).objects.filter(pk=old.pk).update(withdrawn_at=ended, **changes)
+            changes: dict[str, object] = {} if isinstance(old, Memo) else {"withdrawal_reason": reason}
+            changes["withdrawn_at"] = max(edit.edited_at, old.created_at)
+            type(old).objects.filter(pk=old.pk).update(**changes)
+            rows.append(row_changed(type(old), old.pk, **changes))
             numbers[f"{old._meta.model_name}s_withdrawn"].append(old.pk)
     made: list[Work | Reveal] = [*(new for _, new in steps), *reveals]
     for new in made:
         new.save(force_insert=True)
         numbers[f"{new._meta.model_name}s_made"].append(new.pk)
+    rows += [row_made(new) for _, new in steps]
     went_to: dict[Work, list[Work]] = defaultdict(list)
     for old_rows, new in steps:
         went_to[old_rows[0]].append(new)
     for source, targets in went_to.items():
         if len(targets) == 1 and source.withdrawn_at is None and not isinstance(source, Decision):
             type(source).objects.filter(pk=source.pk).update(superseded_by=targets[0])
-    return dict(numbers)
+            rows.append(row_changed(type(source), source.pk, superseded_by=targets[0].pk))
+    return dict(numbers), rows
 
 
 def _is_of_sentence(coding: Coding) -> bool:

@@ -452,6 +452,7 @@ def merge_sentences(
 def _record_boundary_edit(edit: BoundaryEdit, *, project: Project, added: int, migrate: Migrate | None) -> BoundaryEdit:
     """Update the count of sentences, migrate the work on the retired ones, and write the one audit event."""
     boundary_edits.change_sentence_count(edit, by=added)
+    migrated, rows = migrate(edit) if migrate else ({}, [])
     trail.record(
         f"corpus.sentence.{edit.kind}",
         target=edit,
@@ -462,7 +463,8 @@ def _record_boundary_edit(edit: BoundaryEdit, *, project: Project, added: int, m
             "turn": edit.turn_id,
             "retired": list(edit.retired.order_by("start").values_list("pk", flat=True)),
             "made": list(edit.made.order_by("start").values_list("pk", flat=True)),
-            **(migrate(edit) if migrate else {}),
+            **migrated,
         },
+        rows=rows,
     )
     return edit

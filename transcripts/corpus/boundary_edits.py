@@ -9,6 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail.rows import RowChange
 from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
@@ -16,7 +17,8 @@ from transcripts.corpus.pure.preparing import CHANNELS_WITH_SENTENCES, hash_quot
 from transcripts.projects.models import Project
 
 # How a room above migrates the work on retired sentences; the details it returns go into the audit event.
-Migrate = Callable[[BoundaryEdit], dict[str, object]]
+Migrated = tuple[dict[str, object], list[RowChange]]
+Migrate = Callable[[BoundaryEdit], Migrated]
 
 
 class SentenceRetired(BoundaryEditRefused):

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding import actions as desk
 from transcripts.coding.actions.checks import check_text
 from transcripts.coding.models import Memo
@@ -101,7 +102,8 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, idempotency_key: 
 def withdraw_memo(*, memo: Memo, by: User) -> None:
     """Withdraw one's own memo; its row stays. Raises ``NotYours``, or ``MemoChanged`` when there is a newer version."""
     _check_author(memo, by)
-    if not Memo.objects.active().filter(pk=memo.pk).update(withdrawn_at=max(timezone.now(), memo.created_at)):
+    ended = max(timezone.now(), memo.created_at)
+    if not Memo.objects.active().filter(pk=memo.pk).update(withdrawn_at=ended):
         if (current := find_current(memo)) is not None:
             raise MemoChanged(current)
         return
@@ -111,6 +113,7 @@ def withdraw_memo(*, memo: Memo, by: User) -> None:
         by=by,
         stream=trail.project_stream(memo.project_id),
         details={"subject": memo.subject, "kind": memo.kind, "revision": memo.revision},
+        rows=[row_changed(Memo, memo.pk, withdrawn_at=ended)],
     )
 
 
@@ -189,8 +192,10 @@ def _store(memo: Memo, *, before: Memo | None) -> Memo:
         if stored is None:
             raise
         return _check_same(stored, Place.of(memo), text=memo.text, kind=memo.kind)
+    rows = [row_made(memo)]
     if before is not None:
         Memo.objects.filter(pk=before.pk).update(superseded_by=memo)
+        rows.append(row_changed(Memo, before.pk, withdrawn_at=memo.created_at, superseded_by=memo.pk))
     trail.record(
         "memo.written",
         target=memo,
@@ -204,5 +209,6 @@ def _store(memo: Memo, *, before: Memo | None) -> Memo:
             "characters": len(memo.text),
             **({"replaces": before.pk} if before else {}),
         },
+        rows=rows,
     )
     return memo

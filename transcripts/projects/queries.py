@@ -112,8 +112,11 @@ def events_of(project: Project) -> QuerySet[AuditEvent]:
 
 
 def list_details(event: AuditEvent) -> list[tuple[str, str]]:
-    """Names and values of an event's details; what is neither text nor empty stays JSON."""
-    return [(name.replace("_", " "), _in_words(value)) for name, value in event.details.items()]
+    """Names and values of an event's details; what is neither text nor empty stays JSON.
+
+    Without the rows, which are there for replaying the trail.
+    """
+    return [(name.replace("_", " "), _in_words(value)) for name, value in event.details.items() if name != "rows"]
 
 
 def _in_words(value: object) -> str:

@@ -7,7 +7,14 @@ class RoundsConfig(AppConfig):
     name = "transcripts.rounds"
 
     def ready(self) -> None:
-        from transcripts.accounts.closing import register_closing
-        from transcripts.rounds import closing
+        from transcripts.audit_trail.rows import register_rows
+        from transcripts.rounds.models import Finish
 
-        register_closing(notes=closing.list_notes)
+        columns = {
+            "interview": "interview_id",
+            "coder": "coder_id",
+            "finished_at": "finished_at",
+            "shown_at": "shown_at",
+            "withdrawn_at": "withdrawn_at",
+        }
+        register_rows(Finish, columns=columns, project="interview.project_id")

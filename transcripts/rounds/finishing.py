@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 from transcripts.rounds.actions import RoundError, StillUndecided, check_reason
@@ -49,7 +50,9 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     except IntegrityError:
         return active.get()
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
-    _record("interview.finished", finish, project, by, {**details, "reason": reason} if reason else details)
+    if reason:
+        details["reason"] = reason
+    _record("interview.finished", finish, project, by=by, details=details, row=row_made(finish))
     return finish
 
 
@@ -67,7 +70,8 @@ def take_back_finish(*, project: Project, interview: Interview, by: User) -> Non
         )
     finish.withdrawn_at = timezone.now()
     finish.save(update_fields=["withdrawn_at"])
-    _record("interview.finish_taken_back", finish, project, by, {"interview": interview.pk})
+    row = row_changed(Finish, finish.pk, withdrawn_at=finish.withdrawn_at)
+    _record("interview.finish_taken_back", finish, project, by=by, details={"interview": interview.pk}, row=row)
 
 
 @transaction.atomic
@@ -77,16 +81,20 @@ def show_finished(*, project: Project, by: User) -> int:
     finished = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
     if not finished:
         return 0
-    Finish.objects.filter(pk__in=[each.pk for each in finished]).update(shown_at=timezone.now())
+    now = timezone.now()
+    Finish.objects.filter(pk__in=[each.pk for each in finished]).update(shown_at=now)
     trail.record(
         "interview.finished_shown",
         target=by,
         by=by,
         stream=trail.project_stream(project.pk),
         details={"interviews": sorted(each.interview_id for each in finished)},
+        rows=[row_changed(Finish, each.pk, shown_at=now) for each in finished],
     )
     return len(finished)
 
 
-def _record(action: str, finish: Finish, project: Project, by: User, details: dict[str, object]) -> None:
-    trail.record(action, target=finish, by=by, stream=trail.project_stream(project.pk), details=details)
+def _record(
+    action: str, finish: Finish, project: Project, *, by: User, details: dict[str, object], row: RowChange
+) -> None:
+    trail.record(action, target=finish, by=by, stream=trail.project_stream(project.pk), details=details, rows=[row])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import ANY
 from uuid import uuid4
 
 import pytest
@@ -48,6 +49,7 @@ class TestOutcomes:
             "outcome": "one",
             "revision": 1,
             "own_reading": False,
+            "rows": ANY,
         }
 
     def test_reading_that_none_applies_can_be_the_one_that_holds(

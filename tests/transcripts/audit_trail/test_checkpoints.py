@@ -76,7 +76,7 @@ def rewrite_chain() -> None:
     as_a_forger("UPDATE audit_trail_auditevent SET actor_name = 'eve' WHERE stream = %s AND sequence = 2", [STREAM])
     previous = ""
     for link, _, before in list(trail.read_entries(STREAM)):
-        digest = hash_link(link, previous)
+        digest = hash_link(link._replace(details=json.loads(str(link.details))), previous)
         as_a_forger(
             "UPDATE audit_trail_auditevent SET previous_hash = %s, hash = %s WHERE hash = %s",
             [previous, digest, before],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import ANY
 from uuid import uuid4
 
 import pytest
@@ -214,6 +215,7 @@ class TestSplit:
             "decisions_made": list(
                 Decision.objects.filter(withdrawn_at__isnull=True).order_by("pk").values_list("pk", flat=True)
             ),
+            "rows": ANY,
         }
 
 

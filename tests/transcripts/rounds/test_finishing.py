@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from unittest.mock import ANY
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -51,7 +52,7 @@ class TestFinishing:
         finish_interview(project=project, interview=read_talk, by=coder)
         event = last_event(project)
         assert event.action == "interview.finished"
-        assert event.details == {"interview": read_talk.pk, "decided": 3, "total": 3}
+        assert event.details == {"interview": read_talk.pk, "decided": 3, "total": 3, "rows": ANY}
         assert find_closure(read_talk, coder) == Closure.FINISHED
         assert find_closure(read_talk, second_coder) == Closure.OPEN
         with pytest.raises(NotOpen, match="You have finished this interview"):
@@ -121,7 +122,7 @@ class TestShowing:
         assert queries.count_unshown(project, coder) == 1
         assert queries.find_shown(project.pk, coder.pk) == set()
         assert show_finished(project=project, by=coder) == 1
-        assert last_event(project).details == {"interviews": [read_talk.pk]}
+        assert last_event(project).details == {"interviews": [read_talk.pk], "rows": ANY}
         assert queries.count_unshown(project, coder) == 0
         assert queries.find_shown(project.pk, coder.pk) == {read_talk.pk}
         with pytest.raises(actions.RoundError, match="can no longer change"):

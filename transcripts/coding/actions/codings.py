@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
@@ -144,9 +145,11 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
     if not withdraw(coding, reason=reason):
         return
     active.codings = [other for other in active.codings if other.pk != coding.pk]
+    rows = [row_changed(Coding, coding.pk, withdrawn_at=coding.withdrawn_at, withdrawal_reason=reason)]
     reopened = None
     if active.decision_id and not active.none_applies and not active.has_sentence_codes:
-        reopened = withdraw_decision(active.decision_id, reason=reason)
+        reopened = active.decision_id
+        rows.append(withdraw_decision(active.decision_id, reason=reason))
     trail.record(
         "coding.withdrawn",
         target=coding,
@@ -160,6 +163,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
             "after_colleagues": active.is_opened,
             **({"reopened": reopened} if reopened else {}),
         },
+        rows=rows,
     )
 
 
@@ -201,10 +205,13 @@ def _store(
         **_list_states(coding),
         "layer": coding.layer,
     }
+    rows = [row_made(coding)]
     if restored is not None:
         details["restores"] = restored.pk
     if before is not None:
         Coding.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=coding)
+        ended = {"withdrawn_at": coding.created_at, "withdrawal_reason": coding.reason}
+        rows.append(row_changed(Coding, before.pk, **ended, superseded_by=coding.pk))
         details["replaces"] = before.pk
         details["before"] = {
             "code": before.code_id,
@@ -212,13 +219,15 @@ def _store(
             "layer": before.layer,
         }
     if active.decision_id and active.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
-        details["reopened"] = withdraw_decision(active.decision_id, reason=coding.reason)
+        details["reopened"] = active.decision_id
+        rows.append(withdraw_decision(active.decision_id, reason=coding.reason))
     trail.record(
         "coding.changed" if before else "coding.added",
         target=coding,
         by=coding.coder,
         stream=trail.project_stream(project.pk),
         details=details,
+        rows=rows,
     )
     return coding
 

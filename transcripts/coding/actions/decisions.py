@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.codings import choose_layer
@@ -49,6 +50,7 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempoten
         by=by,
         stream=trail.project_stream(project.pk),
         details={"sentence": sentence.pk, "none_applies": decision.none_applies, "layer": decision.layer},
+        rows=[row_made(decision)],
     )
     return decision
 
@@ -74,6 +76,7 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
         by=by,
         stream=trail.project_stream(project.pk),
         details={"sentence": decision.sentence_id, "none_applies": decision.none_applies, "layer": decision.layer},
+        rows=[row_changed(Decision, decision.pk, withdrawn_at=decision.withdrawn_at, withdrawal_reason=reason)],
     )
 
 

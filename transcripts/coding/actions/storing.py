@@ -12,6 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail.rows import RowChange, row_changed
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import UsedForAnother, WrongPlace
 from transcripts.coding.models import Coding, Decision, Memo
@@ -106,8 +107,8 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
     return bool(active.update(withdrawn_at=row.withdrawn_at, **changes))
 
 
-def withdraw_decision(pk: int, *, reason: str) -> int:
-    """Withdraw a decision as part of another act, whose audit event names it."""
-    active = Decision.objects.active().filter(pk=pk)
-    active.update(withdrawn_at=timezone.now(), withdrawal_reason=reason)
-    return pk
+def withdraw_decision(pk: int, *, reason: str) -> RowChange:
+    """Withdraw a decision as part of another act; what its audit event says of it."""
+    changes = {"withdrawn_at": timezone.now(), "withdrawal_reason": reason}
+    Decision.objects.active().filter(pk=pk).update(**changes)
+    return row_changed(Decision, pk, **changes)

@@ -12,9 +12,11 @@ from django.db import transaction
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import RowChange, row_made
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version, find_open_draft
+from transcripts.coding.models import Coding
 from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import ImportRefused, import_files
 from transcripts.corpus.models import Sentence, Turn
@@ -129,15 +131,18 @@ def _store(
     for each in divided:
         source = sources[each.guid]
         placed = index.read(each, source.text or "")
-        codings.store(source, placed)
-        memos.add_source(source, placed, index.find_interview(each))
+        interview_id = index.find_interview(each)
+        rows = codings.store(source, placed)
+        if rows:
+            _record_codings(project, interview_id, rows, by=by)
+        memos.add_source(source, placed, interview_id)
     memos.add_codes({code.guid: code.notes for code in file.project.codes}, identifiers)
     memos.add_study(file.project.notes, file.project.sets)
     memos.store(report, but=codings.used_notes)
     codings.add_counts(report)
     report.leave_out(len(file.project.sets), "set of codes", "themes are created in the study, with reasons.")
     if report.is_new:
-        _record(project, report, accounts.found.values(), by=by)
+        _record(project, report, accounts.found.values(), memos.rows, by=by)
 
 
 def _divide(project: Project, sources: Sequence[QdpxSource], report: StudyReport) -> list[DividedText]:
@@ -228,7 +233,9 @@ def _read_codes(project: Project, identifiers: dict[str, str]) -> dict[str, Code
     return {guid: codes[identifier] for guid, identifier in identifiers.items() if identifier in codes}
 
 
-def _record(project: Project, report: StudyReport, accounts: Iterable[User], *, by: trail.Actor) -> None:
+def _record(
+    project: Project, report: StudyReport, accounts: Iterable[User], rows: Sequence[RowChange], *, by: trail.Actor
+) -> None:
     trail.record(
         "exchange.study.imported",
         target=f"qdpx:{report.sha256}",
@@ -242,6 +249,19 @@ def _record(project: Project, report: StudyReport, accounts: Iterable[User], *, 
             "left_out": len(report.left_out),
             "codebook_version": report.codebook_version,
         },
+        rows=rows,
+    )
+
+
+def _record_codings(project: Project, interview_id: int, rows: Sequence[Coding], *, by: trail.Actor) -> None:
+    """The codings of one text, so that those of a large file are never held together."""
+    trail.record(
+        "exchange.codings.imported",
+        target=f"corpus.interview:{interview_id}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"count": len(rows)},
+        rows=[row_made(row) for row in rows],
     )
 
 

@@ -77,8 +77,8 @@ class CodingStore:
         self._wrong_answers: Counter[str] = Counter()
         self._text_name = ""
 
-    def store(self, source: QdpxSource, text: PlacedText) -> None:
-        """Everything applied to one text."""
+    def store(self, source: QdpxSource, text: PlacedText) -> list[Coding]:
+        """Everything applied to one text; the rows stored."""
         rows: dict[Place, Coding] = {}
         self._text_name = source.name
         for selection in source.selections:
@@ -96,6 +96,7 @@ class CodingStore:
             self._active[row.coder_id].add(_place(row))
         Coding.objects.bulk_create(rows.values(), batch_size=ROWS_AT_A_TIME)
         self.counts["sentences"] += len(rows)
+        return list(rows.values())
 
     def add_counts(self, report: StudyReport) -> None:
         """Add what was counted to a report."""

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail.rows import RowChange, row_made
 from transcripts.coding.models import Memo
 from transcripts.exchange.pure.refi_places import PlacedText
 from transcripts.exchange.refi.report import StudyReport
@@ -36,6 +37,7 @@ class MemoStore:
     def __init__(
         self, project: Project, notes: Mapping[str, QdpxNote], find_account: Callable[[str], User], *, is_own: bool
     ) -> None:
+        self.rows: list[RowChange] = []
         self._project = project
         self._notes = notes
         self._find_account = find_account
@@ -81,6 +83,7 @@ class MemoStore:
             else:
                 rows.append(self._make(about, notes, author, UUID(name)))
         Memo.objects.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
+        self.rows += [row_made(row) for row in rows]
         report.new["memos"] += len(rows)
         report.leave_out(taken, "memo", "its author already has another one there.")
 

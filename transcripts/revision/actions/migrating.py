@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding
 from transcripts.coding.values import CodingValues
@@ -66,7 +67,18 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
     for coding in codings:
         coding.superseded_by = first_of.get(coding.pk)
     Coding.objects.bulk_update(codings, ["superseded_by"], batch_size=500)
-    _record_migration("revision.carried", project, version, code, codings, by=by)
+    rows = [row_made(coding) for coding in new]
+    rows += [
+        row_changed(
+            Coding,
+            coding.pk,
+            withdrawn_at=coding.withdrawn_at,
+            withdrawal_reason=reason,
+            superseded_by=coding.superseded_by_id,
+        )
+        for coding in codings
+    ]
+    _record_migration("revision.carried", project, version, code, codings, rows=rows, by=by)
     return len(codings)
 
 
@@ -97,21 +109,24 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
         coding.withdrawal_reason = reason
     Coding.objects.bulk_update(active, ["withdrawn_at", "withdrawal_reason"], batch_size=500)
     back = [each for number, each in numbers.items() if number not in done and _find_place(each) not in changed]
-    Coding.objects.bulk_create(
-        [
-            _copy(each, each.code, idempotency_key=_make_idempotency_key("back", version, each), now=now)
-            for each in back
-        ],
-        batch_size=500,
-    )
-    if back:
-        _record_migration("revision.carrying.taken_back", project, version, code, back, by=by)
+    copies = [
+        _copy(each, each.code, idempotency_key=_make_idempotency_key("back", version, each), now=now) for each in back
+    ]
+    Coding.objects.bulk_create(copies, batch_size=500)
+    if back or active:
+        rows = [row_made(coding) for coding in copies]
+        rows += [
+            row_changed(Coding, coding.pk, withdrawn_at=coding.withdrawn_at, withdrawal_reason=reason)
+            for coding in active
+        ]
+        _record_migration("revision.carrying.taken_back", project, version, code, back, rows=rows, by=by)
     return len(back)
 
 
 def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:
     """The codings, held with their sentences, which nobody splits or joins meanwhile."""
-    return codings.select_related("code__family", "sentence").select_for_update(of=("self", "sentence"), no_key=True)
+    related = codings.select_related("code__family", "code__version", "sentence")
+    return related.select_for_update(of=("self", "sentence"), no_key=True)
 
 
 def _find_place(coding: Coding) -> tuple[int, int, str]:
@@ -145,7 +160,14 @@ def _find_reason(code: Code, version: CodebookVersion) -> str:
 
 
 def _record_migration(
-    action: str, project: Project, version: CodebookVersion, code: Code, codings: Sequence[Coding], *, by: trail.Actor
+    action: str,
+    project: Project,
+    version: CodebookVersion,
+    code: Code,
+    codings: Sequence[Coding],
+    *,
+    rows: Sequence[RowChange],
+    by: trail.Actor,
 ) -> None:
     trail.record(
         action,
@@ -153,4 +175,5 @@ def _record_migration(
         by=by,
         stream=trail.project_stream(project.pk),
         details={"code": code.pk, "count": len(codings), "codings": [coding.pk for coding in codings]},
+        rows=rows,
     )

@@ -8,6 +8,8 @@ from uuid import UUID, uuid5
 from django.db import transaction
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding
 from transcripts.coding.models import Coding
@@ -80,7 +82,16 @@ def move_coding(
     withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
     first = added[0]
     if not hasattr(first, "supersedes"):
-        Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
+        superseded = Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
+        if superseded:
+            trail.record(
+                "coding.superseded",
+                target=coding,
+                by=by,
+                stream=trail.project_stream(project.pk),
+                details={"by": first.pk},
+                rows=[row_changed(Coding, coding.pk, superseded_by=first.pk)],
+            )
     return added
 
 

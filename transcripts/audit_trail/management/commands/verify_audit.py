@@ -1,19 +1,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from transcripts.audit_trail import replay
 from transcripts.audit_trail.checkpoints import compare_with_checkpoints, list_checkpoints
 from transcripts.audit_trail.pure.checkpoints import BadKey, read_public_key
-from transcripts.audit_trail.trail import verify_streams
+from transcripts.audit_trail.trail import list_streams, project_stream, verify_streams
+
+SHOWN = 20
 
 
 class Command(BaseCommand):
     help = (
-        "Check every event of the audit trail against its hash and the events beside it, and, with --checkpoints, the trail "
-        "against signed checkpoints. The exit status is 1 if something does not match."
+        "Check every event of the audit trail against its hash and the events beside it; with --checkpoints, the trail "
+        "against signed checkpoints; with --rows, the codings, decisions and memos in the database against what the trail "
+        "says of them. The exit status is 1 if something does not match."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -24,30 +31,45 @@ class Command(BaseCommand):
             metavar="FILE",
             help="the public key, as `openssl pkey -in KEY -pubout` writes it",
         )
+        parser.add_argument(
+            "--rows",
+            action="store_true",
+            help="rebuild codings, decisions, memos, finishes and adjudications from the trail and compare them with the database",
+        )
+        parser.add_argument("--project", metavar="SLUG", help="with --rows: this study only")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, **options: object) -> None:
-        folder, key = options["checkpoints"], options["public_key"]
+    def handle(self, *args: object, **options: Any) -> None:
+        folder, key, slug = options["checkpoints"], options["public_key"], options["project"]
         if (folder is None) != (key is None):
             raise CommandError("--checkpoints and --public-key go together: name both or neither.")
-        compared, problems = 0, list[str]()
-        if isinstance(folder, Path) and isinstance(key, Path):
-            compared, problems = compare(folder, key)
-        states = verify_streams()
+        if slug is not None and (not options["rows"] or folder is not None):
+            raise CommandError("--project goes with --rows, and not with --checkpoints, which are of the whole trail.")
+        study = None if slug is None else find_study(slug)
+        compared, problems = compare(folder, key) if folder is not None else (0, list[str]())
+        streams = list_streams() if study is None else [project_stream(study)]
+        states = verify_streams(streams)
         breaks = [
             {"stream": stream, "sequence": first_break} for stream, _, first_break in states if first_break is not None
         ]
         events = sum(events for _, events, _ in states)
+        answer: dict[str, object] = {"streams": len(states), "events": events, "breaks": breaks}
+        if folder is not None:
+            answer |= {"checkpoints": compared, "problems": problems}
+        comparison = replay.compare_rows(streams, project_id=study) if options["rows"] else None
+        if comparison is not None:
+            answer |= describe(comparison)
         if options["json"]:
-            answer = {"streams": len(states), "events": events, "breaks": breaks}
-            if folder is not None:
-                answer |= {"checkpoints": compared, "problems": problems}
             self.stdout.write(json.dumps(answer))
         elif not breaks and not problems:
             agreeing = (
                 f" It agrees with {compared} checkpoint{'' if compared == 1 else 's'}." if folder is not None else ""
             )
             self.stdout.write(f"{events} events in {len(states)} streams: the chain is intact.{agreeing}")
+        if comparison is not None and not options["json"]:
+            self.stdout.write(tell(answer))
+            for difference in comparison.differences[:SHOWN]:
+                self.stdout.write(f"  {difference}")
         places = "; ".join(f"{each['stream']} from event {each['sequence']}" for each in breaks)
         if breaks:
             problems.insert(0, f"{places}. The events before these still match.")
@@ -55,6 +77,49 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The audit trail was changed: {' '.join(problems)} Compare it with an earlier backup or export."
             )
+        if comparison is not None and (count := len(comparison.differences)):
+            more = f", {SHOWN} of them above" if count > SHOWN and not options["json"] else ""
+            raise CommandError(
+                f"Rows in the database differ from the audit trail ({count:,} difference{'' if count == 1 else 's'}{more}). "
+                "They were changed without the program, or the trail was. Compare both with an earlier backup."
+            )
+
+
+def find_study(slug: str) -> int:
+    """The number of a study. Raises ``CommandError``."""
+    # The trail is a room below the studies, and imports none of it.
+    project = apps.get_model("projects", "Project")._default_manager.filter(slug=slug).first()  # noqa: SLF001
+    if project is None:
+        raise CommandError(f"There is no study {slug!r}.")
+    return int(project.pk)
+
+
+def describe(comparison: replay.Comparison) -> dict[str, object]:
+    """The result of a comparison of rows, for ``--json``."""
+    return {
+        "rows": {label: sum(counts.values()) for label, counts in comparison.counts.items()},
+        "rows_found": sum(counts["found"] for counts in comparison.counts.values()),
+        "rows_before": sum(counts["old"] for counts in comparison.counts.values()),
+        "texts_erased": comparison.erased,
+        "differences": [difference._asdict() for difference in comparison.differences],
+    }
+
+
+def tell(answer: Mapping[str, Any]) -> str:
+    """The result of a comparison of rows, in sentences."""
+    rows = ", ".join(f"{count:,} {label}" for label, count in answer["rows"].items())
+    sentences = [f"Rows compared with the trail: {rows}."]
+    if count := answer["rows_found"]:
+        sentences.append(
+            f"{count:,} of them were there before events told of rows: they are compared with what was found at the upgrade."
+        )
+    if count := answer["rows_before"]:
+        sentences.append(
+            f"{count:,} of them were recorded before events told of rows: they are compared only as far as their events go."
+        )
+    if count := answer["texts_erased"]:
+        sentences.append(f"{count:,} texts were erased and cannot be compared.")
+    return " ".join(sentences)
 
 
 def compare(folder: Path, key: Path) -> tuple[int, list[str]]:

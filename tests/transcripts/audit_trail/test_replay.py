@@ -1,0 +1,496 @@
+"""Rows of evidence are rebuilt from the trail: what the program does agrees with it, what is done behind its back does not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import random
+import uuid
+from collections.abc import Callable, Sequence
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from tests.transcripts.audit_trail.test_trail import as_a_forger
+from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, take_off
+from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
+from transcripts.accounts.models import User
+from transcripts.audit_trail import replay, trail
+from transcripts.audit_trail.models import AuditEvent, AuditText
+from transcripts.audit_trail.rows import ERASED
+from transcripts.codebook.models import Code
+from transcripts.coding import actions as desk
+from transcripts.coding import boundary_edits
+from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused
+from transcripts.memos import actions as memos
+from transcripts.memos.places import Place
+from transcripts.projects.models import Project
+from transcripts.revision import actions as revision
+from transcripts.rounds.actions import RoundError
+from transcripts.rounds.finishing import finish_interview, show_finished, take_back_finish
+
+NOTE = "She weighs both sides without saying so."
+MEMO = "A thought about this sentence."
+
+
+def compare() -> dict[str, Any]:
+    """What ``verify_audit --rows --json`` prints, whatever it ends with."""
+    out = StringIO()
+    try:
+        call_command("verify_audit", "--rows", "--json", stdout=out)
+    except CommandError:
+        assert json.loads(out.getvalue())["differences"]
+    return json.loads(out.getvalue())  # type: ignore[no-any-return]
+
+
+def find_differences() -> list[tuple[str, str]]:
+    return [(each["row"], each["column"]) for each in compare()["differences"]]
+
+
+class Work:
+    """A coding that was changed, one that was removed, a decision and a memo, all of one coder."""
+
+    def __init__(self, sentence: Sentence, code: Code, coder: User) -> None:
+        self.project, self.sentence = sentence.turn.interview.project, sentence
+        self.first = put(sentence, code, coder)
+        self.coding = put(sentence, code, coder, level="latent", note=NOTE)
+        self.removed = put(sentence, code_of(code.version, "theme.compassion"), coder)
+        take_off(self.removed, coder)
+        self.decision = decide(sentence, coder)
+        self.memo = desk.write_memo(
+            project=self.project,
+            interview=sentence.turn.interview,
+            sentence=sentence,
+            text=MEMO,
+            by=coder,
+            idempotency_key=uuid.uuid4(),
+        )
+
+
+@pytest.fixture
+def work(sentence: Sentence, code: Code, coder: User) -> Work:
+    return Work(sentence, code, coder)
+
+
+def test_what_the_program_did_agrees_with_the_trail(work: Work) -> None:
+    answer = compare()
+    assert answer["differences"] == answer["breaks"] == []
+    assert (answer["rows"]["coding.coding"], answer["rows"]["coding.decision"], answer["rows"]["coding.memo"]) == (
+        3,
+        1,
+        1,
+    )
+    out = StringIO()
+    call_command("verify_audit", "--rows", "--project", work.project.slug, stdout=out)
+    assert "3 coding.coding, 1 coding.decision, 1 coding.memo" in out.getvalue()
+
+
+def test_a_coding_can_be_rebuilt_from_its_event_and_the_text_beside_it(work: Work) -> None:
+    event = AuditEvent.objects.get(action="coding.changed")
+    made, ended = event.details["rows"]
+    assert made["made"] | {"created_at": ""} == {
+        "sentence": work.sentence.pk,
+        "code": work.coding.code_id,
+        "identifier": "theme.balance",
+        "version": 1,
+        "coder": work.coding.coder_id,
+        "layer": "blind",
+        "level": "latent",
+        "created_at": "",
+    }
+    assert AuditText.objects.get(hash=made["texts"]["note"]).content == NOTE
+    assert ended["row"] == f"coding.coding:{work.first.pk}"
+    assert ended["set"]["superseded_by"] == work.coding.pk
+
+
+def test_no_text_is_in_the_chain(work: Work) -> None:
+    assert NOTE not in str(list(AuditEvent.objects.values_list("details", flat=True)))
+    assert MEMO not in str(list(AuditEvent.objects.values_list("details", flat=True)))
+
+
+@pytest.mark.django_db
+def test_saving_a_code_without_a_text_stores_no_text(sentence: Sentence, code: Code, coder: User) -> None:
+    put(sentence, code, coder)
+    assert not AuditText.objects.exists()
+
+
+# What a forger does to the tables, the trail untouched, and where it shows.
+FORGERIES: dict[str, tuple[str, str, str]] = {
+    "level of a coding": ("UPDATE coding_coding SET level = 'semantic' WHERE id = {coding}", "coding", "level"),
+    "coder of a coding": ("UPDATE coding_coding SET coder_id = {other} WHERE id = {coding}", "coding", "coder"),
+    "note of a coding": ("UPDATE coding_coding SET note = 'She does not.' WHERE id = {coding}", "coding", "note"),
+    "note taken away": ("UPDATE coding_coding SET note = '' WHERE id = {coding}", "coding", "note"),
+    "note added": ("UPDATE coding_coding SET note = 'More.' WHERE id = {removed}", "removed", "note"),
+    "answers of a coding": (
+        'UPDATE coding_coding SET attributes = \'{{"why": "So."}}\' WHERE id = {coding}',
+        "coding",
+        "attributes",
+    ),
+    "quote of a coding": (
+        "UPDATE coding_coding SET quote_start = 0, quote_end = 4 WHERE id = {coding}",
+        "coding",
+        "quote_start",
+    ),
+    "time of a coding": (
+        "UPDATE coding_coding SET created_at = withdrawn_at WHERE id = {removed}",
+        "removed",
+        "created_at",
+    ),
+    "removed coding brought back": (
+        "UPDATE coding_coding SET withdrawn_at = NULL WHERE id = {removed}",
+        "removed",
+        "withdrawn_at",
+    ),
+    "coding deleted": ("DELETE FROM coding_coding WHERE id = {removed}", "removed", ""),
+    "code that means another": (
+        "UPDATE codebook_code SET identifier = 'theme.other' WHERE identifier = 'theme.compassion'",
+        "removed",
+        "identifier",
+    ),
+    "decision changed": ("UPDATE coding_decision SET none_applies = NOT none_applies", "decision", "none_applies"),
+    "decision deleted": ("DELETE FROM coding_decision", "decision", ""),
+    "memo rewritten": ("UPDATE coding_memo SET text = 'Another thought.'", "memo", "text"),
+    "memo deleted": ("DELETE FROM coding_memo", "memo", ""),
+}
+
+
+@pytest.mark.parametrize("kind", FORGERIES)
+def test_a_row_that_was_forged_is_found(work: Work, second_coder: User, kind: str) -> None:
+    statement, row, column = FORGERIES[kind]
+    rows = {name: getattr(work, name) for name in ("coding", "removed", "decision", "memo")}
+    keys = {name: each.pk for name, each in rows.items()}
+    with connection.cursor() as cursor:
+        cursor.execute(statement.format(**keys, other=second_coder.pk))
+    assert (trail.describe_target(rows[row]), column) in find_differences()
+    assert compare()["breaks"] == []
+
+
+def test_a_row_that_was_added_behind_the_programs_back_is_found(work: Work) -> None:
+    for row in (work.coding, work.decision, work.memo):
+        former = trail.describe_target(row)
+        row.pk, row.idempotency_key, row.withdrawn_at = None, uuid.uuid4(), timezone.now()
+        row.save(force_insert=True)
+        assert trail.describe_target(row) != former
+        assert (trail.describe_target(row), "") in find_differences()
+
+
+def test_a_text_beside_the_trail_that_was_changed_is_found(work: Work) -> None:
+    forge_text("UPDATE audit_trail_audittext SET content = 'Another.' WHERE content = %s", [NOTE])
+    assert find_differences() == [(trail.describe_target(work.coding), "note")]
+
+
+def test_a_text_that_was_changed_on_both_sides_is_found(work: Work) -> None:
+    forge_text("UPDATE audit_trail_audittext SET content = 'Another.' WHERE content = %s", [NOTE])
+    Coding.objects.filter(pk=work.coding.pk).update(note="Another.")
+    assert find_differences() == [(trail.describe_target(work.coding), "note")]
+
+
+def forge_text(statement: str, parameters: Sequence[str]) -> None:
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            for name in ("no_update", "no_delete", "no_replace"):
+                cursor.execute(f"DROP TRIGGER audit_trail_text_{name}")
+        else:
+            cursor.execute("DROP TRIGGER audit_trail_text_stays ON audit_trail_audittext")
+        cursor.execute(statement, parameters)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit_trail_audittext SET content = 'Another.'",
+        "UPDATE audit_trail_audittext SET content = ''",
+        "UPDATE audit_trail_audittext SET hash = 'x', salt = '', content = ''",
+        "DELETE FROM audit_trail_audittext",
+    ],
+)
+def test_the_database_refuses_to_change_a_text_beside_the_trail(work: Work, statement: str) -> None:
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert find_differences() == []
+
+
+def test_differences_name_row_and_column_and_keep_texts_to_themselves(work: Work) -> None:
+    Memo.objects.update(text="A secret.")
+    Coding.objects.filter(pk=work.coding.pk).update(level="semantic")
+    out = StringIO()
+    with pytest.raises(CommandError, match=r"differ from the audit trail \(2 differences\)") as refused:
+        call_command("verify_audit", "--rows", stdout=out)
+    assert refused.value.returncode == 1
+    assert (
+        f'coding.coding:{work.coding.pk}, level: the trail says "latent", the table says "semantic".' in out.getvalue()
+    )
+    assert f"coding.memo:{work.memo.pk}, text: the trail says another text, of 30 characters" in out.getvalue()
+    assert "secret" not in out.getvalue()
+    assert MEMO not in out.getvalue()
+
+
+def test_what_is_done_while_rows_are_read_is_no_difference(
+    work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = replay._read_table
+
+    def act_and_read(recorded: Any, project_id: int | None) -> Any:
+        if recorded.model is Coding:
+            take_off(work.coding, coder)
+            put(work.sentence, find_code(work.project, "theme.compassion"), coder)
+        return real(recorded, project_id)
+
+    monkeypatch.setattr(replay, "_read_table", act_and_read)
+    assert find_differences() == []
+
+
+class TestErasure:
+    def test_texts_go_and_the_trail_still_fits(self, work: Work) -> None:
+        rows = [trail.describe_target(work.memo), trail.describe_target(work.coding)]
+        call_command("erase_texts", *rows, "--reason", "asked for by an interviewee", stdout=StringIO())
+        work.memo.refresh_from_db()
+        work.coding.refresh_from_db()
+        assert (work.memo.text, work.coding.note) == (ERASED, ERASED)
+        assert not AuditText.objects.exclude(content="", salt="").exists()
+        answer = compare()
+        assert (answer["differences"], answer["breaks"], answer["texts_erased"]) == ([], [], 2)
+
+    def test_a_text_that_comes_back_is_found(self, work: Work) -> None:
+        call_command("erase_texts", f"coding.memo:{work.memo.pk}", "--reason", "r", stdout=StringIO())
+        Memo.objects.update(text=MEMO)
+        assert find_differences() == [(trail.describe_target(work.memo), "text")]
+
+    def test_an_erasure_without_its_event_is_found(self, work: Work) -> None:
+        AuditText.objects.filter(content=MEMO).update(salt="", content="")
+        Memo.objects.update(text=ERASED)
+        assert find_differences() == [(trail.describe_target(work.memo), "text")]
+
+    def test_what_holds_no_text_is_refused_in_a_sentence_and_nothing_is_erased(self, work: Work) -> None:
+        memo = f"coding.memo:{work.memo.pk}"
+        for wrong in ("coding.memo:999", "coding.memo:x", "corpus.turn:1", f"coding.coding:{work.removed.pk}"):
+            with pytest.raises(CommandError, match="Nothing was erased"):
+                call_command("erase_texts", memo, wrong, "--reason", "r", stdout=StringIO())
+        work.memo.refresh_from_db()
+        assert work.memo.text == MEMO
+
+
+class TestUpgrade:
+    """Rows that are older than events that tell of rows."""
+
+    @pytest.fixture
+    def old(self, work: Work) -> Work:
+        """The work as versions before recorded it."""
+        before = [
+            (event.action, event.target, {name: value for name, value in event.details.items() if name != "rows"})
+            for event in AuditEvent.objects.filter(stream=trail.project_stream(work.project.pk)).order_by("sequence")
+        ]
+        stream = trail.project_stream(work.project.pk)
+        as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s", [stream])
+        as_a_forger("DELETE FROM audit_trail_audithead WHERE stream = %s", [stream])
+        forge_text("DELETE FROM audit_trail_audittext", [])
+        for action, target, details in before:
+            trail.record(action, target=target, by=trail.SYSTEM, stream=stream, details=details)
+        return work
+
+    def upgrade(self) -> None:
+        migration = importlib.import_module("transcripts.audit_trail.migrations.0005_rows_found")
+        migration.record_rows(apps, None)
+
+    def test_they_are_compared_as_far_as_their_events_go(self, old: Work) -> None:
+        answer = compare()
+        assert (answer["differences"], answer["rows_before"]) == ([], 5)
+        Coding.objects.filter(pk=old.coding.pk).update(layer="assisted", note="Not in the event.")
+        assert find_differences() == [(trail.describe_target(old.coding), "layer")]
+
+    def test_the_upgrade_records_what_it_finds_and_from_then_on_all_is_compared(self, old: Work, coder: User) -> None:
+        self.upgrade()
+        answer = compare()
+        assert (answer["differences"], answer["breaks"]) == ([], [])
+        assert (answer["rows_found"], answer["rows_before"]) == (5, 0)
+        put(old.sentence, find_code(old.project, "theme.balance"), coder)
+        assert find_differences() == []
+        Coding.objects.filter(pk=old.coding.pk).update(note="Forged.")
+        Memo.objects.all().delete()
+        assert find_differences() == [
+            (trail.describe_target(old.coding), "note"),
+            (f"coding.memo:{old.memo.pk}", ""),
+        ]
+
+    def test_the_upgrade_of_a_site_without_work_records_nothing(self, project: Project) -> None:
+        events = AuditEvent.objects.count()
+        self.upgrade()
+        assert AuditEvent.objects.count() == events
+
+
+REFUSALS = (desk.CodingError, BoundaryEditRefused, SentenceRetired, RoundError, revision.RevisionError)
+
+
+class RandomWork:
+    """People who do whatever the program lets them do, through its actions."""
+
+    def __init__(self, project: Project, owner: User, coders: Sequence[User], *, seed: int) -> None:
+        self.project, self.owner, self.coders = project, owner, coders
+        self.chance = random.Random(seed)
+        self.done = 0
+
+    def act(self) -> None:
+        act = self.chance.choice([
+            *[self.put] * 6, *[self.take_off] * 2, self.restore, *[self.decide] * 3, self.reopen, *[self.write] * 2,
+            self.write_elsewhere, self.revise, self.withdraw_memo, self.split, self.merge, self.finish, self.reveal,
+        ])  # fmt: skip
+        try:
+            with transaction.atomic():
+                act(self.chance.choice(self.coders))
+                self.done += 1
+        except (*REFUSALS, IndexError):
+            pass
+
+    def pick(self, rows: Any) -> Any:
+        """One of some rows. Raises ``IndexError`` where there are none."""
+        return self.chance.choice(list(rows.order_by("pk")))
+
+    def sentence(self) -> Sentence:
+        current = Sentence.objects.filter(retired_by__isnull=True, turn__role="model")
+        return self.pick(current.select_related("turn__interview__project"))  # type: ignore[no-any-return]
+
+    def reason(self) -> str:
+        return self.chance.choice(["", "", "I see it now."])
+
+    def put(self, by: User) -> None:
+        sentence, how = self.sentence(), dict[str, Any]()
+        code = self.pick(Code.objects.filter(version=current(self.project)).select_related("family", "version"))
+        if code.family.carries_level and self.chance.random() < 0.4:
+            how = {"level": "latent", "note": f"Reading {self.chance.randrange(99)}"}
+        if code.family.unit == "sentence" and self.chance.random() < 0.3:
+            how["quote"] = (sentence.start, self.chance.randint(sentence.start + 1, sentence.end))
+        if self.chance.random() < 0.2:
+            how["range_id"] = uuid.UUID(int=self.chance.getrandbits(128))
+        put(sentence, code, by, reason=self.reason(), **how)
+
+    def take_off(self, by: User) -> None:
+        take_off(self.pick(Coding.objects.active().filter(coder=by)), by, reason=self.reason())
+
+    def restore(self, by: User) -> None:
+        coding = self.pick(Coding.objects.filter(coder=by, withdrawn_at__isnull=False))
+        restore(coding, coding.sentence, by)
+
+    def decide(self, by: User) -> None:
+        decide(self.sentence(), by)
+
+    def reopen(self, by: User) -> None:
+        decision = self.pick(Decision.objects.active().filter(coder=by))
+        desk.reopen_sentence(project=self.project, decision=decision, by=by, reason=self.reason())
+
+    def write(self, by: User) -> None:
+        sentence = self.sentence()
+        on = self.chance.choice([sentence, None])
+        text = self.chance.choice(["", "A memo.", f"Memo {self.chance.randrange(99)}"])
+        interview = sentence.turn.interview
+        key = uuid.uuid4()
+        desk.write_memo(project=self.project, interview=interview, sentence=on, text=text, by=by, idempotency_key=key)
+
+    def write_elsewhere(self, by: User) -> None:
+        place = Place(subject="code", key="theme.balance")
+        memos.write_memo(
+            project=self.project, place=place, text="On the code.", kind="decision", by=by, idempotency_key=uuid.uuid4()
+        )
+
+    def revise(self, by: User) -> None:
+        memo = self.pick(Memo.objects.active().filter(author=by))
+        text = f"Revised {self.chance.randrange(99)}"
+        memos.revise_memo(memo=memo, text=text, kind="reading", by=by, idempotency_key=uuid.uuid4())
+
+    def withdraw_memo(self, by: User) -> None:
+        memos.withdraw_memo(memo=self.pick(Memo.objects.active().filter(author=by)), by=by)
+
+    def split(self, by: User) -> None:
+        sentence = self.sentence()
+        blanks = [at for at in range(sentence.start + 1, sentence.end) if sentence.turn.text[at] == " "]
+        at = self.chance.choice(blanks)
+        boundary_edits.split_sentence(
+            project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid.uuid4()
+        )
+
+    def merge(self, by: User) -> None:
+        boundary_edits.merge_sentences(
+            project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid.uuid4()
+        )
+
+    def finish(self, by: User) -> None:
+        interview = self.sentence().turn.interview
+        finish_interview(project=self.project, interview=interview, reason="Enough.", by=by)
+        if self.chance.random() < 0.05:
+            show_finished(project=self.project, by=by)
+        take_back_finish(project=self.project, interview=interview, by=by)
+
+    def reveal(self, by: User) -> None:
+        desk.reveal_suggestions(project=self.project, sentence=self.sentence(), by=by)
+
+    def change_codebook(self) -> None:
+        """Codes are merged and one is narrowed; codings migrate, go back, and are re-reviewed."""
+        version = merge(self.project, ["theme.compassion", "theme.balance"], "theme.balance", self.owner)
+        for change in (revision.migrate_merged, revision.undo_migration, revision.migrate_merged):
+            change(project=self.project, version=version, by=self.owner)
+        version = narrow(self.project, "theme.balance", self.owner)
+        codes = list(
+            Code.objects.filter(version=version, family__identifier="themes").exclude(identifier="theme.balance")
+        )
+        for coding in (
+            Coding.objects.active().filter(code__identifier="theme.balance").select_related("coder", "sentence")
+        ):
+            how = {"project": self.project, "coding": coding, "version": version, "by": coding.coder}
+            act = self.chance.choice([self._keep, self._move, self._drop])
+            try:
+                with transaction.atomic():
+                    act(codes, {**how, "idempotency_key": uuid.uuid4()})
+            except REFUSALS:
+                pass
+
+    def _keep(self, codes: list[Code], how: dict[str, Any]) -> None:
+        revision.keep_coding(**how)
+
+    def _move(self, codes: list[Code], how: dict[str, Any]) -> None:
+        revision.move_coding(**how, codes=self.chance.sample(codes, 2))
+
+    def _drop(self, codes: list[Code], how: dict[str, Any]) -> None:
+        revision.drop_coding(**how)
+
+
+Worker = Callable[[int, int], RandomWork]
+
+
+@pytest.fixture
+def work_at_random(
+    project: Project, interview: Interview, owner: User, coder: User, second_coder: User, lead: User
+) -> Worker:
+    def do(number: int, seed: int) -> RandomWork:
+        work = RandomWork(project, owner, [coder, second_coder, lead], seed=seed)
+        for _ in range(number):
+            work.act()
+        work.change_codebook()
+        for _ in range(number // 2):
+            work.act()
+        return work
+
+    return do
+
+
+def test_after_any_work_the_trail_rebuilds_every_row(work_at_random: Worker) -> None:
+    work = work_at_random(70, 1)
+    answer = compare()
+    assert answer["differences"] == answer["breaks"] == []
+    assert work.done > 50
+    assert answer["rows"]["coding.coding"] == Coding.objects.count() > 20
+    assert answer["rows"]["coding.memo"] == Memo.objects.count() > 5
+    assert answer["rows_before"] == answer["rows_found"] == 0
+
+
+@pytest.mark.full
+def test_after_ten_thousand_acts_the_trail_rebuilds_every_row(work_at_random: Worker) -> None:
+    work_at_random(7_000, 2)
+    answer = compare()
+    assert answer["differences"] == answer["breaks"] == []

@@ -1,0 +1,252 @@
+"""Rebuilding evidence from the trail, and comparing it with the tables.
+
+Events come in the order of their streams, rows are compared in the order of their keys: a temporary database on disk,
+which belongs to this process alone, sorts what events say of rows. So memory does not grow with the trail.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from transcripts.audit_trail.erasing import ACTION as ERASURE
+from transcripts.audit_trail.models import AuditText
+from transcripts.audit_trail.rows import EMPTY, ERASED, RecordedModel, as_content, as_json, hash_text, list_recorded
+from transcripts.audit_trail.trail import read_entries
+
+ROWS_AT_A_TIME = 500
+CHANGES_AT_A_TIME = 5_000
+SORTED = "SELECT row, stream, sequence, change FROM change WHERE label = ? ORDER BY row, number"
+
+
+class Difference(NamedTuple):
+    """A row, a column of it ("" for the row as a whole), and what trail and table say. A text is told by its length alone."""
+
+    row: str
+    column: str
+    trail: str
+    table: str
+
+    def __str__(self) -> str:
+        what = f"{self.row}, {self.column}" if self.column else self.row
+        return f"{what}: the trail says {self.trail}, the table says {self.table}."
+
+
+@dataclass
+class Rebuilt:
+    """What the trail says of one row in the end."""
+
+    stream: str
+    columns: dict[str, object] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+    # Complete: made by an event that says everything. Found: what the upgrade to such events found. Neither: older.
+    kind: str = "old"
+
+    def apply(self, change: dict[str, Any]) -> None:
+        """Take up the next thing that an event says of the row."""
+        if "old" in change:
+            self.columns |= {name: value for name, value in change["old"].items() if name not in self.columns}
+            return
+        for kind in ("made", "found"):
+            if kind in change:
+                self.kind, self.columns, self.texts = kind, dict(change[kind]), {}
+        self.columns |= change.get("set", {})
+        self.texts |= change.get("texts", {})
+
+
+@dataclass
+class Comparison:
+    """What was compared, and what differed."""
+
+    differences: list[Difference] = field(default_factory=list)
+    # By model: rows made by complete events, rows found at the upgrade, rows of which only an older event tells.
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+    erased: int = 0
+
+
+def compare_rows(streams: Sequence[str], *, project_id: int | None = None) -> Comparison:
+    """Rebuild every recorded row from the events of ``streams`` and compare it with its table, or with those of one study.
+
+    What somebody does meanwhile is no difference: a row that later events speak of is left out.
+    """
+    comparison = Comparison()
+    models = list_recorded()
+    with closing(sqlite3.connect("")) as sorter:
+        sorter.execute("CREATE TABLE change (number INTEGER PRIMARY KEY, label, row, stream, sequence, change)")
+        erased: set[str] = set()
+        ends = {stream: _sort(sorter, stream, models, erased) for stream in streams}
+        sorter.execute("CREATE INDEX by_row ON change (label, row, number)")
+        for recorded in models:
+            comparison.counts[recorded.label] = Counter()
+            rebuilt = _rebuild(sorter, recorded)
+            stored = _read_table(recorded, project_id)
+            for some in _batch(_merge(rebuilt, stored)):
+                _compare(recorded, some, erased, comparison)
+    if comparison.differences:
+        since = _list_changed_since(ends)
+        comparison.differences = [each for each in comparison.differences if each.row not in since]
+    return comparison
+
+
+def _sort(sorter: sqlite3.Connection, stream: str, models: Sequence[RecordedModel], erased: set[str]) -> int:
+    """Put what the events of a stream say of rows into the sorter; returns the last sequence number read."""
+    names = {recorded.label: recorded.columns.keys() - {"withdrawn_at", "superseded_by"} for recorded in models}
+    last, waiting = 0, list[tuple[object, ...]]()
+    for link, _, _ in read_entries(stream):
+        last = link.sequence
+        for row, change in _list_changes(link.action, link.target, str(link.details), names, erased):
+            label, _, key = row.partition(":")
+            if label in names and key.isdecimal():
+                waiting.append((label, int(key), stream, last, json.dumps(change)))
+        if len(waiting) >= CHANGES_AT_A_TIME:
+            _add(sorter, waiting)
+    _add(sorter, waiting)
+    return last
+
+
+def _add(sorter: sqlite3.Connection, waiting: list[tuple[object, ...]]) -> None:
+    sorter.executemany("INSERT INTO change (label, row, stream, sequence, change) VALUES (?, ?, ?, ?, ?)", waiting)
+    waiting.clear()
+
+
+def _list_changes(
+    action: str, target: str, details: str, names: dict[str, Any], erased: set[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows that an event speaks of. One from before events told of rows tells of its target, as far as it goes."""
+    label = target.partition(":")[0]
+    # Most events speak of no row: parsing them would take longer than all the rest.
+    if '"rows":' not in details and label not in names and action != ERASURE:
+        return
+    content = json.loads(details)
+    if action == ERASURE:
+        erased.update(content["hashes"])
+    elif "rows" in content:
+        for change in content["rows"]:
+            yield change["row"], change
+    elif label in names:
+        yield target, {"old": {name: value for name, value in content.items() if name in names[label]}}
+
+
+def _rebuild(sorter: sqlite3.Connection, recorded: RecordedModel) -> Iterator[tuple[int, Rebuilt]]:
+    """The rows of a model as the trail has them, by key."""
+    key, row = 0, None
+    for found, stream, _, change in sorter.execute(SORTED, [recorded.label]):
+        if row is None or found != key:
+            if row is not None:
+                yield key, row
+            key, row = found, Rebuilt(stream)
+        row.apply(json.loads(change))
+    if row is not None:
+        yield key, row
+
+
+def _read_table(recorded: RecordedModel, project_id: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """The rows of a model as its table has them, by key: the study's stream, columns and texts."""
+    names = [recorded.project, *recorded.columns.values(), *recorded.texts]
+    paths = [name.replace(".", "__") for name in names]
+    rows = recorded.model._base_manager.order_by("pk")  # noqa: SLF001  # every row, whatever its manager leaves out
+    if project_id is not None:
+        rows = rows.filter(**{paths[0]: project_id})
+    for key, *values in rows.values_list("pk", *paths).iterator(chunk_size=ROWS_AT_A_TIME):
+        yield key, tuple(values)
+
+
+def _merge(
+    rebuilt: Iterator[tuple[int, Rebuilt]], stored: Iterator[tuple[int, tuple[Any, ...]]]
+) -> Iterator[tuple[int, Rebuilt | None, tuple[Any, ...] | None]]:
+    """Both sides of each row; either may be missing."""
+    left, right = next(rebuilt, None), next(stored, None)
+    while left is not None or right is not None:
+        if left is not None and (right is None or left[0] < right[0]):
+            yield left[0], left[1], None
+            left = next(rebuilt, None)
+        elif right is not None and (left is None or right[0] < left[0]):
+            yield right[0], None, right[1]
+            right = next(stored, None)
+        elif left is not None and right is not None:
+            yield left[0], left[1], right[1]
+            left, right = next(rebuilt, None), next(stored, None)
+
+
+Pair = tuple[int, Rebuilt | None, tuple[Any, ...] | None]
+
+
+def _batch(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    some: list[Pair] = []
+    for pair in pairs:
+        some.append(pair)
+        if len(some) == ROWS_AT_A_TIME:
+            yield some
+            some = []
+    yield some
+
+
+def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], comparison: Comparison) -> None:
+    counts = comparison.counts[recorded.label]
+    hashes = [digest for _, row, _ in pairs if row for digest in row.texts.values()]
+    kept = {text.hash: text for text in AuditText.objects.filter(hash__in=hashes)} if hashes else {}
+    for key, row, stored in pairs:
+        name = f"{recorded.label}:{key}"
+        if row is None:
+            comparison.differences.append(Difference(name, "", "nothing of this row", "that it is there"))
+            continue
+        counts[row.kind] += 1
+        if stored is None:
+            comparison.differences.append(Difference(name, "", "that it is there", "nothing of this row"))
+            continue
+        values = dict(zip((*recorded.columns, *recorded.texts), map(as_json, stored[1:]), strict=True))
+        comparison.differences += _compare_columns(recorded, name, row, {**values, "study": f"project:{stored[0]}"})
+        if row.kind != "old":
+            for column in recorded.texts:
+                digest, content = row.texts.get(column, ""), _as_text(values[column])
+                is_erased = digest in erased and not (digest in kept and kept[digest].content)
+                comparison.erased += is_erased
+                if words := _compare_texts(digest, content, kept.get(digest), is_erased=is_erased):
+                    comparison.differences.append(Difference(name, column, *words))
+
+
+def _compare_columns(
+    recorded: RecordedModel, name: str, row: Rebuilt, values: Mapping[str, object]
+) -> Iterator[Difference]:
+    said = {"study": row.stream, **row.columns}
+    for column in said if row.kind == "old" else ("study", *recorded.columns):
+        if _normalise(said.get(column)) != _normalise(values[column]):
+            yield Difference(name, column, _show(said.get(column)), _show(values[column]))
+
+
+def _compare_texts(digest: str, content: str, text: AuditText | None, *, is_erased: bool) -> tuple[str, str] | None:
+    """What trail and table say of a text where they differ, without its words."""
+    told = f"a text of {len(content):,} characters" if content else "no text"
+    if not digest or is_erased:
+        said = "that it was erased" if is_erased else "no text"
+        return (said, told) if content else None
+    if text is None or hash_text(text.salt, text.content) != digest:
+        return "that it has another hash than the text kept beside the trail", told
+    return None if text.content == content else (f"another text, of {len(text.content):,} characters", told)
+
+
+def _normalise(value: object) -> object:
+    return None if value in EMPTY else value
+
+
+def _as_text(value: object) -> str:
+    return "" if value in (*EMPTY, ERASED) else as_content(value)
+
+
+def _show(value: object) -> str:
+    return "nothing" if value in EMPTY else json.dumps(value, ensure_ascii=False)
+
+
+def _list_changed_since(ends: dict[str, int]) -> set[str]:
+    """The rows of which events tell that were added while the tables were read."""
+    since: set[str] = set()
+    for stream, last in ends.items():
+        for link, _, _ in read_entries(stream, after=last):
+            rows = json.loads(str(link.details)).get("rows", [])
+            since |= {link.target, *(change["row"] for change in rows)}
+    return since

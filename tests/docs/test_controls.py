@@ -23,7 +23,9 @@ from auditapp.sob.pure.loading import opening
 from tests.docs.test_code_rules import list_imports, read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, hashing
+from transcripts.accounts.known_browsers import LIFE_SECONDS
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
+from transcripts.accounts.passwords import OWN_WORDS
 from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE
 from transcripts.exchange.forms import MAX_FILE_SIZE as LARGEST_PROJECT
@@ -55,7 +57,10 @@ def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
     assert allauth.RATE_LIMITS["login_failed_known"] == "5/5m/key"
     assert "5 in 5 minutes for a name from one address, 30 an hour for a name from all, " in page
     assert "10 a minute from an address, 30 requests to sign in a minute" in page
-    assert "is counted apart (5 in 5 minutes)" in page
+    assert "(a signed cookie, for a year; it lets nobody in) is counted apart (5 in 5 minutes)" in page
+    assert LIFE_SECONDS == 365 * 24 * 3600
+    listed = re.findall(r"one of the words ([\w, ]+?) with a few", page)
+    assert set(listed[0].split(", ")) == OWN_WORDS
     assert "PatternValidator" in rules
 
 

@@ -20,6 +20,10 @@ FRAME = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 FEWEST_CHARACTERS = 5
 # What is left without digits and signs at both ends counts from these lengths.
 SHORTEST_ROW, SHORTEST_WORD = 6, 4
+# Words that somebody who attacks this program tries first (docs/security/controls.md).
+OWN_WORDS = frozenset(
+    {"auditapp", "transcript", "transcripts", "interview", "interviews", "codebook", "coding", "coder"}
+)
 SENTENCE = (
     "This password is a pattern that is guessed first: something repeated, a row of keys, or a common password with a few "
     "characters added. Use several words that nobody would expect together."
@@ -52,7 +56,7 @@ def _reduce(word: str) -> str:
 
 @cache
 def _read_common_passwords() -> frozenset[str]:
-    return frozenset(CommonPasswordValidator().passwords)
+    return frozenset(CommonPasswordValidator().passwords) | OWN_WORDS
 
 
 class PatternValidator:

@@ -24,6 +24,9 @@ from transcripts.accounts.passwords import is_pattern
         "Password2026!",
         "!!!letmein!!!!",
         "qwertzuiop2026",
+        "Auditapp2026!",
+        "codebookcodebook",
+        "Interviews!2026",
     ],
 )
 def test_patterns_are_recognised(password: str) -> None:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import time
+from unittest.mock import patch
+
+import pytest
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from transcripts.accounts import known_browsers
+from transcripts.accounts.models import User
+
+
+@pytest.mark.django_db
+def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
+    response = HttpResponse()
+    known_browsers.remember_browser(RequestFactory().get("/"), response, person)
+    request = RequestFactory().get("/")
+    request.COOKIES.update({name: morsel.value for name, morsel in response.cookies.items()})
+    assert known_browsers.find_known_browser(request, person)
+    later = time.time() + known_browsers.LIFE_SECONDS + 1
+    with patch("django.core.signing.time.time", return_value=later):
+        assert not known_browsers.find_known_browser(request, person)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -768,22 +769,20 @@ class Death(BaseException):
     """Stands for a kill at a crash point; the same in processes of their own is in test_faults_workers."""
 
 
-@pytest.mark.parametrize("place", ["after_claim", "after_spool", "in_commit", "after_commit"])
-def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats_no_call(
-    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    """What had come back is in the spool before it is stored, so that nothing of it is asked for again."""
+def check_death(project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, *, place: str, nth: int = 1) -> None:
+    """A runner dies at the nth time that it comes to ``place``: what had come back is not asked for again."""
     from auditapp.batches.ledger import storing
     from auditapp.batches.runner import recovery
 
     provider = use(ScriptedProvider())
     queue = plan(project, inputs=range(20, 30), concurrency=1)
-    left = [place]
+    left = [place] * nth
 
     def crash_point(here: str) -> None:
         if here in left:
             left.remove(here)
-            raise Death(here)
+            if not left:
+                raise Death(here)
 
     with monkeypatch.context() as patch:
         for module in (live_run, storing):
@@ -797,6 +796,24 @@ def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats
     assert Batch.objects.get().state == "done"
     assert Result.objects.count() == len(provider.asked) == 10
     assert set(Attempt.objects.exclude(end="unsent").values_list("end", flat=True)) == {"answered"}
+
+
+@pytest.mark.parametrize("place", ["after_claim", "after_spool", "in_commit", "after_commit"])
+def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats_no_call(
+    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """What had come back is in the spool before it is stored, so that nothing of it is asked for again."""
+    check_death(project, use, monkeypatch, place=place)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(200))
+def test_of_two_hundred_deaths_with_an_answer_in_hand_none_repeats_a_call(
+    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    chance = random.Random(seed)
+    place, nth = chance.choice(["after_spool", "in_commit"]), chance.randint(1, 4)
+    check_death(project, use, monkeypatch, place=place, nth=nth)
 
 
 def test_a_runner_that_was_silent_for_long_sends_nothing(

@@ -26,6 +26,9 @@ MAX_IN_FLIGHT = 1000
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 
 
+STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait a moment until its calls begin, or cancel it."
+
+
 class BatchError(Exception):
     """The request cannot be carried out; the message is for the person who made it."""
 
@@ -93,6 +96,11 @@ def _notify_workers(queue_id: int) -> None:
     from auditapp.batches.runner import tasks  # loads Celery
 
     tasks.notify_queue(queue_id)
+
+
+def _refuse_planning(batch: Batch) -> None:
+    if batch.state == Batch.State.PLANNING:
+        raise BatchError(STILL_PLANNED.format(batch=batch.pk))
 
 
 MAX_CAP = 1_000_000
@@ -219,6 +227,7 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
     """Send no new calls; those in flight finish and are stored. A batch that waits for its server then waits for a person."""
     locked = lock_batch(batch)
     refuse_ended(locked, "paused")
+    _refuse_planning(locked)
     if locked.state not in WORKING_STATES and not locked.awaits_server:
         batch.refresh_from_db()
         return
@@ -243,6 +252,7 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
     """Continue a batch that is paused or draining."""
     locked = lock_batch(batch)
     refuse_ended(locked, "resumed")
+    _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
         raise BatchError("The pilot is done, and the batch waits for approval. Confirm or cancel it.")
     if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
@@ -260,6 +270,7 @@ def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
     """Start no new cell; those started are finished, then the batch pauses."""
     locked = lock_batch(batch)
     refuse_ended(locked, "drained")
+    _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
         raise BatchError("The batch waits for approval and has no calls in progress to finish.")
     if locked.control == Batch.Control.DRAIN:

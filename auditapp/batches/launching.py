@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import uuid
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from decimal import ROUND_UP, Decimal
+from functools import partial
 from typing import NamedTuple
 
 from django.conf import settings
@@ -21,7 +20,6 @@ from auditapp.batches.actions import (
     check_cap,
     check_concurrency,
     commit_cap,
-    notify_queues,
     refuse_cap_of_file,
     refuse_too_many,
 )
@@ -29,8 +27,8 @@ from auditapp.batches.grants import GrantRefused, check_money, find_asked_at
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt, make_request
-from auditapp.batches.ledger.statements import insert_cells
-from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.planning import STORING, Grid, is_large, plan_at_once, plan_by_parts
 from auditapp.batches.pure.money import to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
@@ -105,7 +103,6 @@ def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: st
 
 FILE_PROVIDER = "file"
 PRICE_PLACES = Decimal("0.000001")
-MARKED_AT_ONCE = 1000
 
 
 class PlannedArm(NamedTuple):
@@ -201,6 +198,9 @@ def launch_batch(
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The
     same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
     ``digest_asked`` where the caller has it.
+
+    The many cells of a large launch are stored once the outermost transaction is committed, and before that returns. When
+    that fails the batch is cancelled.
     """
     asked = asked or _digest_plan(kind, arms, input_ids, options)
     launched = find_launched(project, options.idempotency_key, asked)
@@ -224,7 +224,8 @@ def launch_batch(
         concurrency=options.concurrency,
         cap_nano=cap_nano,
         pilot_cells=sum(pilots),
-        state=Batch.State.PILOT if any(pilots) else Batch.State.RUNNING,
+        state=_choose_first_state(options.route, sum(cells), sum(pilots)),
+        state_reason=STORING.format(cells=sum(cells)) if is_large(options.route, sum(cells)) else "",
         launched_by=by if isinstance(by, User) else None,
         launched_by_name=by.get_username(),
         created_at=read_now(),
@@ -235,11 +236,20 @@ def launch_batch(
     stored = _add_arms(batch, arms)
     commit_cap(batch, cap_nano, by)
     inputs = [arm.list_inputs(input_ids) for arm in arms]
-    _plan_cells(batch, stored, inputs, options.repeats)
-    _mark_pilots(batch, stored, inputs, options.repeats, pilots)
-    _open_queues(batch, arms)
+    queue_names = sorted({arm.variant.queue_name for arm in arms})
+    grid = Grid(stored, inputs, options.repeats, pilots, queue_names)
     _record_launch(batch, arms, sum(cells), options.cap_usd, by)
+    if is_large(options.route, sum(cells)):
+        transaction.on_commit(partial(plan_by_parts, batch, grid, by=by))
+    else:
+        plan_at_once(batch, grid)
     return batch
+
+
+def _choose_first_state(route: str, cells: int, pilot_cells: int) -> str:
+    if is_large(route, cells):
+        return Batch.State.PLANNING
+    return Batch.State.PILOT if pilot_cells else Batch.State.RUNNING
 
 
 def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> str:
@@ -330,14 +340,6 @@ def _add_arms(batch: Batch, arms: Sequence[PlannedArm]) -> list[Arm]:
     """Create the arms with the rows they pin."""
     prices, capabilities = _read_rows(arms)
     return [_make_arm(batch, arm, prices, capabilities) for arm in arms]
-
-
-def _open_queues(batch: Batch, arms: Sequence[PlannedArm]) -> None:
-    queues = [
-        WorkQueue.objects.create(batch=batch, name=name) for name in sorted({arm.variant.queue_name for arm in arms})
-    ]
-    if batch.route != Batch.Route.FILE:
-        notify_queues(queues)
 
 
 def _read_rows(arms: Sequence[PlannedArm]) -> tuple[dict[int, Price], dict[int, Capabilities]]:
@@ -432,40 +434,6 @@ def _make_arm(
 def _share(price: Decimal, share: Decimal) -> Decimal:
     """Rounded up: what is reserved must never be less than what is billed."""
     return (Decimal(price) * share).quantize(PRICE_PLACES, rounding=ROUND_UP)
-
-
-def _plan_cells(batch: Batch, arms: Sequence[Arm], inputs: Sequence[Sequence[int]], repeats: int) -> None:
-    """Plan arms with the same inputs in one statement."""
-    together: dict[int, list[int]] = defaultdict(list)
-    for place, ids in enumerate(inputs):
-        together[id(ids)].append(place)
-    for places in together.values():
-        arm_ids = [arms[place].pk for place in places]
-        insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=inputs[places[0]], repeats=repeats)
-
-
-def _mark_pilots(
-    batch: Batch, arms: Sequence[Arm], inputs: Sequence[Sequence[int]], repeats: int, pilots: Sequence[int]
-) -> None:
-    for arm, ids, pilot in zip(arms, inputs, pilots, strict=True):
-        drawn = draw_pilot(ids, repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
-        for repeat, marked in drawn.items():
-            for start in range(0, len(marked), MARKED_AT_ONCE):
-                chosen = marked[start : start + MARKED_AT_ONCE]
-                Cell.objects.filter(arm=arm, repeat=repeat, input_id__in=chosen).update(pilot=True)
-
-
-def draw_pilot(input_ids: Sequence[int], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
-    """``count`` cells of an arm as inputs by repeat: a simple random sample, the same for the same seed.
-
-    At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
-    """
-    places = random.Random(seed).sample(range(len(input_ids) * repeats), count)  # noqa: S311 - a sample, not a secret
-    drawn: dict[int, list[int]] = defaultdict(list)
-    for place in places:
-        repeat, position = divmod(place, len(input_ids))
-        drawn[repeat + 1].append(input_ids[position])
-    return dict(drawn)
 
 
 def _record_launch(

@@ -15,7 +15,8 @@ from transcripts.projects.models import Project
 class Batch(models.Model):
     """A grid of calls launched together: inputs x arms x repeats, under one cap.
 
-    ``control`` is what people want, ``state`` is what the batch does. A batch with a pilot first sends only the cells
+    ``control`` is what people want, ``state`` is what the batch does. While the cells of a large launch are being stored it is
+    ``planning``. A batch with a pilot first sends only the cells
     marked for it (``pilot``), then waits for approval (``waiting``); the pilot's answers count. ``idempotency_key`` is chosen by
     the page that launches, so that a double click makes one batch. Money is kept in whole nanodollars (1e-9 US
     dollars), so that sums are exact on every database. ``reserved_nano`` is set aside for calls in flight at their highest
@@ -34,6 +35,7 @@ class Batch(models.Model):
         ABORT = "abort", "Abort: end the batch and cut off the calls in flight"
 
     class State(models.TextChoices):
+        PLANNING = "planning", "Planning"
         PILOT = "pilot", "Pilot"
         WAITING = "waiting", "Waiting for approval"
         RUNNING = "running", "Running"
@@ -104,7 +106,7 @@ class Batch(models.Model):
         return self.state == Batch.State.PAUSED and self.control in SENDING_CONTROLS
 
 
-OPEN_STATES = (Batch.State.PILOT, Batch.State.WAITING, Batch.State.RUNNING, Batch.State.PAUSED)
+OPEN_STATES = (Batch.State.PLANNING, Batch.State.PILOT, Batch.State.WAITING, Batch.State.RUNNING, Batch.State.PAUSED)
 WORKING_STATES = (Batch.State.PILOT, Batch.State.RUNNING)
 SENDING_CONTROLS = (Batch.Control.RUN, Batch.Control.DRAIN)
 SENDING_STATES = (*WORKING_STATES, Batch.State.PAUSED)

@@ -204,9 +204,9 @@ NUMBER_LISTS = {
 }
 
 
-def insert_cells(*, batch_id: int, arm_ids: Sequence[int], input_ids: Sequence[int], repeats: int) -> None:
-    """Plan the grid of a batch in one statement: 60,000 single inserts would keep a person waiting."""
-    lists: list[list[int]] = [list(arm_ids), list(range(1, repeats + 1)), list(input_ids)]
+def insert_cells(*, batch_id: int, arm_ids: Sequence[int], input_ids: Sequence[int], repeats: Sequence[int]) -> None:
+    """Plan the grid of a batch, or a part of it, in one statement: 60,000 single inserts would keep a person waiting."""
+    lists: list[list[int]] = [list(arm_ids), list(repeats), list(input_ids)]
     given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
     with connection.cursor() as cursor:
         cursor.execute(NUMBER_LISTS[connection.vendor], [batch_id, *given])

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 from django.urls import reverse
 
+from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
@@ -83,7 +84,7 @@ class Command(BaseCommand):
                 self._read_offline(study, annotator, interviews, options)
             else:
                 self._ask_model(study, annotator, interviews, options)
-        except PreannotationError as error:
+        except (PreannotationError, BatchError) as error:
             raise CommandError(str(error)) from error
 
     def _ask_model(self, study: Project, name: str, interviews: list[Interview] | None, options: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
+from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
@@ -66,7 +67,7 @@ class Command(BaseCommand):
                     options=how,
                 )
                 self.stderr.write(summarise_launch(batch))
-        except PreannotationError as error:
+        except (PreannotationError, BatchError) as error:
             raise CommandError(str(error)) from error
         if options["wait"]:
             batch = wait_for_launched(batch, says_yes=options["yes"], report=self.stderr.write)

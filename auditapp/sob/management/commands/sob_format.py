@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
@@ -47,6 +48,6 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
                 options=how,
             )
-        except SobError as error:
+        except (SobError, BatchError) as error:
             raise CommandError(str(error)) from error
         report_launched(self, launched, options, things="answers")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
@@ -67,7 +68,7 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
                 options=replace(how, repeats=options["repeats"]),
             )
-        except (SobError, ProjectError) as error:
+        except (SobError, BatchError, ProjectError) as error:
             raise CommandError(str(error)) from error
         report_launched(self, batch, options)
 

@@ -1,0 +1,171 @@
+"""Store the cells of a launch: in its own transaction, or, where they are many, in short ones after it.
+
+A batch whose cells are still to come is in the state *planning*. It has its arms, its money and its event from the start, and
+no work queue before all of its cells are there, so no worker can find it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from django.db import connection, transaction
+
+from auditapp.batches.actions import BatchError, cancel_batch, commit_cap, lock_batch, notify_queues
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.statements import insert_cells
+from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
+from transcripts.audit_trail import trail
+from transcripts.corpus.storing import short_transaction
+
+# So many cells are stored in the transaction of the launch: it keeps others waiting for some 30 ms.
+SMALL_SIZE = 5000
+CELLS_AT_A_TIME = 2000
+MARKED_AT_ONCE = 1000
+# Storing the largest launch takes seconds. One that was begun so long ago was killed.
+ABANDONED_AFTER = datetime.timedelta(minutes=10)
+
+STORING = "Its {cells:,} cells are being stored; its calls begin when all are there."
+INTERRUPTED = "The launch was interrupted before all cells were stored, so nothing was asked. Launch it again."
+STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Nothing was asked."
+
+
+class Grid(NamedTuple):
+    """The cells of a batch to be: its arms, and for each of them its inputs and the number of calls of its pilot."""
+
+    arms: Sequence[Arm]
+    inputs: Sequence[Sequence[int]]
+    repeats: int
+    pilots: Sequence[int]
+    queue_names: Sequence[str]
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are in all."""
+        return sum(len(ids) for ids in self.inputs) * self.repeats
+
+
+def is_large(route: str, cells: int) -> bool:
+    """Whether the cells are stored after the transaction of the launch. Answers of a file may be read in the same one."""
+    return cells > SMALL_SIZE and route != Batch.Route.FILE
+
+
+def plan_at_once(batch: Batch, grid: Grid) -> None:
+    """Store all cells in the caller's transaction, arms with the same inputs in one statement, and open the queues."""
+    together: dict[int, list[int]] = defaultdict(list)
+    for place, ids in enumerate(grid.inputs):
+        together[id(ids)].append(place)
+    for places in together.values():
+        arm_ids = [grid.arms[place].pk for place in places]
+        again = range(1, grid.repeats + 1)
+        insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=grid.inputs[places[0]], repeats=again)
+    for marked in _list_marked(batch, grid):
+        _mark(*marked)
+    _open_queues(batch, grid)
+
+
+def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
+    """Store the cells in short transactions, and let the workers see the batch in the last one. Outside of any transaction.
+
+    When it cannot go on, the batch is cancelled without having asked anything. Raises ``BatchError``.
+    """
+    try:
+        for arm_id, again, ids in _cut(grid):
+            with short_transaction():
+                _refuse_stopped(batch)
+                insert_cells(batch_id=batch.pk, arm_ids=[arm_id], input_ids=ids, repeats=again)
+        for marked in _list_marked(batch, grid):
+            with short_transaction():
+                _refuse_stopped(batch)
+                _mark(*marked)
+        with transaction.atomic():
+            locked = _refuse_stopped(batch)
+            if Cell.objects.filter(batch=batch).count() != grid.cells:
+                raise BatchError(STOPPED.format(batch=batch.pk))
+            # A grant may have been revoked meanwhile.
+            commit_cap(locked, locked.cap_nano, by)
+            state = Batch.State.PILOT if locked.pilot_cells else Batch.State.RUNNING
+            Batch.objects.filter(pk=batch.pk).update(state=state, state_reason="")
+            _open_queues(batch, grid)
+    except BaseException:
+        _give_up(batch)
+        raise
+    batch.refresh_from_db()
+
+
+def cancel_abandoned(*, seconds: float = math.inf) -> None:
+    """Cancel the batches whose launch was killed; after so many ``seconds`` the rest is left for later."""
+    end = time.monotonic() + seconds
+    late = read_now() - ABANDONED_AFTER
+    for batch in Batch.objects.filter(state=Batch.State.PLANNING, created_at__lt=late).order_by("pk"):
+        _give_up(batch, end=end)
+
+
+def _refuse_stopped(batch: Batch) -> Batch:
+    """The locked row of a batch that is still being planned. Raises ``BatchError``."""
+    locked = lock_batch(batch)
+    if locked.state != Batch.State.PLANNING:
+        raise BatchError(STOPPED.format(batch=batch.pk))
+    return locked
+
+
+def _give_up(batch: Batch, *, end: float = math.inf) -> None:
+    """Remove the cells of a batch that is still being planned, which nobody has seen or asked, and cancel it."""
+    while time.monotonic() < end:
+        with short_transaction():
+            locked = lock_batch(batch)
+            if locked.state != Batch.State.PLANNING:
+                return
+            cells = list(Cell.objects.filter(batch=batch).order_by().values_list("pk", flat=True)[:CELLS_AT_A_TIME])
+            if not cells:
+                cancel_batch(batch=locked, by=trail.SYSTEM)
+                Batch.objects.filter(pk=batch.pk).update(state_reason=INTERRUPTED)
+                return
+            Cell.objects.filter(pk__in=cells)._raw_delete(connection.alias)  # noqa: SLF001
+
+
+def _cut(grid: Grid) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
+    """The grid in parts of about ``CELLS_AT_A_TIME``: an arm, some repeats and some inputs."""
+    for arm, ids in zip(grid.arms, grid.inputs, strict=True):
+        together = max(1, CELLS_AT_A_TIME // len(ids))
+        for first in range(1, grid.repeats + 1, together):
+            again = range(first, min(first + together, grid.repeats + 1))
+            for start in range(0, len(ids), CELLS_AT_A_TIME):
+                yield arm.pk, again, ids[start : start + CELLS_AT_A_TIME]
+
+
+def _list_marked(batch: Batch, grid: Grid) -> Iterator[tuple[Arm, int, list[int]]]:
+    """The cells of the pilot in short lists: an arm, a repeat and inputs."""
+    for arm, ids, pilot in zip(grid.arms, grid.inputs, grid.pilots, strict=True):
+        drawn = draw_pilot(ids, grid.repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
+        for repeat, marked in drawn.items():
+            for start in range(0, len(marked), MARKED_AT_ONCE):
+                yield arm, repeat, marked[start : start + MARKED_AT_ONCE]
+
+
+def _mark(arm: Arm, repeat: int, chosen: Sequence[int]) -> None:
+    Cell.objects.filter(arm=arm, repeat=repeat, input_id__in=chosen).update(pilot=True)
+
+
+def draw_pilot(input_ids: Sequence[int], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
+    """``count`` cells of an arm as inputs by repeat: a simple random sample, the same for the same seed.
+
+    At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
+    """
+    places = random.Random(seed).sample(range(len(input_ids) * repeats), count)  # noqa: S311 - a sample, not a secret
+    drawn: dict[int, list[int]] = defaultdict(list)
+    for place in places:
+        repeat, position = divmod(place, len(input_ids))
+        drawn[repeat + 1].append(input_ids[position])
+    return dict(drawn)
+
+
+def _open_queues(batch: Batch, grid: Grid) -> None:
+    queues = [WorkQueue.objects.create(batch=batch, name=name) for name in grid.queue_names]
+    if batch.route != Batch.Route.FILE:
+        notify_queues(queues)

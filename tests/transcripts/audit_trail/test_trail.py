@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.test import override_settings
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -246,6 +247,12 @@ def test_verify_audit_says_in_one_line_what_was_changed_and_fails(five_events: N
         call_command("verify_audit")
     assert refused.value.returncode == 1
     assert "\n" not in str(refused.value)
+
+
+def test_a_trail_verifies_whatever_the_time_zone_of_the_site(five_events: None) -> None:
+    with override_settings(TIME_ZONE="America/New_York"):
+        record(6)
+        assert verify()["breaks"] == []
 
 
 def test_empty_trail_verifies(db: None) -> None:

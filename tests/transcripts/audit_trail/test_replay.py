@@ -351,7 +351,7 @@ class RandomWork:
 
     def pick(self, rows: Any) -> Any:
         """One of some rows. Raises ``IndexError`` where there are none."""
-        return self.chance.choice(list(rows.order_by("pk")))
+        return rows.order_by("pk")[self.chance.choice(range(rows.count()))]
 
     def sentence(self) -> Sentence:
         current = Sentence.objects.filter(retired_by__isnull=True, turn__role="model")
@@ -490,7 +490,7 @@ def test_after_any_work_the_trail_rebuilds_every_row(work_at_random: Worker) -> 
 
 
 @pytest.mark.full
-def test_after_ten_thousand_acts_the_trail_rebuilds_every_row(work_at_random: Worker) -> None:
-    work_at_random(7_000, 2)
+def test_after_thousands_of_acts_the_trail_rebuilds_every_row(work_at_random: Worker) -> None:
+    work_at_random(3_000, 2)
     answer = compare()
     assert answer["differences"] == answer["breaks"] == []

@@ -7,7 +7,9 @@ class RoundsConfig(AppConfig):
     name = "transcripts.rounds"
 
     def ready(self) -> None:
+        from transcripts.accounts.closing import register_closing
         from transcripts.audit_trail.rows import register_rows
+        from transcripts.rounds import closing
         from transcripts.rounds.models import Finish
 
         columns = {
@@ -17,4 +19,5 @@ class RoundsConfig(AppConfig):
             "shown_at": "shown_at",
             "withdrawn_at": "withdrawn_at",
         }
+        register_closing(notes=closing.list_notes)
         register_rows(Finish, columns=columns, project="interview.project_id")

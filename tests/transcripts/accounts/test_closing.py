@@ -168,17 +168,18 @@ def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -
         close_account(user=second, by=second)
 
 
+@pytest.mark.parametrize(("overlap", "told"), [(0, ": 2 interviews are assigned to nobody else"), (100, "")])
 def test_whoever_closes_is_told_what_only_this_person_was_to_code(
-    project: Project, owner: User, coder: User, second_coder: User
+    project: Project, owner: User, coder: User, second_coder: User, overlap: int, told: str
 ) -> None:
     bring_in(project, owner, ["A", "A", "A", "A"])
-    open_round(project, owner, coder, second_coder, overlap_percent=50, overlap_readers=2)
+    open_round(project, owner, coder, second_coder, overlap_percent=overlap, overlap_readers=2)
     notes = [note for note in list_notes(coder) if note.startswith("Round 1 of the study Cultural schemas:")]
-    assert len(notes) == 1
-    alone = re.search(r": (\d) interview", notes[0])
-    assert alone is not None
-    assert 0 < int(alone[1]) < 4
+    assert len(notes) == bool(told)
+    assert all(told in note for note in notes)
     assert not [note for note in list_notes(owner) if note.startswith("Round")]
+    close_account(user=second_coder, by=trail.SYSTEM)
+    assert f": {2 if told else 4} interviews" in " ".join(list_notes(coder)), "whose account is closed codes nothing"
 
 
 def test_reopened_account_is_what_it_was(project: Project, coder: User, boss: User) -> None:

@@ -47,6 +47,8 @@ MARKER = "has-data"
 PORT = re.compile(r":[0-9]+$")
 # The status that sysexits.h gives a wrong configuration.
 WRONG_CONFIGURATION = 78
+# How the keys begin that Django writes into new projects, and people into public repositories.
+EXAMPLE_KEY = "django-insecure-"
 FEWEST_DIFFERENT_CHARACTERS = 5
 LOG_LEVELS = ("CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG")
 # Each setting that is a whole number: what it is without a value, and the least it may be.
@@ -346,6 +348,8 @@ def env_secret_key(data_folder: Path) -> str:
         return cast(str, SimpleLazyObject(partial(_read_stored_secret_key, data_folder)))
     if len(value) < SECRET_LENGTH:
         raise ImproperlyConfigured(f"{source} needs at least {SECRET_LENGTH} characters; it has {len(value)}.")
+    if value.startswith(EXAMPLE_KEY):
+        raise ImproperlyConfigured(f"{source} is an example of Django's. Make one with `openssl rand -base64 48`.")
     if len(set(value)) < FEWEST_DIFFERENT_CHARACTERS:
         raise ImproperlyConfigured(f"{source} repeats a few characters. Make one with `openssl rand -base64 48`.")
     return value

@@ -17,6 +17,7 @@ WRONG = [
     ("SECRET_KEY", "x"),
     ("SECRET_KEY", SECRET),
     ("SECRET_KEY", "x" * 60),
+    ("SECRET_KEY", f"django-insecure-{SECRET * 5}"),
     ("SECRET_KEY_FILE", "/nowhere/key"),
     ("SECRET_KEY_FILE", "/"),
     ("FIELD_KEY", SECRET),

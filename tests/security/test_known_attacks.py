@@ -63,6 +63,36 @@ def test_each_known_attack_has_tests_that_exist() -> None:
     assert [f"{number}: {each}" for number, each in named if not is_a_test(each)] == []
 
 
+def list_left_out(source: str) -> set[str]:
+    """The tests of a module that are marked to be skipped or to fail, or that stand in a class or module that is."""
+    tree = ast.parse(source)
+    marked = {
+        node
+        for node in ast.walk(tree)
+        if any(map(is_mark_to_leave_out, getattr(node, "decorator_list", [])))
+        or (
+            isinstance(node, ast.Assign)
+            and ast.unparse(node.targets[0]) == "pytestmark"
+            and is_mark_to_leave_out(node.value)
+        )
+    }
+    where = [tree if isinstance(node, ast.Assign) else node for node in marked]
+    return {each.name for node in where for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
+
+
+def is_mark_to_leave_out(mark: ast.expr) -> bool:
+    return re.search(r"\bmark\.(skip|skipif|xfail)\b", ast.unparse(mark)) is not None
+
+
+def test_no_test_of_a_known_attack_is_left_out() -> None:
+    named = {each for row in read_table() for each in row["tests"].split()}
+    sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in {each.partition("::")[0] for each in named}}
+    left_out = {path: list_left_out(source) for path, source in sources.items()}
+    assert [each for each in named if each.rpartition("::")[2] in left_out[each.partition("::")[0]]] == []
+    assert list_left_out("@pytest.mark.skip\ndef test_a(): ...\ndef test_b(): ...") == {"test_a"}
+    assert list_left_out("pytestmark = pytest.mark.skipif(True)\ndef test_a(): ...") == {"test_a"}
+
+
 def test_two_new_sites_have_secrets_of_their_own_that_only_their_owner_reads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,6 +56,8 @@ def start_app(
         "AUDITAPP_DATA": str(folder),
         "BASE_URL": address,
         "LOG_LEVEL": os.environ.get("LOG_LEVEL", "WARNING"),
+        # On one's own machine nobody needs a new link each morning: two weeks, as long as a session lasts.
+        "SESSION_IDLE_HOURS": os.environ.get("SESSION_IDLE_HOURS", "336"),
         "PYTHONUNBUFFERED": "1",
     }
     environment.pop("DEBUG", None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -84,8 +84,14 @@ def load_dataset(
     digest = hashlib.sha256(data).hexdigest()
     dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
-    if len(file.rows) > SMALL_SIZE and not connection.in_atomic_block and not _is_taken(project, name):
-        return _load_by_parts(dataset, file, by, run), True
+
+    def record() -> None:
+        _record_load(dataset, file, by)
+        _finish(run, dataset, len(file.rows), is_new=True)
+
+    if is_large(file.rows) and not is_taken(project, name):
+        _store_by_parts(dataset, file.rows, by=by, record=record, run=run)
+        return dataset, True
     with transaction.atomic():
         existing = find_dataset_named(project, name)
         if existing is not None:
@@ -93,9 +99,38 @@ def load_dataset(
             _finish(run, existing, len(file.rows), is_new=False)
             return existing, False
         store_dataset(dataset, file.rows, by=by)
-        _record_load(dataset, file, by)
-        _finish(run, dataset, len(file.rows), is_new=True)
+        record()
     return dataset, True
+
+
+def store_new(dataset: Dataset, rows: Sequence[DatasetText], *, by: trail.Actor, record: Callable[[], None]) -> Dataset:
+    """Store a dataset under a name that its study has not used, many texts by parts that become visible together.
+
+    ``record`` writes the event, in the transaction that makes it visible. Raises ``SobError``.
+    """
+    if is_large(rows):
+        refuse_taken(dataset.project, dataset.name)
+        return _store_by_parts(dataset, rows, by=by, record=record)
+    with transaction.atomic():
+        if find_dataset_named(dataset.project, dataset.name) is not None:
+            raise SobError(_TAKEN.format(name=dataset.name))
+        store_dataset(dataset, rows, by=by)
+        record()
+    return dataset
+
+
+_TAKEN = "There is already a dataset {name}. Choose another name for this one."
+
+
+def refuse_taken(project: Project, name: str) -> None:
+    """Raise ``SobError`` where the study has a dataset of that name."""
+    if is_taken(project, name):
+        raise SobError(_TAKEN.format(name=name))
+
+
+def is_large(rows: Sequence[DatasetText]) -> bool:
+    """Whether the texts come in by parts. Not inside a transaction of the caller, which would hold the lock all the same."""
+    return len(rows) > SMALL_SIZE and not connection.in_atomic_block
 
 
 def _finish(run: JobRun | None, dataset: Dataset, texts: int, *, is_new: bool) -> None:
@@ -103,40 +138,47 @@ def _finish(run: JobRun | None, dataset: Dataset, texts: int, *, is_new: bool) -
         run.finish({"dataset": dataset.pk, "name": dataset.name, "texts": texts, "is_new": is_new})
 
 
-def _is_taken(project: Project, name: str) -> bool:
+def is_taken(project: Project, name: str) -> bool:
+    """Whether the study has a dataset of that name at this moment."""
     return Dataset.objects.filter(project=project, name=name).exists()
 
 
-def _load_by_parts(dataset: Dataset, file: DatasetFile, by: trail.Actor, run: JobRun | None) -> Dataset:
+def _store_by_parts(
+    dataset: Dataset,
+    rows: Sequence[DatasetText],
+    *,
+    by: trail.Actor,
+    record: Callable[[], None],
+    run: JobRun | None = None,
+) -> Dataset:
     """Store a large dataset in short transactions. It belongs to no study until the last of them."""
     project = dataset.project
     dataset.project = None
     store_dataset(dataset, [], by=by)
     try:
-        for first in range(0, len(file.rows), INSERT_SIZE):
+        for first in range(0, len(rows), INSERT_SIZE):
             with short_transaction():
                 if not _unfinished().filter(pk=dataset.pk).update(loaded_at=timezone.now()):
                     raise SobError(_STOPPED)
-                _store_texts(dataset, file.rows[first : first + INSERT_SIZE], after=first)
+                _store_texts(dataset, rows[first : first + INSERT_SIZE], after=first)
             if run is not None:
-                run.tell("Storing", first, len(file.rows))
+                run.tell("Storing", first, len(rows))
         with transaction.atomic():
             if find_dataset_named(project, dataset.name) is not None:
-                raise SobError(f"Another dataset {dataset.name} was loaded meanwhile. Nothing was stored.")
+                raise SobError(f"Another dataset {dataset.name} was stored meanwhile. Nothing was stored of this one.")
             held = _unfinished().select_for_update().filter(pk=dataset.pk)
-            if not held or dataset.texts.count() != len(file.rows):
+            if not held or dataset.texts.count() != len(rows):
                 raise SobError(_STOPPED)
             dataset.project, dataset.loaded_at = project, timezone.now()
             dataset.save(update_fields=["project", "loaded_at"])
-            _record_load(dataset, file, by)
-            _finish(run, dataset, len(file.rows), is_new=True)
+            record()
     except BaseException:
         _remove(dataset.pk)
         raise
     return dataset
 
 
-_STOPPED = "Loading took a break of many minutes and was given up. Nothing was stored; load the file again."
+_STOPPED = "Storing took a break of many minutes and was given up. Nothing was stored; try it again."
 
 
 def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:

@@ -10,8 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from django.db import transaction
-
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
 from auditapp.sob.pure.loading.data_warnings import describe_data_warnings, describe_unknown_labels, list_rows
@@ -28,7 +26,7 @@ from auditapp.sob.pure.loading.normalising import load_published_targets
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import rename_targets
 from auditapp.sob.tables.actions import read_labels
-from auditapp.sob.texts.actions.datasets import MAX_LENGTHS, check_name, find_dataset_named, read_texts, store_dataset
+from auditapp.sob.texts.actions.datasets import MAX_LENGTHS, check_name, read_texts, refuse_taken, store_new
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
@@ -36,7 +34,6 @@ COMBINED = "combined"
 MAX_COMBINED = 50
 
 
-@transaction.atomic
 def sample_dataset(
     *,
     dataset: Dataset,
@@ -61,24 +58,16 @@ def sample_dataset(
         raise SobError(str(error)) from error
     rows = [rows[place] for place in kept]
     sampling = replace(drawn, read=statement.read, dropped={**statement.dropped, **drawn.dropped}).write()
-    drawn_set = _store_copy(
-        dataset, name, rows, sampling=sampling, warnings=[*_describe(rows), *warnings], by=by, digest=dataset.sha256
-    )
-    trail.record(
-        "sob.dataset.sampled",
-        target=drawn_set,
-        by=by,
-        stream=trail.project_stream(dataset.project.pk),
-        details={
-            "drawn_from": dataset.pk,
-            "method": method,
-            "by": drawn.by,
-            "seed": seed,
-            "read": statement.read,
-            "texts": len(rows),
-        },
-    )
-    return drawn_set
+    details: dict[str, object] = {
+        "drawn_from": dataset.pk,
+        "method": method,
+        "by": drawn.by,
+        "seed": seed,
+        "read": statement.read,
+        "texts": len(rows),
+    }
+    drawn_set = _plan_copy(dataset, name, sampling=sampling, warnings=[*_describe(rows), *warnings])
+    return _store(drawn_set, rows, "sob.dataset.sampled", details, by)
 
 
 def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], Statement, list[str]]:
@@ -111,7 +100,6 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
     return rows, statement, [*_describe(rows), *warnings]
 
 
-@transaction.atomic
 def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor) -> Dataset:
     """One dataset of several of a study, in the order given; a text that came earlier in the same source is left out.
 
@@ -123,22 +111,14 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
     combined = _plan_combined(datasets, _check_new_name(project, name))
     combined.warnings = warnings
     combined.sampling = {**statement.write(), "datasets": [dataset.pk for dataset in datasets]}
-    store_dataset(combined, rows, by=by)
-    trail.record(
-        "sob.dataset.combined",
-        target=combined,
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={
-            "datasets": [dataset.pk for dataset in datasets],
-            "read": statement.read,
-            "texts": statement.kept,
-        },
-    )
-    return combined
+    details: dict[str, object] = {
+        "datasets": [dataset.pk for dataset in datasets],
+        "read": statement.read,
+        "texts": statement.kept,
+    }
+    return _store(combined, rows, "sob.dataset.combined", details, by)
 
 
-@transaction.atomic
 def retarget_dataset(
     *, dataset: Dataset, name: str, by: trail.Actor, target_table: TargetTable | None = None
 ) -> Dataset:
@@ -154,36 +134,26 @@ def retarget_dataset(
     rows = [rename_targets(row, labels) for row in read_texts(dataset)]
     unknown = [row.target_raw for row in rows if row.target_raw and not row.target]
     named = "the study's table of targets" if target_table else "the published table of targets"
-    copy = _store_copy(
+    copy = _plan_copy(
         dataset,
         name,
-        rows,
         sampling=dataset.sampling,
         warnings=[*_describe(rows), *describe_unknown_labels(unknown, named)],
-        by=by,
-        digest=dataset.sha256,
         targets_from=Dataset.TargetsFrom.TABLE if target_table else Dataset.TargetsFrom.PUBLISHED,
         target_table=target_table,
     )
-    trail.record(
-        "sob.dataset.retargeted",
-        target=copy,
-        by=by,
-        stream=trail.project_stream(dataset.project.pk),
-        details={
-            "drawn_from": dataset.pk,
-            "target_table": target_table.pk if target_table else None,
-            "texts": len(rows),
-            "unknown": len(unknown),
-        },
-    )
-    return copy
+    details: dict[str, object] = {
+        "drawn_from": dataset.pk,
+        "target_table": target_table.pk if target_table else None,
+        "texts": len(rows),
+        "unknown": len(unknown),
+    }
+    return _store(copy, rows, "sob.dataset.retargeted", details, by)
 
 
 def _check_new_name(project: Project, name: str) -> str:
     name = check_name(name)
-    if find_dataset_named(project, name) is not None:
-        raise SobError(f"There is already a dataset {name}. Choose another name for this one.")
+    refuse_taken(project, name)
     return name
 
 
@@ -221,34 +191,39 @@ def _give_ids(placed: Sequence[tuple[int, DatasetText]]) -> tuple[list[DatasetTe
     return rows, renamed
 
 
-def _store_copy(
+def _store(
+    dataset: Dataset, rows: Sequence[DatasetText], action: str, details: dict[str, object], by: trail.Actor
+) -> Dataset:
+    stream = trail.project_stream(dataset.project.pk)
+
+    def record() -> None:
+        trail.record(action, target=dataset, by=by, stream=stream, details=details)
+
+    return store_new(dataset, rows, by=by, record=record)
+
+
+def _plan_copy(
     dataset: Dataset,
     name: str,
-    rows: Sequence[DatasetText],
     *,
     sampling: dict[str, object],
     warnings: list[str],
-    by: trail.Actor,
-    digest: str,
     targets_from: str = "",
     target_table: TargetTable | None = None,
 ) -> Dataset:
-    return store_dataset(
-        Dataset(
-            project=dataset.project,
-            name=name,
-            file_name=dataset.file_name,
-            sha256=digest,
-            format=dataset.format,
-            warnings=warnings,
-            sampling=sampling,
-            targets_from=targets_from or dataset.targets_from,
-            target_table=target_table if targets_from else dataset.target_table,
-            drawn_from=dataset,
-            **{field: getattr(dataset, field) for field in Provenance._fields},
-        ),
-        rows,
-        by=by,
+    """The dataset to be, without its texts."""
+    return Dataset(
+        project=dataset.project,
+        name=name,
+        file_name=dataset.file_name,
+        sha256=dataset.sha256,
+        format=dataset.format,
+        warnings=warnings,
+        sampling=sampling,
+        targets_from=targets_from or dataset.targets_from,
+        target_table=target_table if targets_from else dataset.target_table,
+        drawn_from=dataset,
+        **{field: getattr(dataset, field) for field in Provenance._fields},
     )
 
 

@@ -13,6 +13,7 @@ from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, Text
 from auditapp.sob.texts.actions import datasets
 from auditapp.sob.texts.actions.datasets import remove_abandoned_datasets
+from auditapp.sob.texts.actions.derived import combine_datasets, retarget_dataset, sample_dataset
 from tests.auditapp.sob.importing.test_datasets import load, write_rows
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -49,7 +50,7 @@ def test_another_of_the_same_name_meanwhile_keeps_it_out(project: Project, owner
         load(project, owner, write_rows(("other", "men")))
 
     at_each_pause(load_other)
-    with pytest.raises(SobError, match="loaded meanwhile"):
+    with pytest.raises(SobError, match="stored meanwhile"):
         load(project, owner, DATA)
     assert [text.text for text in Text.objects.all()] == ["other"]
     assert Dataset.objects.count() == 1
@@ -68,3 +69,39 @@ def test_one_that_was_given_up_is_removed_and_never_finished(
     with pytest.raises(SobError, match="break of many minutes"):
         load(project, owner, DATA)
     assert not Dataset.objects.exists()
+
+
+@pytest.mark.parametrize("way", ["sampled", "combined", "retargeted"])
+def test_what_is_made_of_others_is_seen_when_it_is_whole(
+    project: Project, owner: User, at_each_pause: Pause, way: str
+) -> None:
+    at_each_pause(lambda: None)
+    first = load(project, owner, DATA)
+    second = load(project, owner, write_rows(("another", "men"), ("one more", "men")), name="second")
+    make: dict[str, Callable[[], Dataset]] = {
+        "sampled": lambda: sample_dataset(dataset=first, name="made", size=5, by=owner),
+        "combined": lambda: combine_datasets(datasets=[first, second], name="made", by=owner),
+        "retargeted": lambda: retarget_dataset(dataset=first, name="made", by=owner),
+    }
+    seen: list[tuple[int, bool]] = []
+    at_each_pause(lambda: seen.append((project.datasets.count(), connection.in_atomic_block)))
+    made = make[way]()
+    texts = {"sampled": 5, "combined": 9, "retargeted": 7}[way]
+    assert seen == [(2, False)] * -(-texts // 2)
+    assert (made.project, made.texts.count(), project.datasets.count()) == (project, texts, 3)
+    assert AuditEvent.objects.get(action=f"sob.dataset.{way}").target.endswith(f":{made.pk}")
+
+
+def test_making_one_that_fails_half_way_leaves_nothing(project: Project, owner: User, at_each_pause: Pause) -> None:
+    at_each_pause(lambda: None)
+    first = load(project, owner, DATA)
+
+    def load_other() -> None:
+        at_each_pause(lambda: None)
+        load(project, owner, write_rows(("other", "men")), name="made")
+
+    at_each_pause(load_other)
+    with pytest.raises(SobError, match="stored meanwhile"):
+        sample_dataset(dataset=first, name="made", size=5, by=owner)
+    assert Dataset.objects.count() == 2
+    assert Text.objects.count() == 8

@@ -7,24 +7,23 @@ from tests.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("postgres")]
 
-WRITERS = 4
-EACH = 25
-WRITE = f"""
+WRITE = """
 from django.db import transaction
 from transcripts.audit_trail import trail
 
-for number in range({EACH}):
+for number in range(EACH):
     with transaction.atomic():
         trail.record("test.done", target=str(number), by=trail.SYSTEM, stream="test:1")
 """
 
 
-def test_writers_at_once_leave_one_chain_without_gaps(instance: Instance) -> None:
+@pytest.mark.parametrize(("count", "each"), [(4, 25), pytest.param(50, 10, marks=pytest.mark.full)])
+def test_writers_at_once_leave_one_chain_without_gaps(instance: Instance, count: int, each: int) -> None:
     """The very first event included, before which the stream has no head to lock."""
-    writers = [instance.start_code(WRITE) for _ in range(WRITERS)]
-    assert [writer.wait(PATIENCE) for writer in writers] == [0] * WRITERS, instance.read_words()
+    writers = [instance.start_code(WRITE.replace("EACH", str(each))) for _ in range(count)]
+    assert [writer.wait(PATIENCE) for writer in writers] == [0] * count, instance.read_words()
     kept = instance.query(
         "SELECT count(*), min(sequence), max(sequence) FROM audit_trail_auditevent WHERE stream = 'test:1'"
     )
-    assert kept == [(WRITERS * EACH, 1, WRITERS * EACH)]
+    assert kept == [(count * each, 1, count * each)]
     assert instance.ask("verify_audit")["breaks"] == []

@@ -1,11 +1,12 @@
-"""Ten people who code while somebody imports a file of 64 MB by the page: on SQLite and on PostgreSQL; and the memory that
-looking into a CSV of 200,000 texts takes."""
+"""Ten people who code while somebody imports a file of 64 MB by the page, and while a large batch is launched: on SQLite and
+on PostgreSQL; and the memory that looking into a CSV of 200,000 texts takes."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from collections.abc import Callable
 from uuid import uuid4
 
 from benchmarks.client import Connection, Exchanges, exchange_with_pauses
@@ -14,7 +15,7 @@ from benchmarks.crowd import run_postgres
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
-from benchmarks.study import Person, prepare_study, run_inside
+from benchmarks.study import Person, Study, prepare_study, run_inside
 from tests.instance import Instance, kill_group
 
 CODERS = 10
@@ -30,10 +31,10 @@ PATIENCE_SECONDS = 1_800.0
 
 def measure(setup: Setup) -> Measured:
     """Milliseconds until a code is saved while the import runs, and how long the import takes."""
-    measured = [_measure_on("SQLite", setup, "")]
+    measured = _measure_on("SQLite", setup, "")
     with run_postgres() as url:
         if url:
-            measured.append(_measure_on("PostgreSQL", setup, url))
+            measured += _measure_on("PostgreSQL", setup, url)
         else:
             measured.append((Row("coding beside an import, PostgreSQL", "not measured: there is none here"), {}))
     measured.append(_measure_reading(setup))
@@ -53,7 +54,7 @@ def _measure_reading(setup: Setup) -> tuple[Row, dict[str, object]]:
     return row, found
 
 
-def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, object]]:
+def _measure_on(database: str, setup: Setup, url: str) -> list[tuple[Row, dict[str, object]]]:
     folder = setup.folder / f"beside-{database.lower()}"
     study = prepare_study(folder, interviews=INTERVIEWS, coders=CODERS, codings=0, database_url=url)
     data = _write_file(setup.sizes.imported_beside)
@@ -70,18 +71,38 @@ def _measure_on(database: str, setup: Setup, url: str) -> tuple[Row, dict[str, o
         setup.tell(f"beside: {len(data) / 1e6:.0f} MB are imported while {CODERS} people code on {database}")
         status: list[int] = []
         importing = threading.Thread(target=lambda: status.append(_import(importer, data, study.instance)))
-        together = Exchanges()
         before = exchange_with_pauses(server.port, makers, pause=THINKING_SECONDS, seconds=10)
-        began = time.perf_counter()
-        importing.start()
-        while importing.is_alive() and time.perf_counter() - began < PATIENCE_SECONDS:
-            part = exchange_with_pauses(server.port, makers, pause=THINKING_SECONDS, seconds=2)
-            together.seconds += part.seconds
-            together.failures += part.failures
-        lasted = time.perf_counter() - began
-    kill_group(worker)
+        together, lasted = _code_beside(importing, server.port, makers)
+        kill_group(worker)
+        cells = setup.sizes.launched_beside
+        setup.tell(f"beside: a batch of {cells:,} cells is launched while {CODERS} people code on {database}")
+        launched: list[int] = []
+        launching = threading.Thread(target=lambda: launched.append(_launch(study, cells)))
+        meanwhile, took = _code_beside(launching, server.port, makers)
     stored = study.instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL")[0][0]
-    return _judge(database, before, together, lasted, came_in=status == [302] and stored > INTERVIEWS)
+    came_in = status == [302] and stored > INTERVIEWS
+    return [
+        _judge(f"an import, {database}", before, together, lasted, succeeded=came_in),
+        _judge(f"a launch of {cells:,} cells, {database}", before, meanwhile, took, succeeded=launched == [cells]),
+    ]
+
+
+def _code_beside(other: threading.Thread, port: int, makers: list[Callable[[], bytes]]) -> tuple[Exchanges, float]:
+    """Codes that are saved until ``other`` is done, and how many seconds that is."""
+    together = Exchanges()
+    began = time.perf_counter()
+    other.start()
+    while other.is_alive() and time.perf_counter() - began < PATIENCE_SECONDS:
+        part = exchange_with_pauses(port, makers, pause=THINKING_SECONDS, seconds=2)
+        together.seconds += part.seconds
+        together.failures += part.failures
+    return together, time.perf_counter() - began
+
+
+def _launch(study: Study, cells: int) -> int:
+    """Launch a batch in a process of its own; the number of its cells."""
+    arguments = ("--cells", str(cells), "--slug", study.slug)
+    return int(run_inside("launch_large", *arguments, environment=study.instance.environment)["cells"])
 
 
 def _write_file(megabytes: int) -> bytes:
@@ -113,15 +134,15 @@ def _import(importer: Person, data: bytes, instance: Instance) -> int:
 
 
 def _judge(
-    database: str, before: Exchanges, together: Exchanges, lasted: float, *, came_in: bool
+    what: str, before: Exchanges, together: Exchanges, lasted: float, *, succeeded: bool
 ) -> tuple[Row, dict[str, object]]:
     p95, failed = _find_p95(together), len(together.failures)
     row = Row(
-        f"coding beside an import, {database}",
+        f"coding beside {what}",
         f"{len(together.seconds)} codes in {lasted:.0f} s: p95 {p95:.1f} ms (before {_find_p95(before):.1f}), slowest "
-        f"{max(together.seconds) * 1000:.0f}, {failed} errors" + ("" if came_in else "; the import failed"),
+        f"{max(together.seconds) * 1000:.0f}, {failed} errors" + ("" if succeeded else "; it failed"),
         f"p95 <= {SLOWEST_MS:.0f} ms, 0 errors",
-        p95 <= SLOWEST_MS and failed == 0 and came_in,
+        p95 <= SLOWEST_MS and failed == 0 and succeeded,
     )
     numbers: dict[str, object] = {
         "before_p50_ms": find_median(before.seconds) * 1000,
@@ -131,7 +152,7 @@ def _judge(
         "slowest_ms": max(together.seconds) * 1000,
         "codes": len(together.seconds),
         "failures": together.failures[:20],
-        "import_seconds": lasted,
+        "seconds": lasted,
     }
     return row, numbers
 

@@ -31,6 +31,7 @@ MEASURES = {
     "beside": "benchmarks.importing_beside",
     "export": "benchmarks.exporting",
     "exchange": "benchmarks.exchanging",
+    "audit": "benchmarks.auditing",
     "agree": "benchmarks.agreeing",
     "batch": "benchmarks.batch",
     "sob": "benchmarks.sob",

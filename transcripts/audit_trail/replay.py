@@ -19,6 +19,7 @@ from transcripts.audit_trail.models import AuditText
 from transcripts.audit_trail.rows import EMPTY, ERASED, RecordedModel, as_content, as_json, hash_text, list_recorded
 from transcripts.audit_trail.trail import read_entries
 
+MOST_NAMED = 10_000
 ROWS_AT_A_TIME = 500
 CHANGES_AT_A_TIME = 5_000
 SORTED = "SELECT row, stream, sequence, change FROM change WHERE label = ? ORDER BY row, number"
@@ -64,9 +65,18 @@ class Comparison:
     """What was compared, and what differed."""
 
     differences: list[Difference] = field(default_factory=list)
+    # How many further ones there are, not named: a table without its trail would not fit into memory.
+    more: int = 0
     # By model: rows made by complete events, rows found at the upgrade, rows of which only an older event tells.
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     erased: int = 0
+
+    def add(self, difference: Difference) -> None:
+        """Name a difference, or count it where very many are named."""
+        if len(self.differences) < MOST_NAMED:
+            self.differences.append(difference)
+        else:
+            self.more += 1
 
 
 def compare_rows(streams: Sequence[str], *, project_id: int | None = None) -> Comparison:
@@ -193,21 +203,22 @@ def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], c
     for key, row, stored in pairs:
         name = f"{recorded.label}:{key}"
         if row is None:
-            comparison.differences.append(Difference(name, "", "nothing of this row", "that it is there"))
+            comparison.add(Difference(name, "", "nothing of this row", "that it is there"))
             continue
         counts[row.kind] += 1
         if stored is None:
-            comparison.differences.append(Difference(name, "", "that it is there", "nothing of this row"))
+            comparison.add(Difference(name, "", "that it is there", "nothing of this row"))
             continue
         values = dict(zip((*recorded.columns, *recorded.texts), map(as_json, stored[1:]), strict=True))
-        comparison.differences += _compare_columns(recorded, name, row, {**values, "study": f"project:{stored[0]}"})
+        for difference in _compare_columns(recorded, name, row, {**values, "study": f"project:{stored[0]}"}):
+            comparison.add(difference)
         if row.kind != "old":
             for column in recorded.texts:
                 digest, content = row.texts.get(column, ""), _as_text(values[column])
                 is_erased = digest in erased and not (digest in kept and kept[digest].content)
                 comparison.erased += is_erased
                 if words := _compare_texts(digest, content, kept.get(digest), is_erased=is_erased):
-                    comparison.differences.append(Difference(name, column, *words))
+                    comparison.add(Difference(name, column, *words))
 
 
 def _compare_columns(

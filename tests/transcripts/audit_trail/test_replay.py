@@ -233,6 +233,13 @@ def test_differences_name_row_and_column_and_keep_texts_to_themselves(work: Work
     assert MEMO not in out.getvalue()
 
 
+def test_very_many_differences_are_counted_and_the_first_are_named(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "MOST_NAMED", 1)
+    Coding.objects.update(note="Forged.")
+    answer = compare()
+    assert (len(answer["differences"]), answer["further_differences"]) == (1, 2)
+
+
 def test_what_is_done_while_rows_are_read_is_no_difference(
     work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -491,6 +498,6 @@ def test_after_any_work_the_trail_rebuilds_every_row(work_at_random: Worker) -> 
 
 @pytest.mark.full
 def test_after_thousands_of_acts_the_trail_rebuilds_every_row(work_at_random: Worker) -> None:
-    work_at_random(3_000, 2)
+    work_at_random(1_500, 2)
     answer = compare()
     assert answer["differences"] == answer["breaks"] == []

@@ -77,7 +77,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"The audit trail was changed: {' '.join(problems)} Compare it with an earlier backup or export."
             )
-        if comparison is not None and (count := len(comparison.differences)):
+        if comparison is not None and (count := len(comparison.differences) + comparison.more):
             more = f", {SHOWN} of them above" if count > SHOWN and not options["json"] else ""
             raise CommandError(
                 f"Rows in the database differ from the audit trail ({count:,} difference{'' if count == 1 else 's'}{more}). "
@@ -102,6 +102,7 @@ def describe(comparison: replay.Comparison) -> dict[str, object]:
         "rows_before": sum(counts["old"] for counts in comparison.counts.values()),
         "texts_erased": comparison.erased,
         "differences": [difference._asdict() for difference in comparison.differences],
+        "further_differences": comparison.more,
     }
 
 

@@ -18,6 +18,7 @@ from auditapp.preannotation.annotators.queries.planted import find_codes
 from auditapp.preannotation.models import Annotator
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.ui.fields import RowsField
 
 
 class SmallPilotOptions(LaunchOptionsForm):
@@ -66,7 +67,7 @@ class OfflineForm(LaunchForm):
         label="Minimum number of examples for a code",
         help_text=f"Sentences with the code, in at least {MIN_INTERVIEWS} interviews. Not used by keyword rules.",
     )
-    interviews = forms.ModelMultipleChoiceField(
+    interviews = RowsField(
         queryset=Interview.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,

@@ -15,6 +15,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
+from transcripts.ui.fields import RowsField
 
 
 class PreannotationForm(SmallPilotOptions):
@@ -28,7 +29,7 @@ class PreannotationForm(SmallPilotOptions):
     # A second run of the same annotator would look like that of another one.
     repeats = None  # type: ignore[assignment]
     model = forms.ModelChoiceField(queryset=ModelVariant.objects.none(), empty_label=None)
-    interviews = forms.ModelMultipleChoiceField(
+    interviews = RowsField(
         queryset=Interview.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,

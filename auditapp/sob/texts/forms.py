@@ -17,6 +17,7 @@ from auditapp.sob.pure.loading.previewing import Column
 from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
+from transcripts.ui.fields import RowsField
 
 COLUMN = "column_"
 COLUMN_LABELS = {
@@ -70,7 +71,7 @@ class SampleForm(DrawFields):
         self.fields["size"].help_text = "The number of texts to draw."
 
 
-class SetChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class SetChoice(RowsField):
     """Datasets with their counts. The rows need ``n_texts``."""
 
     def label_from_instance(self, dataset: Any) -> SafeString:

@@ -16,6 +16,7 @@ from auditapp.preannotation.evaluation.actions.audits import MAX_PER_CODE, USUAL
 from auditapp.preannotation.evaluation.queries.positives import list_suggested_codes
 from auditapp.preannotation.models import Annotator, PositiveMark, Suggestion
 from transcripts.projects.models import Project
+from transcripts.ui.fields import RowsField
 
 
 class CriticForm(SmallPilotOptions):
@@ -108,7 +109,7 @@ class ReversalChoice(forms.Form):
 class SpreadForm(forms.Form):
     """Which annotators are laid side by side: all that read with one version of the codebook, unless some are named."""
 
-    annotators = forms.ModelMultipleChoiceField(
+    annotators = RowsField(
         queryset=Annotator.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,

@@ -17,6 +17,7 @@ from auditapp.sob.models import Dataset, Wording
 from auditapp.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS
 from auditapp.sob.pure.instruments import list_variants as list_wordings
 from transcripts.projects.models import Project
+from transcripts.ui.fields import RowsField
 
 WORDINGS = {
     PAPER: "paper: as printed in Tables 8 and 9",
@@ -31,7 +32,7 @@ class DatasetChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
         return f"{dataset.name}: {dataset.n_texts:,} texts, {dataset.n_targets:,} targets"
 
 
-class ModelChoice(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+class ModelChoice(RowsField):
     """Models, each with where it is asked, how it is set, and whether it is known what it costs."""
 
     prices: Mapping[int, Price] = {}

@@ -1,0 +1,24 @@
+"""Fields of forms that several rooms share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Model, QuerySet
+
+
+class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
+    """Several rows of a table. A number that no database can hold is no choice, as any other number that is not offered;
+    Django asks the database for it, and SQLite fails."""
+
+    def _check_values(self, value: Any) -> QuerySet[Model]:
+        try:
+            return super()._check_values(value)  # type: ignore[misc, no-any-return]
+        except OverflowError:
+            raise ValidationError(
+                self.error_messages["invalid_choice"],
+                code="invalid_choice",
+                params={"value": max(map(str, value), key=len)},
+            ) from None

@@ -30,6 +30,7 @@ from transcripts.imports.queries import find_free_jobs
 
 OK, WARNING, WRONG = "ok", "warning", "wrong"
 TRAIL = "I7"
+UNANSWERED = "The database does not answer, or takes no writes"
 MAX_CLOCK_SECONDS = 2.0
 MAX_CONNECTIONS_SHARE = 0.8
 LITTLE_ROOM = 0.1
@@ -74,8 +75,8 @@ def examine(*, with_trail: bool = True) -> list[Finding]:
         ("database", _check_database),
     ]
     findings = [_ask(name, question) for name, question in questions]
-    if findings[-1].state == WRONG:
-        return [*findings, Finding("migrations", WRONG, "Not examined, because the database is not in order.")]
+    if findings[-1].found.startswith(UNANSWERED):
+        return [*findings, Finding("migrations", WRONG, "Not examined, because the database does not answer.")]
     findings.append(_ask("migrations", _check_migrations))
     if findings[-1].state == WRONG:
         return findings
@@ -171,7 +172,7 @@ def _check_database() -> str:
         return _check_sqlite() if connection.vendor == "sqlite" else _check_postgres()
     except DatabaseFailure as error:
         raise _Wrong(
-            f"The database does not answer, or takes no writes ({type(error).__name__}).",
+            f"{UNANSWERED} ({type(error).__name__}).",
             "Start it, or correct DATABASE_URL; on SQLite see that the data folder belongs to this user.",
         ) from None
 

@@ -42,5 +42,5 @@ class Command(BaseCommand):
                 f"FIELD_KEY does not open the stored keys of: {', '.join(broken)}. Put back the former key, or set them again."
             )
         if verify:
-            call_command("verify_audit", stdout=self.stdout)
+            call_command("verify_audit", rows=True, stdout=self.stdout)
             call_command("verify_batches", stdout=self.stdout)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Never
 from uuid import UUID, uuid4
 
 import pytest
@@ -221,7 +222,7 @@ def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Intervi
         at=old.start + 4,
         by=lead,
         idempotency_key=uuid4(),
-        migrate=lambda edit: {"codings": edit.made.count()},
+        migrate=lambda edit: ({"codings": edit.made.count()}, []),
     )
     event = AuditEvent.objects.latest("pk")
     assert AuditEvent.objects.count() == events + 1
@@ -240,7 +241,7 @@ def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Intervi
 
 
 def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: User) -> None:
-    def fall(edit: BoundaryEdit) -> dict[str, object]:
+    def fall(edit: BoundaryEdit) -> Never:
         raise BoundaryEditRefused("Locked.")
 
     before = show(run_on)

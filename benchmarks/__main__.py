@@ -29,6 +29,7 @@ MEASURES = {
     "search": "benchmarks.searching",
     "import": "benchmarks.importing",
     "beside": "benchmarks.importing_beside",
+    "backup": "benchmarks.backing_up",
     "export": "benchmarks.exporting",
     "exchange": "benchmarks.exchanging",
     "audit": "benchmarks.auditing",

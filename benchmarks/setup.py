@@ -28,6 +28,7 @@ class Sizes:
     imported_beside: int = 62
     read_apart: int = 200_000
     launched_beside: int = 250_000
+    backed_up: int = 1_000
     calls: int = 3_000
     calls_in_flight: tuple[int, ...] = (30, 100, 300)
     batch_rounds: int = 3
@@ -55,6 +56,7 @@ SMALL = Sizes(
     imported_beside=4,
     read_apart=20_000,
     launched_beside=10_000,
+    backed_up=30,
     calls=600,
     calls_in_flight=(30, 100),
     batch_rounds=1,

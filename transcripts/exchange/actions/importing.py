@@ -78,7 +78,6 @@ class TextIndex:
         )
 
 
-@transaction.atomic
 def import_qdpx(
     *,
     project: Project,
@@ -92,26 +91,31 @@ def import_qdpx(
 
     New codes make a new version of the codebook, which is published, because codings need published codes.
     ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` everything is done and undone
-    again. Raises ``StudyRefused``.
+    again. Raises ``StudyRefused``. The file is read before anything is locked.
     """
-    # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
-    hold_turns(project.pk)
-    Project.objects.select_for_update().get(pk=project.pk)
-    if (draft := find_open_draft(project)) is not None:
-        raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it before you import.")
     try:
         file = read_qdpx(stream, name=name)
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
-        _store(project, file, stream, report, by=by, apart=apart)
+        with transaction.atomic():
+            _lock(project)
+            _store(project, file, stream, report, by=by, apart=apart)
+            if dry_run:
+                transaction.set_rollback(True)
     except FileRefused as error:
         raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
     except CodebookRefused as error:
         raise StudyRefused(str(error), error.problems) from error
     except ImportRefused as error:
         raise StudyRefused(str(error)) from error
-    if dry_run:
-        transaction.set_rollback(True)
     return report
+
+
+def _lock(project: Project) -> None:
+    # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
+    hold_turns(project.pk)
+    Project.objects.select_for_update().get(pk=project.pk)
+    if (draft := find_open_draft(project)) is not None:
+        raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it before you import.")
 
 
 def _store(

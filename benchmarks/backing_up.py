@@ -50,7 +50,7 @@ def measure(setup: Setup) -> Measured:
         f"1 GB in <= {MOST_SECONDS:.0f} s, p95 <= {SLOWEST_MS:.0f} ms",
         seconds <= MOST_SECONDS * max(size, 1) / 1000 and p95 <= SLOWEST_MS and not failed and file.exists(),
     )
-    numbers = {
+    numbers: dict[str, object] = {
         "megabytes": size,
         "seconds": seconds,
         "p95_ms": p95,

@@ -25,7 +25,8 @@ from transcripts.corpus.storing import short_transaction
 
 # So many cells are stored in the transaction of the launch: it keeps others waiting for some 30 ms.
 SMALL_SIZE = 5000
-CELLS_AT_A_TIME = 2000
+# A waiting writer of SQLite tries again after longer and longer pauses: of many short transactions it soon finds a gap.
+CELLS_AT_A_TIME = 500
 MARKED_AT_ONCE = 1000
 # Storing the largest launch takes seconds. One that was begun so long ago was killed.
 ABANDONED_AFTER = datetime.timedelta(minutes=10)

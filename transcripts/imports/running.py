@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = SILENT_AFTER.total_seconds() / 6
 MAX_LOST_RUNS = 4
+# Each may take half a gigabyte. Others wait for the next sweep.
+RUNS_AT_ONCE = 2
 State = ImportJob.State
 
 
@@ -49,6 +51,9 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
     """Take a job that waits, or whose run was killed; ``None`` when there is nothing to take."""
     now = timezone.now()
     runner = uuid.uuid4().hex
+    alive = ImportJob.objects.filter(state=State.RUNNING, touched_at__gte=now - SILENT_AFTER)
+    if alive.exclude(pk=job_id).count() >= RUNS_AT_ONCE:
+        return None
     taken = (
         ImportJob.objects.filter(pk=job_id)
         .filter(is_free(now))

@@ -260,6 +260,17 @@ def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(project: Pro
     assert AuditEvent.objects.filter(action="imports.job.cancelled", actor_name="system").count() == 2
 
 
+def test_so_many_run_at_once_and_the_others_wait(project: Project, lead: User) -> None:
+    running_now, also, waiting = (start(project, lead) for _ in range(3))
+    ImportJob.objects.exclude(pk=waiting.pk).update(state=State.RUNNING, touched_at=timezone.now())
+    running.run_job(waiting.pk)
+    assert ImportJob.objects.get(pk=waiting.pk).state == State.WAITING
+    ImportJob.objects.filter(pk=also.pk).update(touched_at=timezone.now() - LONG_AGO)
+    running.run_job(waiting.pk)
+    assert ImportJob.objects.get(pk=waiting.pk).state == State.DONE
+    assert ImportJob.objects.get(pk=running_now.pk).state == State.RUNNING
+
+
 def test_a_study_has_so_many_imports_at_once(project: Project, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MAX_OPEN_JOBS", 1)
     start(project, lead)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 
 from django.core.cache import cache
 from django.db import connections
@@ -28,7 +29,8 @@ NOTIFY_AGAIN_SECONDS = 20
 def work_on_job(job_id: int) -> None:
     """Do what is left of a job, where the system can fork in a process of its own: reading a large file takes half a
     gigabyte, which a process of the worker would keep, and what is made less urgent cannot be made urgent again."""
-    if not hasattr(os, "fork"):
+    # Not where the worker's queues are threads: a fork of one would carry the locks and connections of the others.
+    if not hasattr(os, "fork") or threading.current_thread() is not threading.main_thread():
         run_job(job_id, should_pause=stopping.is_set)
         return
     connections.close_all()

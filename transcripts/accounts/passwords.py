@@ -18,6 +18,8 @@ ROWS = (
 REPEATED = re.compile(r"(.+?)\1+", re.DOTALL)
 FRAME = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 FEWEST_CHARACTERS = 5
+# The patterns take time by the square of the length, and a form may hold megabytes.
+MOST_LOOKED_AT = 200
 # What is left without digits and signs at both ends counts from these lengths.
 SHORTEST_ROW, SHORTEST_WORD = 6, 4
 # Words that somebody who attacks this program tries first (docs/security/controls.md).
@@ -32,7 +34,7 @@ SENTENCE = (
 
 def is_pattern(password: str) -> bool:
     """Whether a password is a repetition, a row of keys or of the alphabet, or a common password in a frame."""
-    word = password.lower()
+    word = password[:MOST_LOOKED_AT].lower()
     inside = FRAME.sub("", word)
     core = _reduce(inside)
     return (

@@ -75,7 +75,7 @@ def row_made(row: models.Model) -> RowChange:
     held = {
         name: as_json(value)
         for name, value in zip((*recorded.columns, *recorded.texts), recorded.read(row), strict=True)
-        if value not in EMPTY
+        if value not in EMPTY and value != ERASED
     }
     texts = {name: held.pop(name) for name in recorded.texts if name in held}
     return RowChange(f"{recorded.label}:{row.pk}", "made", held, texts)
@@ -85,7 +85,11 @@ def row_changed(model: type[models.Model], pk: int, **values: object) -> RowChan
     """Columns of a stored row that got other values, by the names that ``register_rows`` gave them."""
     recorded = _REGISTERED[model]
     columns = {name: as_json(value) for name, value in values.items() if name in recorded.columns}
-    texts = {name: as_json(value) for name, value in values.items() if name in recorded.texts and value not in EMPTY}
+    texts = {
+        name: as_json(value)
+        for name, value in values.items()
+        if name in recorded.texts and value not in (*EMPTY, ERASED)
+    }
     if unknown := values.keys() - recorded.columns.keys() - set(recorded.texts):
         raise ValueError(f"{recorded.label} has no recorded column {min(unknown)!r}.")
     return RowChange(f"{recorded.label}:{pk}", "set", columns, texts)

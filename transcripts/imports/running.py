@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import Case, F, PositiveSmallIntegerField, When
 from django.utils import timezone
 
@@ -71,6 +71,10 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
     )
     if not taken:
         return None
+    # Several may have come at the same moment: the latest of them give way.
+    if alive.filter(pk__lt=job_id).count() >= RUNS_AT_ONCE:
+        ImportJob.objects.filter(pk=job_id, runner=runner).update(state=State.WAITING, runner="")
+        return None
     job = ImportJob.objects.select_related("project", "asked_by").get(pk=job_id)
     return JobRun(job, should_pause=should_pause) if job.runner == runner else None
 
@@ -90,7 +94,7 @@ def _carry_out(run: JobRun) -> None:
     except JobRefused as error:
         with transaction.atomic():
             run.fail(State.REFUSED, str(error))
-    except (JobStopped, JobPaused, DatabaseError):
+    except (JobStopped, JobPaused, OperationalError, InterfaceError):
         # A database that is away comes back, and the job is then taken again like that of a killed run.
         raise
     except Exception:

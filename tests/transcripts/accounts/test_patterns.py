@@ -47,3 +47,9 @@ def test_patterns_are_recognised(password: str) -> None:
 )
 def test_other_passwords_are_not(password: str) -> None:
     assert not is_pattern(password)
+
+
+def test_a_password_of_a_megabyte_takes_no_time() -> None:
+    """The patterns themselves would take days for it, and stop everybody's requests."""
+    assert not is_pattern("correct horse" + "1" * 1_000_000 + "a")
+    assert is_pattern("1" * 1_000_000)

@@ -22,7 +22,7 @@ from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import replay, trail
 from transcripts.audit_trail.models import AuditEvent, AuditText
-from transcripts.audit_trail.rows import ERASED
+from transcripts.audit_trail.rows import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
 from transcripts.coding import boundary_edits
@@ -265,6 +265,12 @@ class TestErasure:
         assert not AuditText.objects.exclude(content="", salt="").exists()
         answer = compare()
         assert (answer["differences"], answer["breaks"], answer["texts_erased"]) == ([], [], 2)
+
+    def test_a_copy_of_an_erased_row_holds_no_text(self, work: Work) -> None:
+        call_command("erase_texts", trail.describe_target(work.coding), "--reason", "r", stdout=StringIO())
+        work.coding.refresh_from_db()
+        assert "note" not in row_made(work.coding).texts
+        assert "note" not in row_changed(Coding, work.coding.pk, note=ERASED).texts
 
     def test_a_text_that_comes_back_is_found(self, work: Work) -> None:
         call_command("erase_texts", f"coding.memo:{work.memo.pk}", "--reason", "r", stdout=StringIO())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db.models import F
+from django.db.models import F, Q
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -269,6 +269,20 @@ def test_so_many_run_at_once_and_the_others_wait(project: Project, lead: User) -
     running.run_job(waiting.pk)
     assert ImportJob.objects.get(pk=waiting.pk).state == State.DONE
     assert ImportJob.objects.get(pk=running_now.pk).state == State.RUNNING
+
+
+def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    *others, latest = (start(project, lead) for _ in range(3))
+
+    def let_others_begin(now: datetime.datetime) -> Q:
+        ImportJob.objects.filter(pk__in=[job.pk for job in others]).update(state=State.RUNNING, touched_at=now)
+        return queries.is_free(now)
+
+    monkeypatch.setattr(running, "is_free", let_others_begin)
+    running.run_job(latest.pk)
+    assert ImportJob.objects.get(pk=latest.pk).state == State.WAITING
 
 
 def test_a_study_has_so_many_imports_at_once(project: Project, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:

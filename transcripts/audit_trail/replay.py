@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from transcripts.audit_trail.erasing import ACTION as ERASURE
 from transcripts.audit_trail.models import AuditText
 from transcripts.audit_trail.rows import EMPTY, ERASED, RecordedModel, as_content, as_json, hash_text, list_recorded
-from transcripts.audit_trail.trail import read_entries
+from transcripts.audit_trail.trail import list_streams, read_entries
 
 MOST_NAMED = 10_000
 ROWS_AT_A_TIME = 500
@@ -98,6 +98,9 @@ def compare_rows(streams: Sequence[str], *, project_id: int | None = None) -> Co
             for some in _batch(_merge(rebuilt, stored)):
                 _compare(recorded, some, erased, comparison)
     if comparison.differences:
+        if project_id is None:
+            # The study may be new, and its stream with it.
+            ends = dict.fromkeys(list_streams(), 0) | ends
         since = _list_changed_since(ends)
         comparison.differences = [each for each in comparison.differences if each.row not in since]
     return comparison

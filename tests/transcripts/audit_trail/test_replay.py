@@ -21,12 +21,15 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, 
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import replay, trail
+from transcripts.audit_trail.management.commands import verify_audit
 from transcripts.audit_trail.models import AuditEvent, AuditText
 from transcripts.audit_trail.rows import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
 from transcripts.coding import boundary_edits
-from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.actions import codings
+from transcripts.coding.models import Coding, Decision, Layer, Memo
+from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
@@ -507,3 +510,48 @@ def test_after_thousands_of_acts_the_trail_rebuilds_every_row(work_at_random: Wo
     work_at_random(1_500, 2)
     answer = compare()
     assert answer["differences"] == answer["breaks"] == []
+
+
+def test_an_event_says_nothing_of_a_row_that_another_request_withdrew_first(
+    work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On PostgreSQL two windows of one coder can act on one sentence at the same moment."""
+    choose_layer = codings.choose_layer
+
+    def withdraw_meanwhile(active: ActiveLabels) -> Layer:
+        now = timezone.now()
+        for row in (work.coding, work.decision):
+            type(row).objects.filter(pk=row.pk).update(withdrawn_at=now)
+            trail.record(
+                "test.withdrawn",
+                target=row,
+                by=coder,
+                stream=trail.project_stream(work.project.pk),
+                rows=[row_changed(type(row), row.pk, withdrawn_at=now)],
+            )
+        return choose_layer(active)
+
+    Decision.objects.filter(pk=work.decision.pk).update(none_applies=True)
+    monkeypatch.setattr(codings, "choose_layer", withdraw_meanwhile)
+    coding = put(work.sentence, work.coding.code, coder, level="latent", note="Another note.")
+    work.coding.refresh_from_db()
+    assert (work.coding.superseded_by, coding.withdrawn_at) == (None, None)
+    event = AuditEvent.objects.latest("pk")
+    assert (event.action, [change["row"] for change in event.details["rows"]]) == (
+        "coding.added",
+        [f"coding.coding:{coding.pk}"],
+    )
+    assert not {"replaces", "before", "reopened"} & event.details.keys()
+    Decision.objects.filter(pk=work.decision.pk).update(none_applies=False)
+    assert find_differences() == []
+
+
+def test_a_study_that_is_made_during_the_comparison_is_no_difference(
+    work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is known of its stream is known at the end only."""
+    with monkeypatch.context() as early:
+        early.setattr(verify_audit, "list_streams", lambda: ["site"])
+        assert compare()["differences"] == []
+    text = AuditEvent.objects.filter(action="coding.added").latest("pk")
+    assert text.stream != "site"

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.rows import row_changed
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
@@ -148,8 +148,9 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
     rows = [row_changed(Coding, coding.pk, withdrawn_at=coding.withdrawn_at, withdrawal_reason=reason)]
     reopened = None
     if active.decision_id and not active.none_applies and not active.has_sentence_codes:
-        reopened = active.decision_id
-        rows.append(withdraw_decision(active.decision_id, reason=reason))
+        withdrawn = withdraw_decision(active.decision_id, reason=reason)
+        reopened = active.decision_id if withdrawn else None
+        rows += withdrawn
     trail.record(
         "coding.withdrawn",
         target=coding,
@@ -197,7 +198,8 @@ def _store(
 ) -> Coding:
     """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
     before_id = before.pk if before else None
-    if not replace_once(coding, before_id, withdrawn_at=coding.created_at, withdrawal_reason=coding.reason):
+    rows = replace_once(coding, before_id, withdrawn_at=coding.created_at, withdrawal_reason=coding.reason)
+    if rows is None:
         return find_winner(coding, sentence=coding.sentence, code=coding.code, coder=coding.coder)
     details: dict[str, object] = {
         "sentence": coding.sentence_id,
@@ -205,24 +207,23 @@ def _store(
         **_list_states(coding),
         "layer": coding.layer,
     }
-    rows = [row_made(coding)]
     if restored is not None:
         details["restores"] = restored.pk
-    if before is not None:
-        Coding.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=coding)
-        ended = {"withdrawn_at": coding.created_at, "withdrawal_reason": coding.reason}
-        rows.append(row_changed(Coding, before.pk, **ended, superseded_by=coding.pk))
-        details["replaces"] = before.pk
+    replaced = before if len(rows) > 1 else None
+    if replaced is not None:
+        details["replaces"] = replaced.pk
         details["before"] = {
-            "code": before.code_id,
-            **before.values.list_states(),
-            "layer": before.layer,
+            "code": replaced.code_id,
+            **replaced.values.list_states(),
+            "layer": replaced.layer,
         }
     if active.decision_id and active.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
-        details["reopened"] = active.decision_id
-        rows.append(withdraw_decision(active.decision_id, reason=coding.reason))
+        withdrawn = withdraw_decision(active.decision_id, reason=coding.reason)
+        if withdrawn:
+            details["reopened"] = active.decision_id
+            rows += withdrawn
     trail.record(
-        "coding.changed" if before else "coding.added",
+        "coding.changed" if replaced else "coding.added",
         target=coding,
         by=coding.coder,
         stream=trail.project_stream(project.pk),

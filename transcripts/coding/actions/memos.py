@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding.actions.checks import MAX_MEMO_LENGTH, check_text
 from transcripts.coding.actions.errors import WrongInput, WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, replace_once
@@ -76,12 +75,9 @@ def _lock_active(interview: Interview, sentence: Sentence | None, by: User) -> M
 def _store(memo: Memo, *, before: Memo | None) -> Memo:
     """Insert ``memo`` in the place of the one it supersedes."""
     ended = max(memo.created_at, before.created_at) if before else None
-    if not replace_once(memo, before.pk if before else None, withdrawn_at=ended):
+    rows = replace_once(memo, before.pk if before else None, withdrawn_at=ended)
+    if rows is None:
         return find_winner(memo, interview=memo.interview, sentence=memo.sentence, author=memo.author)
-    rows = [row_made(memo)]
-    if before is not None:
-        Memo.objects.filter(pk=before.pk, superseded_by__isnull=True).update(superseded_by=memo)
-        rows.append(row_changed(Memo, before.pk, withdrawn_at=ended, superseded_by=memo.pk))
     trail.record(
         "coding.memo.written",
         target=memo,

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from transcripts.accounts.models import User
-from transcripts.audit_trail.rows import RowChange, row_changed
+from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import UsedForAnother, WrongPlace
 from transcripts.coding.models import Coding, Decision, Memo
@@ -20,6 +20,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.corpus.queries import explain_retired
 
 Row = TypeVar("Row", Coding, Decision, Memo)
+Replaced = TypeVar("Replaced", Coding, Memo)
 
 
 def find_stored(model: type[Row], by: User, idempotency_key: UUID, *, on: Sentence | None) -> Row | None:
@@ -77,17 +78,25 @@ def _build_insert(model: type[Row]) -> tuple[str, list[tuple[str, Prepare | None
     ]
 
 
-def replace_once(row: Row, before_id: int | None, **changes: object) -> bool:
-    """``insert_once``, after ``changes`` to the row it supersedes, if any; they are undone if another request was quicker."""
+def replace_once(row: Replaced, before_id: int | None, **changes: object) -> list[RowChange] | None:
+    """Insert a row, after ``changes`` to the one it supersedes; what its audit event says of them.
+
+    ``None`` when another request was quicker; the changes are undone then. A row that another request withdrew in the
+    meantime stays as it is: it is not superseded, and no event may say that it was.
+    """
     if before_id is None:
-        return insert_once(row)
+        return [row_made(row)] if insert_once(row) else None
+    model = type(row)
     savepoint = transaction.savepoint()
-    type(row).objects.filter(pk=before_id, withdrawn_at__isnull=True).update(**changes)
-    if insert_once(row):
-        transaction.savepoint_commit(savepoint)
-        return True
-    transaction.savepoint_rollback(savepoint)
-    return False
+    ended = model.objects.filter(pk=before_id, withdrawn_at__isnull=True).update(**changes)
+    if not insert_once(row):
+        transaction.savepoint_rollback(savepoint)
+        return None
+    transaction.savepoint_commit(savepoint)
+    if not ended:
+        return [row_made(row)]
+    model.objects.filter(pk=before_id).update(superseded_by=row)
+    return [row_made(row), row_changed(model, before_id, **changes, superseded_by=row.pk)]
 
 
 def find_winner(row: Row, **place: object) -> Row:
@@ -107,8 +116,9 @@ def withdraw(row: Coding | Decision | Memo, *, reason: str = "") -> bool:
     return bool(active.update(withdrawn_at=row.withdrawn_at, **changes))
 
 
-def withdraw_decision(pk: int, *, reason: str) -> RowChange:
-    """Withdraw a decision as part of another act; what its audit event says of it."""
+def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
+    """Withdraw a decision as part of another act; what its audit event says of it, nothing if it was withdrawn before."""
     changes = {"withdrawn_at": timezone.now(), "withdrawal_reason": reason}
-    Decision.objects.active().filter(pk=pk).update(**changes)
-    return row_changed(Decision, pk, **changes)
+    if not Decision.objects.active().filter(pk=pk).update(**changes):
+        return []
+    return [row_changed(Decision, pk, **changes)]

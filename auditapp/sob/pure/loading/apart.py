@@ -6,8 +6,10 @@ The request and the answer are JSON; the file itself follows the line of the req
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
+import threading
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
@@ -21,11 +23,16 @@ from auditapp.sob.pure.loading.previewing import Plan, Preview, plan_file, previ
 from auditapp.sob.pure.loading.published_sources import Provenance, find_published_source
 from auditapp.sob.pure.loading.row_files import DatasetError
 
+logger = logging.getLogger(__name__)
+
 ROOT = Path(__file__).resolve().parents[4]
 # A smaller one is read sooner than a process starts.
 LARGE_BYTES = 500_000
 SECONDS = 120
 MEMORY = 1536 * 1024 * 1024
+# Each takes a processor, and as much memory as the whole web server.
+_ROOM = threading.BoundedSemaphore(2)
+WAIT_SECONDS = 20
 
 
 def preview(data: bytes, name: str) -> Preview:
@@ -52,6 +59,10 @@ def plan(data: bytes, name: str, *, label_rows: list[dict[str, str]] | None = No
 
 def _ask(data: bytes, request: dict[str, Any]) -> Any:
     name = request["name"]
+    if not _ROOM.acquire(timeout=WAIT_SECONDS):
+        raise DatasetError(
+            name, found="other large files being read at this moment", expected="a second attempt in a minute"
+        )
     try:
         reader = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", "auditapp.sob.pure.loading.apart"],
@@ -64,14 +75,30 @@ def _ask(data: bytes, request: dict[str, Any]) -> Any:
         )
     except subprocess.TimeoutExpired:
         raise DatasetError(name, found=f"a file not read in {SECONDS} s", expected="a smaller one; split it") from None
-    if reader.returncode != 0:
+    finally:
+        _ROOM.release()
+    if reader.returncode < 0 or b"MemoryError" in reader.stderr:
         raise DatasetError(name, found="a file that takes too much memory to read", expected="a smaller one; split it")
+    if reader.returncode != 0:
+        logger.error("The reader of large files ended with %s: %s", reader.returncode, _find_place(reader.stderr))
+        raise DatasetError(
+            name,
+            found="a file at which the program that reads it failed; the server's log says where",
+            expected="a file that a spreadsheet can open and save again, or a report of this fault to whoever runs the server",
+        )
     answer = json.loads(reader.stdout)
     if "refusal" in answer:
         raise DatasetError(**answer["refusal"])
     if "no_sample" in answer:
         raise SampleError(answer["no_sample"])
     return answer
+
+
+def _find_place(told: bytes) -> str:
+    """Where a program failed and with which error. The error's own words are left out: they may quote the file."""
+    lines = told.decode(errors="replace").splitlines()
+    places = [line.strip() for line in lines if line.lstrip().startswith("File ")]
+    return " < ".join([*(line.partition(":")[0] for line in lines[-1:]), *reversed(places[-3:])])
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,14 +75,10 @@ def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.
 
 
 @pytest.mark.processes
-def test_a_file_that_takes_too_much_memory_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "LARGE_BYTES", 0)
     monkeypatch.setattr(apart, "SECONDS", 0.001)
     with pytest.raises(DatasetError, match=r"x.csv: found a file not read in .* expected a smaller one"):
-        apart.preview(PREPARED, "x.csv")
-    monkeypatch.setattr(apart, "SECONDS", 60)
-    monkeypatch.setattr(apart, "make_environment", lambda: {"PYTHONSTARTUP": "", "PYTHONHOME": "/nowhere"})
-    with pytest.raises(DatasetError, match=r"x.csv: found a file that takes too much memory to read"):
         apart.preview(PREPARED, "x.csv")
 
 
@@ -144,3 +141,29 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
     assert job.state == ImportJob.State.REFUSED
     assert "no target table 9" in job.problem
     assert not Dataset.objects.exists()
+
+
+def test_a_reader_that_fails_is_not_told_as_one_without_memory(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(told: bytes, returncode: int) -> str:
+        answer = subprocess.CompletedProcess([], returncode, stdout=b"", stderr=told)
+        monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
+        with pytest.raises(DatasetError) as refused:
+            apart.preview(PREPARED, "texts.csv")
+        return str(refused.value)
+
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    traceback = b'Traceback:\n  File "reader.py", line 3, in read\n    call()\nValueError: a hateful text'
+    assert "log says where" in fail(traceback, 1)
+    assert 'ValueError < File "reader.py", line 3, in read' in caplog.text
+    assert "hateful" not in caplog.text
+    assert "too much memory" in fail(b"MemoryError\n", 1)
+    assert "too much memory" in fail(b"", -9)
+
+
+def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(apart, "WAIT_SECONDS", 0)
+    with apart._ROOM, apart._ROOM, pytest.raises(DatasetError, match="being read at this moment"):
+        apart.preview(PREPARED, "texts.csv")

@@ -32,6 +32,7 @@ MARKED_AT_ONCE = 1000
 ABANDONED_AFTER = datetime.timedelta(minutes=10)
 
 STORING = "Its {cells:,} cells are being stored; its calls begin when all are there."
+REFUSED = "{why} Nothing was asked."
 INTERRUPTED = "The launch was interrupted before all cells were stored, so nothing was asked. Launch it again."
 STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Nothing was asked."
 
@@ -93,6 +94,9 @@ def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
             state = Batch.State.PILOT if locked.pilot_cells else Batch.State.RUNNING
             Batch.objects.filter(pk=batch.pk).update(state=state, state_reason="")
             _open_queues(batch, grid)
+    except BatchError as error:
+        _give_up(batch, why=REFUSED.format(why=error))
+        raise
     except BaseException:
         _give_up(batch)
         raise
@@ -115,7 +119,7 @@ def _refuse_stopped(batch: Batch) -> Batch:
     return locked
 
 
-def _give_up(batch: Batch, *, end: float = math.inf) -> None:
+def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> None:
     """Remove the cells of a batch that is still being planned, which nobody has seen or asked, and cancel it."""
     while time.monotonic() < end:
         with short_transaction():
@@ -125,7 +129,7 @@ def _give_up(batch: Batch, *, end: float = math.inf) -> None:
             cells = list(Cell.objects.filter(batch=batch).order_by().values_list("pk", flat=True)[:CELLS_AT_A_TIME])
             if not cells:
                 cancel_batch(batch=locked, by=trail.SYSTEM)
-                Batch.objects.filter(pk=batch.pk).update(state_reason=INTERRUPTED)
+                Batch.objects.filter(pk=batch.pk).update(state_reason=why)
                 return
             Cell.objects.filter(pk__in=cells)._raw_delete(connection.alias)  # noqa: SLF001
 

@@ -170,3 +170,18 @@ def test_a_grant_that_is_revoked_meanwhile_ends_it(
         launch_paid(project, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, count_states(batch), batch.queues.count()) == ("cancelled", {}, 0)
+
+
+def test_a_launch_whose_grant_is_revoked_meanwhile_says_so(
+    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+) -> None:
+    def revoke() -> None:
+        at_each_pause(lambda: None)
+        revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
+
+    at_each_pause(revoke)
+    with pytest.raises(BatchError) as refused:
+        launch_paid(project, model, owner)
+    batch = Batch.objects.get()
+    assert (batch.state, batch.state_reason) == ("cancelled", f"{refused.value} Nothing was asked.")
+    assert Cell.objects.count() == 0

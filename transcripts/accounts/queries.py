@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
+from transcripts.accounts import sealing
 from transcripts.accounts.hashing import hash_secret
 from transcripts.accounts.models import ApiToken, Session, SignInLink, User
 
@@ -88,6 +89,22 @@ def find_user(username: str) -> User | None:
 def has_second_factor(user: AbstractBaseUser) -> bool:
     """Whether ``user`` set up an app that makes codes."""
     return bool(Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists())
+
+
+def find_sealed(authenticator: Authenticator) -> str:
+    """Where a second factor holds what is sealed: the secret of an app, or the seed of recovery codes."""
+    return "secret" if authenticator.type == Authenticator.Type.TOTP else "seed"
+
+
+def find_broken_second_factors() -> list[str]:
+    """The names of people whose second factor FIELD_KEY does not open."""
+    broken: set[str] = set()
+    for authenticator in Authenticator.objects.select_related("user").order_by():
+        try:
+            sealing.open_seal(authenticator.data[find_sealed(authenticator)])
+        except sealing.SealBroken:
+            broken.add(authenticator.user.username)
+    return sorted(broken)
 
 
 def list_people() -> list[User]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -22,6 +23,7 @@ from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.runner import tasks
 from auditapp.llm.models import ProviderAccount
 from auditapp.operations import actions, doctor
+from tests.conftest import make_user
 from tests.databases import is_postgres
 from tests.instance import Instance
 from tests.stage import add_batch
@@ -142,6 +144,12 @@ def change_the_field_key(patch: pytest.MonkeyPatch, settings: Settings, project:
     )
 
 
+def seal_a_second_factor_with_another_key(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    Authenticator.objects.create(
+        user=make_user("locked-out"), type=Authenticator.Type.TOTP, data={"secret": "gAAAAABhidden"}
+    )
+
+
 def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
     add_event(actions.BACKED_UP, datetime.timedelta(days=-30))
 
@@ -170,6 +178,7 @@ def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -
         (hinder_the_worker, "worker", "wrong", "The disk is full."),
         (leave_an_answer, "spool", "wrong", "they were paid for"),
         (change_the_field_key, "keys", "wrong", "stored keys of Paid"),
+        (seal_a_second_factor_with_another_key, "keys", "wrong", "second factor of locked-out"),
         (have_an_old_backup, "backup", "warning", "30 days old"),
         (break_the_trail, "trail", "wrong", "from event 4"),
         (get_stuck, "batches", "wrong", "its cap is 1"),

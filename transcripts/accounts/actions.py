@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 
 from allauth.mfa.models import Authenticator
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from transcripts.accounts import closing, queries, sealing
 from transcripts.accounts.hashing import hash_secret, make_secret
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Session, SignInLink, User
+from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
@@ -275,7 +275,7 @@ def seal_second_factors_again(*, by: trail.Actor) -> tuple[int, list[str]]:
     secret does not open. Those stay as they are."""
     done, broken = 0, list[str]()
     for authenticator in Authenticator.objects.select_for_update(of=("self",)).select_related("user").order_by("pk"):
-        name = "secret" if authenticator.type == Authenticator.Type.TOTP else "seed"
+        name = queries.find_sealed(authenticator)
         try:
             authenticator.data[name] = sealing.seal(sealing.open_seal(authenticator.data[name]))
         except sealing.SealBroken:
@@ -341,7 +341,7 @@ def note_token_use(token: ApiToken) -> None:
     """Store that a token was used, at most once a minute."""
     now = timezone.now()
     if token.last_used_at is None or token.last_used_at < now - LATENESS:
-        with contextlib.suppress(OperationalError):  # much can be read while nothing can be written
+        with without_waiting():
             ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
 
 

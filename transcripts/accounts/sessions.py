@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import datetime
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -69,7 +70,7 @@ class SessionStore(db.SessionStore):
                 self._session_key = None
                 return {}
             if row[1]:
-                with contextlib.suppress(OperationalError):  # pages can be read while nothing can be written
+                with without_waiting():
                     cursor.execute(USED, [at, self.session_key, late])
         return self.decode(row[0])
 
@@ -101,6 +102,25 @@ class SessionStore(db.SessionStore):
         """Delete the sessions that are over."""
         now = timezone.now()
         Session.objects.filter(Q(expire_date__lt=now) | Q(last_used_at__lt=now - find_idle_limit())).delete()
+
+
+@contextlib.contextmanager
+def without_waiting() -> Iterator[None]:
+    """For what is noted on the way to a page: left out where SQLite lets others write, or where nothing can be written.
+
+    SQLite would wait for twenty seconds, and the page with it.
+    """
+    waits = connection.vendor == "sqlite" and not connection.in_atomic_block
+    with contextlib.suppress(OperationalError), connection.cursor() as cursor:
+        if waits:
+            cursor.execute("PRAGMA busy_timeout")
+            (usual,) = cursor.fetchone()
+            cursor.execute("PRAGMA busy_timeout = 100")
+        try:
+            yield
+        finally:
+            if waits:
+                cursor.execute(f"PRAGMA busy_timeout = {usual}")
 
 
 def find_idle_limit() -> datetime.timedelta:

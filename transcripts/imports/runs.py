@@ -33,7 +33,9 @@ class JobRun:
         self.job = job
         self.should_pause = should_pause
         self._told_at = 0.0
-        self._told: tuple[str, int] = ("", 0)
+        self._told = ""
+        # How far the run before this one came.
+        self._before = (job.stage, job.done)
 
     def read_files(self) -> list[tuple[str, bytes]]:
         """Names and contents of the files."""
@@ -44,11 +46,11 @@ class JobRun:
         if self.should_pause():
             raise JobPaused
         now = time.monotonic()
-        if now - self._told_at < TELL_SECONDS and stage == self._told[0]:
+        if now - self._told_at < TELL_SECONDS and stage == self._told:
             return
-        # What one run has got further cannot be what kills each of them.
-        reset = {"lost_runs": 0} if self._told[0] == stage and self._told[1] < done else {}
-        self._told_at, self._told = now, (stage, done)
+        # One that gets further than the run before it is not one of many that die at the same place.
+        reset = {"lost_runs": 0} if stage == self._before[0] and done > self._before[1] else {}
+        self._told_at, self._told = now, stage
         self._update(stage=stage, done=done, total=total, touched_at=timezone.now(), **reset)
 
     def beat(self) -> None:

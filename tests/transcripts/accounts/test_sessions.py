@@ -9,6 +9,7 @@ from datetime import timedelta
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
@@ -17,7 +18,7 @@ from transcripts.accounts.actions import create_sign_in_link, create_token, end_
 from transcripts.accounts.models import Session, User
 from transcripts.accounts.pure.devices import name_device
 from transcripts.accounts.queries import find_token, list_sessions, refer_to_session
-from transcripts.accounts.sessions import PersonBackend, SessionStore
+from transcripts.accounts.sessions import PersonBackend, SessionStore, without_waiting
 from transcripts.audit_trail.models import AuditEvent
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -207,3 +208,24 @@ def test_token_that_is_over_works_no_more(coder: User) -> None:
     now = timezone.now()
     type(token).objects.update(created_at=now - timedelta(days=2), expires_at=now - timedelta(seconds=1))
     assert find_token(secret) is None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases let several write at once")
+def test_the_note_of_a_use_does_not_wait_for_somebody_who_writes(
+    client_of: Callable[[User], Client], coder: User
+) -> None:
+    def read_wait() -> int:
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout")
+            return int(cursor.fetchone()[0])
+
+    usual = read_wait()
+
+    def meet_a_lock() -> None:
+        assert read_wait() == 100
+        raise OperationalError("database is locked")
+
+    with without_waiting():
+        meet_a_lock()
+    assert read_wait() == usual > 100

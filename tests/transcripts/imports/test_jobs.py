@@ -374,3 +374,21 @@ def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: 
     assert instance.query("SELECT min(id) FROM corpus_interview") == kept, "it began again from the start"
     assert instance.query("SELECT count(*) FROM audit_trail_auditevent WHERE action = 'corpus.file.imported'") == [(1,)]
     assert instance.query("SELECT count(*) FROM imports_uploadpart") == [(0,)]
+
+
+@commits
+def test_only_a_run_that_gets_further_than_the_one_before_begins_the_count_of_lost_runs_anew(
+    project: Project, lead: User
+) -> None:
+    job = start(project, lead)
+    told: list[int] = []
+    for _ in range(2):
+        ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
+        run = running._take(job.pk, lambda: False)
+        assert run is not None
+        for done in (1, 2):
+            run.tell("Storing", done, 5)
+            told.append(ImportJob.objects.get().lost_runs)
+    assert run is not None
+    run.tell("Storing", 3, 5)
+    assert [*told, ImportJob.objects.get().lost_runs] == [0, 0, 1, 1, 0]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from django.db import models, transaction
 
 from transcripts.audit_trail.models import AuditText
-from transcripts.audit_trail.rows import ERASED, RecordedModel, list_recorded
+from transcripts.audit_trail.rows import ERASED, RecordedModel, list_changes, list_recorded
 from transcripts.audit_trail.trail import Actor, project_stream, read_entries, record
 
 ACTION = "audit.texts.erased"
@@ -64,7 +64,7 @@ def _find_hashes(stream: str, row: str) -> set[str]:
     hashes: set[str] = set()
     for link, _, _ in read_entries(stream):
         if row in (details := str(link.details)):
-            for change in json.loads(details).get("rows", []):
+            for change in list_changes(json.loads(details)):
                 texts: Mapping[str, str] = change.get("texts", {}) if change["row"] == row else {}
                 hashes.update(texts.values())
     return hashes

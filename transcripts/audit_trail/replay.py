@@ -16,7 +16,16 @@ from typing import Any, NamedTuple
 
 from transcripts.audit_trail.erasing import ACTION as ERASURE
 from transcripts.audit_trail.models import AuditText
-from transcripts.audit_trail.rows import EMPTY, ERASED, RecordedModel, as_content, as_json, hash_text, list_recorded
+from transcripts.audit_trail.rows import (
+    EMPTY,
+    ERASED,
+    RecordedModel,
+    as_content,
+    as_json,
+    hash_text,
+    list_changes,
+    list_recorded,
+)
 from transcripts.audit_trail.trail import list_streams, read_entries
 
 MOST_NAMED = 10_000
@@ -138,8 +147,8 @@ def _list_changes(
     content = json.loads(details)
     if action == ERASURE:
         erased.update(content["hashes"])
-    elif "rows" in content:
-        for change in content["rows"]:
+    elif changes := list_changes(content):
+        for change in changes:
             yield change["row"], change
     elif label in names:
         yield target, {"old": {name: value for name, value in content.items() if name in names[label]}}
@@ -261,6 +270,6 @@ def _list_changed_since(ends: dict[str, int]) -> set[str]:
     since: set[str] = set()
     for stream, last in ends.items():
         for link, _, _ in read_entries(stream, after=last):
-            rows = json.loads(str(link.details)).get("rows", [])
-            since |= {link.target, *(change["row"] for change in rows)}
+            changes = list_changes(json.loads(str(link.details)))
+            since |= {link.target, *(change["row"] for change in changes)}
     return since

@@ -21,6 +21,8 @@ from transcripts.audit_trail.pure.chain import CANONICAL
 
 EMPTY: tuple[object, ...] = (None, "", [], {})
 """What a row that was just made is not said to hold."""
+ROWS = "rows"
+"""The detail of an event that says what became of rows."""
 ERASED = "[erased]"
 """What a column says whose text was erased."""
 
@@ -129,3 +131,9 @@ def as_json(value: object) -> object:
 def format_time(at: datetime.datetime) -> str:
     """ISO 8601 in UTC with microseconds, the form that is hashed."""
     return at.astimezone(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def list_changes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the details of an event say of rows. A few events of before they did so count something under that name."""
+    told = details.get(ROWS)
+    return told if isinstance(told, list) else []

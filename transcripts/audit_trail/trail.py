@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.pure.chain import CANONICAL, Entry, Link, find_break, hash_written
-from transcripts.audit_trail.rows import RowChange, format_time, seal
+from transcripts.audit_trail.rows import ROWS, RowChange, format_time, seal
 
 SITE = "site"
 # On the path of every write, and while the last runs, others wait: a query set takes five times as long to build as
@@ -83,6 +83,10 @@ def record(
     no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
     rows, events ``trail.rows`` take up the rest.
     """
+    if details and ROWS in details:
+        raise ValueError(
+            f"{action} has a detail named {ROWS!r}, which is for what is told of rows. Choose another name."
+        )
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
@@ -127,7 +131,7 @@ def _seal(cursor: CursorWrapper, rows: Sequence[RowChange]) -> dict[str, object]
     for first in range(0, len(kept), TEXTS_AT_A_TIME):
         some = kept[first : first + TEXTS_AT_A_TIME]
         cursor.execute(ADD_TEXTS + ", ".join(["(%s, %s, %s)"] * len(some)), [value for row in some for value in row])
-    return {"rows": said}
+    return {ROWS: said}
 
 
 def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:

@@ -179,6 +179,7 @@ OF_A_STUDY: dict[str, Row] = {
     "memos:withdraw": sent(Permission.CODE),
     "exchange:exports": seen(),
     "exchange:download": sent(Permission.EXPORT),
+    "exchange:chart": sent(Permission.VIEW),
     "exchange:import": filled_in(Permission.IMPORT),
     "exchange:methods": seen(Permission.SEE_ALL_CODINGS),
     "api:grants": seen(Permission.RUN_BATCHES),

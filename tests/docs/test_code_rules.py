@@ -12,11 +12,13 @@ import pytest
 
 from tools.environment import ROOT
 
-# HTML that Python writes: each escapes every word it puts in (tests/transcripts/coding/test_page.py for the desk).
+# HTML that Python writes: each escapes every word it puts in (tests/transcripts/coding/test_page.py for the desk,
+# tests/transcripts/charts for charts).
 WRITES_HTML = {
     "auditapp/llm/failures.py",
     "auditapp/sob/report/views/statistics.py",
     "transcripts/coding/templatetags/desk_rows.py",
+    "transcripts/ui/templatetags/charts.py",
 }
 # The server's own fragment, parsed into a document in which nothing runs.
 PARSES_HTML = {"static/js/desk/marks.js"}

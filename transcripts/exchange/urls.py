@@ -12,4 +12,6 @@ urlpatterns = [
     path("p/<slug:slug>/exports/import/", views.import_study, name="import"),
     path("p/<slug:slug>/exports/methods/", views.show_methods, name="methods"),
     path("p/<slug:slug>/exports/<slug:what>.<slug:format>", views.download, name="download"),
+    # /p/<slug>/charts/
+    path("p/<slug:slug>/charts/", views.download_chart, name="chart"),
 ]

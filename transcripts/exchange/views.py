@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from django_htmx.http import retarget
 
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer, get_viewer
+from transcripts.charts.png import NoRenderer, write_png
 from transcripts.exchange import actions
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
@@ -21,6 +23,7 @@ from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
 
 MAX_TOLD = 20
@@ -69,6 +72,30 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         interviews = list(request.project.interviews.filter(pk__in=hidden).order_by("pk"))
         unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="export")
     return _send(request, export, format, Scope(request.project, request.user if only_own else None))
+
+
+@require_POST
+@project_view(Permission.VIEW)
+def download_chart(request: ProjectRequest) -> HttpResponseBase:
+    """A chart as SVG or PNG, just as this person's page showed it: the form carries it signed. Recorded, as files are."""
+    format = request.POST.get("format", "")
+    file = read_chart(request.POST.get("chart", ""), study=request.project.slug, user_id=request.user.pk)
+    if file is None or format not in {"svg", "png"}:
+        messages.error(
+            request, "This chart can no longer be downloaded. Open its page again and choose SVG or PNG there."
+        )
+        return redirect("exchange:exports", request.project.slug)
+    try:
+        data = write_png(file.svg) if format == "png" else file.svg.encode()
+    except NoRenderer as error:
+        messages.error(request, str(error))
+        return redirect("exchange:exports", request.project.slug)
+    digest = hashlib.sha256(data).hexdigest()
+    actions.record_chart(project=request.project, name=file.name, format=format, sha256=digest, by=request.user)
+    response = HttpResponse(data, content_type=actions.CONTENT_TYPES[format])
+    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{file.name}.{format}"'
+    response["X-Content-SHA256"] = digest
+    return response
 
 
 def _find_hidden(viewer: Viewer, export: Export) -> set[int]:

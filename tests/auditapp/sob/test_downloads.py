@@ -20,7 +20,6 @@ from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
 from auditapp.sob.pure.outputs.report_files import FORMATS
-from auditapp.sob.pure.showing.svg import NoRenderer
 from auditapp.sob.report.exports import COLUMNS, read_answers
 from auditapp.sob.report.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
@@ -28,6 +27,7 @@ from tests.auditapp.sob.reports import answer_all, launch, read_again
 from tests.auditapp.sob.sample_report import make_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.charts.png import NoRenderer
 from transcripts.exchange.registry import Scope
 from transcripts.projects.models import Project
 

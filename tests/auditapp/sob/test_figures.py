@@ -13,12 +13,13 @@ import pytest
 
 from auditapp.sob.pure.measures.mapping import read_mapping
 from auditapp.sob.pure.measures.report import published_report
-from auditapp.sob.pure.showing import svg as svg_writing
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.pure.showing.social_map import draw_social_map
-from auditapp.sob.pure.showing.svg import NoRenderer, choose_ink, mix_shade, write_png
+from auditapp.sob.pure.showing.svg import choose_ink, mix_shade
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
+from transcripts.charts import png as png_writing
+from transcripts.charts.png import NoRenderer, write_png
 
 SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[[Mapping[str, Any]], str]
@@ -174,10 +175,10 @@ def test_a_figure_as_png_has_twice_the_size_of_the_drawing() -> None:
 
 def test_without_the_font_png_is_refused_and_not_drawn_blank(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("resvg_py")
-    monkeypatch.setattr(svg_writing, "find_spec", lambda name: None)
+    monkeypatch.setattr(png_writing, "find_spec", lambda name: None)
     with pytest.raises(NoRenderer, match="font-source-sans-pro, which is not installed here"):
         write_png(SMALL)
     monkeypatch.undo()
-    monkeypatch.setattr(svg_writing, "_FACES", ("gone.ttf",))
+    monkeypatch.setattr(png_writing, "_FACES", ("gone.ttf",))
     with pytest.raises(NoRenderer, match="damaged"):
         write_png(SMALL)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.exchange.actions.exporting import CONTENT_TYPES, ExportError, write_export
+from transcripts.exchange.actions.exporting import CONTENT_TYPES, ExportError, record_chart, write_export
 from transcripts.exchange.actions.importing import StudyRefused, import_qdpx
 
-__all__ = ["CONTENT_TYPES", "ExportError", "StudyRefused", "import_qdpx", "write_export"]
+__all__ = ["CONTENT_TYPES", "ExportError", "StudyRefused", "import_qdpx", "record_chart", "write_export"]

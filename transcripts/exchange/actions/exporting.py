@@ -16,6 +16,7 @@ from transcripts.exchange.codebook_files import NoCodebook
 from transcripts.exchange.registry import Export, Scope
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.tabular import write_csv, write_json, write_jsonl
+from transcripts.projects.models import Project
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 CONTENT_TYPES = {
@@ -25,6 +26,8 @@ CONTENT_TYPES = {
     "md": "text/markdown; charset=utf-8",
     "qdc": "application/xml",
     "qdpx": "application/zip",
+    "svg": "image/svg+xml",
+    "png": "image/png",
 }
 
 
@@ -91,6 +94,18 @@ def _record(export: Export, scope: Scope, by: trail.Actor, details: dict[str, ob
         by=by,
         stream=trail.project_stream(scope.project.pk),
         details={**details, "own_rows_only": scope.only is not None},
+    )
+
+
+@transaction.atomic
+def record_chart(*, project: Project, name: str, format: str, sha256: str, by: trail.Actor) -> None:
+    """One audit event for a chart that was downloaded from a page."""
+    trail.record(
+        "chart.downloaded",
+        target=f"chart:{name}",
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"format": format, "sha256": sha256},
     )
 
 

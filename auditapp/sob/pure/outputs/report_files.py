@@ -12,7 +12,7 @@ from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.pure.showing.social_map import draw_social_map
-from auditapp.sob.pure.showing.svg import write_png
+from transcripts.charts.png import write_png
 
 Report = Mapping[str, Any]
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from auditapp.sob.pure.limits import FIGURE_NOTE
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
-from auditapp.sob.pure.showing.svg import ACCENT, LABEL, LEFT, QUIET, Svg, shorten, show, wrap
+from auditapp.sob.pure.showing.svg import ACCENT, LABEL, LEFT, QUIET, Svg, shorten, wrap
+from transcripts.charts.svg import show
 
 WIDTH = 640
 

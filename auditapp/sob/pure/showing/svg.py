@@ -1,4 +1,4 @@
-"""Write an accessible SVG, and turn it into PNG. Text stays text, colours are attributes, nothing is loaded from elsewhere.
+"""Write an accessible SVG. Text stays text, colours are attributes, nothing is loaded from elsewhere.
 
 No style attribute and no style sheet, which the pages' content policy would refuse for a figure that is part of one. The
 background is drawn, so that a figure reads the same on paper, on a light page and on a dark one.
@@ -6,12 +6,13 @@ background is drawn, so that a figure reads the same on paper, on a light page a
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import quoteattr
+
+from transcripts.charts.png import FAMILY
+from transcripts.charts.svg import choose_ink as choose_ink_on
+from transcripts.charts.svg import show
 
 PAPER = "#ffffff"
 INK = "#1b1f24"
@@ -24,17 +25,7 @@ LABEL = 22
 """Characters of such a name."""
 ACCENT = ("#1f5f99", "#b4511b")
 """The two tasks; their marks differ in shape as well."""
-FAMILY = "Source Sans Pro"
 FONT = f"{FAMILY}, Helvetica, Arial, sans-serif"
-ZOOM = 2.0
-"""Pixels per unit of a drawing: sharp in print at the size it has on a page."""
-_MISSING = "PNG needs the package {}, which is not installed here. Take the SVG instead."
-_FACES = ("SourceSansPro-Regular.ttf", "SourceSansPro-Bold.ttf")
-
-# What no XML 1.0 document may hold, and what turns the direction of the words around it.
-_UNWRITABLE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
 _LIGHT, _DARK = (246, 249, 252), (26, 82, 134)
 
 
@@ -99,11 +90,6 @@ class Svg:
         return "\n".join([*self._parts, "</svg>", ""])
 
 
-def show(words: str) -> str:
-    """Words as XML text on one line."""
-    return escape(_UNWRITABLE.sub("", " ".join(words.split())))
-
-
 def shorten(words: str, max_length: int) -> str:
     """The words in at most so many characters."""
     line = " ".join(words.split())
@@ -119,39 +105,10 @@ def mix_shade(share: float) -> str:
 
 
 def choose_ink(share: float) -> str:
-    """Black or white, whichever reads better on ``mix_shade`` of the same share; at least 4.5 to one on every shade."""
-    shade = mix_shade(share)
-    linear = [_linearise(int(shade[place : place + 2], 16) / 255) for place in (1, 3, 5)]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return "#000000" if (luminance + 0.05) / 0.05 >= 1.05 / (luminance + 0.05) else "#ffffff"
-
-
-def _linearise(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+    """Black or white, whichever reads better on ``mix_shade`` of the same share."""
+    return choose_ink_on(mix_shade(share))
 
 
 def wrap(words: str, width: int) -> list[str]:
     """Lines of notes that fit below a figure."""
     return textwrap.wrap(words, max(30, int((width - 32) / 5.9)))
-
-
-class NoRenderer(Exception):
-    """The sentence says what is missing here."""
-
-
-def write_png(svg: str, *, zoom: float = ZOOM) -> bytes:
-    """The drawing as PNG, words in a font that comes with the program. Raises ``NoRenderer``."""
-    try:
-        import resvg_py
-    except ImportError as error:
-        raise NoRenderer(_MISSING.format("resvg-py")) from error
-    font = find_spec("font_source_sans_pro")
-    if font is None or font.origin is None:
-        raise NoRenderer(_MISSING.format("font-source-sans-pro"))
-    faces = [str(Path(font.origin).parent / "files" / name) for name in _FACES]
-    if not all(Path(face).is_file() for face in faces):
-        # Without a font the renderer would leave out every word and say nothing.
-        raise NoRenderer("The font for PNG figures is damaged here. Take the SVG instead.")
-    return bytes(
-        resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom, font_files=faces, font_family=FAMILY, sans_serif_family=FAMILY)
-    )

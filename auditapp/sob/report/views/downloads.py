@@ -24,7 +24,6 @@ from auditapp.sob.pure.outputs.report_files import (
     name_file,
     write_file,
 )
-from auditapp.sob.pure.showing.svg import NoRenderer
 from auditapp.sob.report.actions import record_download, write_sob_bundle
 from auditapp.sob.report.caveats import is_comparable
 from auditapp.sob.report.computing import ReportChoice, count_answers
@@ -32,6 +31,7 @@ from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
 from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
+from transcripts.charts.png import NoRenderer
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 

@@ -1,0 +1,131 @@
+"""Marks stand where their numbers say, and charts of odd input are still charts."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests.transcripts.charts.samples import BARS, CHARTS, CIRCLES, COLUMNS, DOTS, HEAT, LONG, PANELS
+from transcripts.charts.figures import Cell, Chart, Dot, GridChart, GridRow, PanelChart, Part, Point, Row, RowChart
+from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out
+from transcripts.charts.svg import Mark, Shape, fit, measure
+
+
+def find_marks(chart: Chart) -> dict[str, Mark]:
+    """The marks that say something, by the first words of their label."""
+    return {mark.label.split(":")[0]: mark for mark in lay_out(chart).marks if mark.label}
+
+
+def find_shapes(mark: Mark, tag: str, style: str = "") -> list[Shape]:
+    return [shape for shape in mark.shapes if shape.tag == tag and shape.style.startswith(style)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "values", "expected"),
+    [
+        (0.0, 1.0, [], (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1])),
+        (0.0, 1.0, [0.3, None, float("nan")], (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1])),
+        (0.0, 1.0, [-0.31], (-0.5, 1.0, [-0.5, 0, 0.5, 1])),
+        (0.0, 1.0, [1.2], (0.0, 1.5, [0, 0.5, 1, 1.5])),
+        (0.0, None, [], (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1])),
+        (0.0, None, [0, 0], (0.0, 1.0, [0, 0.2, 0.4, 0.6, 0.8, 1])),
+        (0.0, None, [42], (0.0, 50.0, [0, 10, 20, 30, 40, 50])),
+        (0.0, None, [0.000123], (0.0, 0.00015, [0, 0.00005, 0.0001, 0.00015])),
+        (0.0, None, [2_457_000], (0.0, 2_500_000, [0, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000])),
+    ],
+)
+def test_a_scale_holds_every_number_and_has_round_ticks(
+    low: float, high: float | None, values: list[float | None], expected: tuple[float, float, list[float]]
+) -> None:
+    start, end, ticks = find_scale(low, high, values)
+    assert (start, end) == pytest.approx(expected[:2])
+    assert ticks == pytest.approx(expected[2])
+
+
+def test_a_dot_stands_at_its_number_between_the_ends_of_its_interval() -> None:
+    mark = find_marks(DOTS)["Care"]
+    [circle] = find_shapes(mark, "circle")
+    line, *ends = find_shapes(mark, "line", "whisker0")
+    left = float(circle.at["cx"]) - PLOT * 0.5
+    assert (line.at["x1"], line.at["x2"]) == (left + PLOT * 0.25, left + PLOT * 0.75)
+    assert len(ends) == 2
+    assert not find_shapes(mark, "line", "whisker1")  # a dot without an interval has no line
+    [diamond] = find_shapes(mark, "polygon")
+    assert str(diamond.at["points"]).startswith(f"{left + PLOT:.1f},")
+
+
+def test_a_number_there_is_not_is_said_and_not_drawn() -> None:
+    mark = find_marks(DOTS)[LONG.split(":")[0]]
+    assert not find_shapes(mark, "circle") + find_shapes(mark, "polygon") + find_shapes(mark, "line")
+    assert "nobody used the code" in [shape.words for shape in mark.shapes]
+    half = find_marks(DOTS)["Without an end"]
+    assert find_shapes(half, "circle")
+    assert not find_shapes(half, "line")
+
+
+def test_the_parts_of_a_bar_follow_one_another_and_are_as_long_as_their_numbers() -> None:
+    done, started = find_shapes(find_marks(BARS)["anna"], "rect", "part")
+    assert (done.style, started.style) == ("part0", "part1")
+    assert float(done.at["x"]) + float(done.at["width"]) == pytest.approx(float(started.at["x"]))
+    assert float(done.at["width"]) / float(started.at["width"]) == pytest.approx(30 / 12)
+    assert not find_shapes(find_marks(BARS)["bo"], "rect", "part")
+
+
+def test_a_panel_draws_what_it_has() -> None:
+    marks = find_marks(PANELS)
+    assert [len(find_shapes(mark, "circle")) for mark in marks.values()] == [0, 1, 2, 2, 1]
+    [line] = find_shapes(marks["Two"], "polyline")
+    (low, high) = [float(point.split(",")[1]) for point in str(line.at["points"]).split()]
+    assert low - high == 62
+    assert [len(find_shapes(mark, "polyline")) for mark in marks.values()] == [0, 0, 1, 1, 0]
+    tall, flat = find_shapes(find_marks(COLUMNS)["arm"], "rect", "part0")
+    assert float(tall.at["height"]) > 10 * float(flat.at["height"])
+
+
+def test_a_cell_is_as_dark_and_a_circle_as_large_as_its_number() -> None:
+    marks = find_marks(HEAT)
+    assert [find_shapes(mark, "rect")[0].style for mark in marks.values() if find_shapes(mark, "rect")] == ["h0", "h20"]
+    circles = [find_shapes(mark, "circle")[0].at["r"] for mark in find_marks(CIRCLES).values()]
+    assert circles == [11.0, 5.5]  # a quarter of the area
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
+def test_everything_lies_within_the_drawing(chart: Chart) -> None:
+    drawing = lay_out(chart)
+    for mark in drawing.marks:
+        for shape in mark.shapes:
+            for name in ("x", "x1", "x2", "cx"):
+                assert -0.5 <= float(shape.at.get(name, 0)) <= drawing.width
+            for name in ("y", "y1", "y2", "cy"):
+                assert -0.5 <= float(shape.at.get(name, 0)) <= drawing.height
+
+
+@pytest.mark.parametrize(
+    ("chart", "empty"),
+    [
+        (RowChart("a", "A", []), True),
+        (RowChart("a", "A", [Row("x", [Dot(None, text="never")]), Row("y", parts=[Part(0)])]), True),
+        (RowChart("a", "A", [Row("x", [Dot(0.0)])]), False),
+        (PanelChart("a", "A", []), True),
+        (PanelChart("a", "A", [dataclasses.replace(PANELS.panels[0], points=[Point("v1", None)])]), True),
+        (GridChart("a", "A", ["m"], [GridRow("x", [Cell(0)]), GridRow("y", [Cell(None)])]), True),
+        (HEAT, False),
+    ],
+)
+def test_a_chart_of_nothing_knows_that_it_is_one(chart: Chart, empty: bool) -> None:
+    assert chart.is_empty is empty
+    lay_out(chart)
+
+
+def test_rows_beyond_the_most_that_are_drawn_are_counted() -> None:
+    chart = RowChart("many", "Many", [Row(f"row {n}", parts=[Part(n)]) for n in range(MAX_ROWS + 7)], high=None)
+    words = [shape.words for mark in lay_out(chart).marks for shape in mark.shapes]
+    assert "7 more rows: see the table." in words
+
+
+@pytest.mark.parametrize("words", ["", "short", "exactly as it is", LONG, "和中文字符一样宽的名字" * 5])
+def test_words_fit_their_place_or_are_cut_with_a_sign(words: str) -> None:
+    fitted = fit(words, 100)
+    assert measure(fitted) <= 100
+    assert fitted == words or fitted.endswith("…")

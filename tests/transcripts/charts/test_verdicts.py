@@ -1,0 +1,75 @@
+"""The words beside a figure follow one plain rule for each kind of figure."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from transcripts.charts.figures import Tone
+from transcripts.charts.verdicts import (
+    judge_against,
+    judge_cases,
+    judge_difference,
+    judge_lead,
+    judge_reliability,
+    judge_steadiness,
+    judge_within,
+)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "cases", "words"),
+    [
+        (0.9, 0.7, 9, "too few cases: 9 of 10"),
+        (None, None, 0, "too few cases: 0 of 10"),
+        (None, None, 10, "not defined"),
+        (math.nan, None, 10, "not defined"),
+        (0.8, 0.667, 10, "usable"),
+        (0.8, 0.6, 10, "tentative"),
+        (0.799, 0.7, 10, "tentative"),
+        (0.667, 0.5, 10, "tentative"),
+        (1.0, None, 10, "tentative: no interval"),
+        (0.666, 0.6, 10, "not usable"),
+        (-0.1, None, 10, "not usable"),
+    ],
+)
+def test_agreement_is_judged_by_alpha_its_interval_and_the_cases(
+    value: float | None, low: float | None, cases: int, words: str
+) -> None:
+    assert judge_reliability(value, low, cases).words == words
+
+
+def test_a_verdict_names_the_figures_below_the_threshold() -> None:
+    assert judge_against({"F1": 0.6, "kappa": 0.6}, 0.6, 10).words == "usable"
+    assert judge_against({"F1": 0.59, "kappa": 0.2}, 0.6, 10).words == "not usable: F1 and kappa"
+    assert judge_against({"F1": 0.9, "kappa": None}, 0.6, 10).words == "usable"
+    assert judge_against({"F1": None, "kappa": math.nan}, 0.6, 10).words == "not defined"
+    assert judge_against({"F1": 0.9}, 0.6, 8).words == "too few cases: 8 of 10"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [(0.1, 0.2, "more"), (-0.2, -0.1, "less"), (0.0, 0.2, "none"), (-0.1, 0.1, "none"), (None, 0.1, "not defined")],
+)
+def test_a_difference_counts_where_its_interval_leaves_out_nought(
+    low: float | None, high: float | None, words: str
+) -> None:
+    assert judge_difference(low, high, more="more", less="less", none="none").words == words
+
+
+def test_the_other_rules() -> None:
+    assert judge_cases(10) is None
+    assert judge_within(0.5, 0.4, 0.6).tone == Tone.GOOD
+    assert judge_within(0.7, 0.4, 0.6).words == "outside the interval"
+    assert judge_within(None, 0.4, 0.6).words == "not defined"
+    assert [judge_steadiness(same, n).words for same, n in ((9, 9), (9, 10), (8, 10))] == [
+        "too few cases: 9 of 10",
+        "steady",
+        "moved",
+    ]
+    assert [judge_lead(first, n).words for first, n in ((5, 9), (5, 10), (4, 10))] == [
+        "too few cases: 9 of 10",
+        "one value leads",
+        "mixed",
+    ]

@@ -1,0 +1,96 @@
+"""A chart leaves a page as a file: as that page showed it, for that person, on record."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.template import Context, Template
+from django.test import Client, RequestFactory
+from django.urls import reverse
+
+from tests.transcripts.charts.samples import CHARTS, DOTS
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.charts.figures import Chart, Missing, RowChart
+from transcripts.projects.models import Project
+from transcripts.ui.chart_files import ChartFile, sign_chart
+
+ClientOf = Callable[[User], Client]
+SVG = (
+    "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'><rect width='20' height='20' fill='#123456'/></svg>"
+)
+
+
+def ask(client: Client, project: Project, token: str, format: str) -> HttpResponse:
+    url = reverse("exchange:chart", args=[project.slug])
+    return client.post(url, {"chart": token, "format": format})  # type: ignore[return-value]
+
+
+def render(chart: Chart, project: Project | None, user: object, table: str = "") -> str:
+    request = RequestFactory().get("/")
+    request.user = user  # type: ignore[assignment]
+    context = {"figure": chart, "project": project, "request": request, "table": table}
+    return Template("{% load charts %}{% chart figure table=table %}").render(Context(context))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("format", ["svg", "png"])
+def test_a_chart_comes_as_a_file_and_on_record(client_of: ClientOf, coder: User, project: Project, format: str) -> None:
+    token = sign_chart(ChartFile("agreement", SVG), study=project.slug, user_id=coder.pk)
+    response = ask(client_of(coder), project, token, format)
+    assert response.status_code == 200
+    assert response["Content-Disposition"] == f'attachment; filename="{project.slug}-agreement.{format}"'
+    assert response.content == SVG.encode() if format == "svg" else response.content.startswith(b"\x89PNG")
+    event = AuditEvent.objects.get(action="chart.downloaded")
+    assert event.details == {"format": format, "sha256": hashlib.sha256(response.content).hexdigest()}
+
+
+@pytest.mark.django_db
+def test_a_chart_of_somebody_else_or_made_up_is_refused(
+    client_of: ClientOf, coder: User, owner: User, project: Project
+) -> None:
+    client = client_of(coder)
+    for token, format in (
+        (sign_chart(ChartFile("a", SVG), study=project.slug, user_id=owner.pk), "svg"),
+        (sign_chart(ChartFile("a", SVG), study="another", user_id=coder.pk), "svg"),
+        (sign_chart(ChartFile("a", SVG), study=project.slug, user_id=coder.pk), "exe"),
+        (SVG, "svg"),
+        ("", "png"),
+    ):
+        response = ask(client, project, token, format)
+        assert response.status_code == 302
+        assert "can no longer be downloaded" in client.get(response["Location"]).content.decode()
+    assert not AuditEvent.objects.filter(action="chart.downloaded").exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
+def test_a_page_has_the_chart_its_table_and_its_downloads(chart: Chart, coder: User, project: Project) -> None:
+    page = render(chart, project, coder)
+    assert f'id="{chart.key}-title"' in page
+    assert f'data-table="{chart.key}-table"' in page
+    assert f'<details class="chart-table" id="{chart.key}-table">' in page
+    assert re.findall(r'name="format" value="(\w+)"', page) == ["svg", "png"]
+    own = render(chart, project, coder, table="own")
+    assert 'data-table="own"' in own
+    assert "<table" not in own
+
+
+def test_without_a_study_a_chart_has_no_downloads() -> None:
+    page = render(DOTS, None, AnonymousUser())
+    assert "<svg" in page
+    assert "<form" not in page
+
+
+def test_a_chart_of_nothing_says_what_is_missing_and_where_to_get_it() -> None:
+    missing = Missing("No <b>unit</b> was decided by two coders.", "/rounds/", "Make a round")
+    page = render(RowChart("a", "A", [], missing=missing), None, AnonymousUser())
+    assert "No &lt;b&gt;unit&lt;/b&gt; was decided by two coders." in page
+    assert '<a href="/rounds/">Make a round</a>' in page
+    assert "<svg" not in page
+    assert "nothing to draw yet" in render(RowChart("a", "A", []), None, AnonymousUser())

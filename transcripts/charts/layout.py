@@ -1,0 +1,339 @@
+"""Where every mark of a chart is drawn. Lengths are in pixels at the usual size of a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from transcripts.charts.figures import (
+    Cell,
+    Chart,
+    Dot,
+    GridChart,
+    Panel,
+    PanelChart,
+    Point,
+    Row,
+    RowChart,
+    Verdict,
+    describe_cell,
+    describe_panel,
+    describe_row,
+    is_number,
+)
+from transcripts.charts.svg import SHADES, SMALL, Drawing, Mark, Shape, fit, measure
+
+NAME, PLOT, FIGURES, VERDICT, GAP = 240, 300, 190, 200, 12
+"""Columns of a row chart: names at most, the scale, the numbers in words, the verdicts; and the distance between two."""
+LINE, ROW_PAD = 16, 8
+MAX_ROWS = 300
+"""More than so many rows are not drawn; the table has them all."""
+
+PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS = 208, 128, 4
+PANEL_TOP, PANEL_BOTTOM = 42, 104
+
+CELL_WIDTH, CELL_HEIGHT, HEAD_HEIGHT = 52, 26, 96
+MAX_RADIUS = 11.0
+
+
+Place = Callable[[float], float]
+"""Where on the drawing a number stands."""
+
+
+def lay_out(chart: Chart) -> Drawing:
+    """The drawing of a chart of any kind."""
+    if isinstance(chart, RowChart):
+        return _lay_out_rows(chart)
+    return _lay_out_panels(chart) if isinstance(chart, PanelChart) else _lay_out_grid(chart)
+
+
+def find_scale(low: float, high: float | None, values: Iterable[float | None]) -> tuple[float, float, list[float]]:
+    """The ends of a scale that holds all values, and its ticks: five or so, at round numbers.
+
+    An end that was given stays where it is unless a value lies beyond it; then it moves to the next tick.
+    """
+    found = [float(value) for value in values if is_number(value)]  # type: ignore[arg-type]
+    lowest, highest = min([low, *found]), max([low if high is None else high, *found])
+    if highest <= lowest:
+        highest = lowest + 1.0
+    step = _round_step((highest - lowest) / 5)
+    start = low if lowest >= low else math.floor(lowest / step + 1e-9) * step
+    given = high is not None and highest <= high
+    end = highest if given else math.ceil(highest / step - 1e-9) * step
+    first = math.ceil(start / step - 1e-9)
+    ticks = [round(n * step, 10) for n in range(first, math.floor(end / step + 1e-9) + 1)]
+    return start, end, ticks
+
+
+def _round_step(rough: float) -> float:
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next(power * each for each in (1, 2, 5, 10) if power * each >= rough * (1 - 1e-9))
+
+
+def write_tick(value: float, unit: str) -> str:
+    """A number at a scale."""
+    figure = f"{value:,.10f}".rstrip("0").rstrip(".").replace("-", "−")
+    if unit == "$":
+        return f"${figure}"
+    return f"{figure} {unit}" if unit else figure
+
+
+def _lay_out_rows(chart: RowChart) -> Drawing:
+    rows = chart.rows[:MAX_ROWS]
+    numbers: list[float | None] = [reference.at for reference in chart.references]
+    for row in rows:
+        numbers += [end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high)]
+        numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
+    low, high, ticks = find_scale(chart.low, chart.high, numbers)
+    left = _find_name_width(row.name for row in rows) + GAP
+    right = left + PLOT
+
+    def place(value: float) -> float:
+        return left + PLOT * (value - low) / (high - low)
+
+    has_figures = any(row.text or any(dot.text for dot in row.dots) for row in rows)
+    figures_at = right + GAP
+    verdicts_at = figures_at + (FIGURES + GAP if has_figures else 0)
+    width = verdicts_at + (VERDICT if any(row.verdict for row in rows) else 0)
+    marks, y = _explain(chart, has_bars=any(row.parts for row in rows), width=width)
+    scale = Mark()
+    marks.append(scale)
+    y += LINE + 4
+    scale.shapes += [_text(place(tick), y - 6, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
+    top, group = y, ""
+    for row in rows:
+        if row.group != group:
+            group = row.group
+            marks.append(Mark([_text(0, y + 17, "head", fit(group, width, 14))]))
+            y += LINE + ROW_PAD
+        height = ROW_PAD + LINE * max(1, len(row.dots))
+        marks.append(_lay_out_row(chart, row, (y, height), place, (figures_at, verdicts_at)))
+        y += height
+        scale.shapes.append(_line(0, y, width, y, "hair"))
+    scale.shapes += [_line(place(tick), top, place(tick), y, "hair") for tick in ticks]
+    scale.shapes.append(_line(place(max(low, min(0.0, high))), top, place(max(low, min(0.0, high))), y, "axis"))
+    scale.shapes += [_line(place(each.at), top - 2, place(each.at), y, "reference") for each in chart.references]
+    if len(rows) > 12:
+        y += LINE
+        scale.shapes += [_text(place(tick), y, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
+    if len(chart.rows) > len(rows):
+        y += LINE + 4
+        marks.append(Mark([_text(0, y, "soft", f"{len(chart.rows) - len(rows)} more rows: see the table.")]))
+    return Drawing(width, y + 6, marks)
+
+
+def _lay_out_row(
+    chart: RowChart, row: Row, top: tuple[float, float], place: Place, columns: tuple[float, float]
+) -> Mark:
+    (y, height), (figures_at, verdicts_at) = top, columns
+    mark = Mark(label=describe_row(chart, row), href=row.href)
+    shapes = mark.shapes
+    # The whole row answers to the pointer, and shows where the keyboard is.
+    shapes.append(_rect(0, y, verdicts_at + (VERDICT if row.verdict else 0), height, "row"))
+    base = y + height / 2 + 4.5
+    shapes.append(_text(0, base, "name", fit(row.name, NAME)))
+    start = place(max(chart.low, 0.0))
+    for part in row.parts:
+        if part.amount is not None and is_number(part.amount) and part.amount > 0:
+            end = start + place(part.amount) - place(0.0)
+            shapes.append(_rect(start, y + height / 2 - 6.5, max(end - start, 1.0), 13, f"part{part.series}"))
+            start = end
+    for number, dot in enumerate(row.dots):
+        middle = y + ROW_PAD / 2 + LINE * number + LINE / 2
+        shapes += _draw_dot(dot, middle, place)
+        if dot.text:
+            shapes.append(
+                _text(figures_at, middle + 4.5, "text" if is_number(dot.value) else "soft", fit(dot.text, FIGURES))
+            )
+    if row.text:
+        shapes.append(_text(figures_at, base, "text", fit(row.text, FIGURES)))
+    shapes += _write_verdict(row.verdict, verdicts_at, base, VERDICT)
+    return mark
+
+
+def _draw_dot(dot: Dot, y: float, place: Place) -> list[Shape]:
+    if dot.value is None or not is_number(dot.value):
+        return []
+    shapes = []
+    if dot.low is not None and dot.high is not None and is_number(dot.low) and is_number(dot.high):
+        low, high = place(dot.low), place(dot.high)
+        style = f"whisker{dot.series}"
+        shapes += [_line(low, y, high, y, style), *(_line(end, y - 3, end, y + 3, style) for end in (low, high))]
+    return [*shapes, _draw_sign(dot.series, place(dot.value), y)]
+
+
+def _draw_sign(series: int, x: float, y: float) -> Shape:
+    """The shape of a series: circle, diamond, square, triangle."""
+    style = f"dot{series}"
+    if series == 0:
+        return Shape("circle", style, {"cx": _round(x), "cy": _round(y), "r": 4.5})
+    if series == 2:
+        return _rect(x - 4, y - 4, 8, 8, style)
+    corners = [(0, -5.5), (5.5, 0), (0, 5.5), (-5.5, 0)] if series == 1 else [(0, -5), (5, 4), (-5, 4)]
+    points = " ".join(f"{x + across:.1f},{y + down:.1f}" for across, down in corners)
+    return Shape("polygon", style, {"points": points})
+
+
+def _explain(chart: RowChart, *, has_bars: bool, width: float) -> tuple[list[Mark], float]:
+    """The key above a chart: the sign of each series and reference with its words. And where the next line begins."""
+    entries: list[tuple[Callable[[float, float], Shape], str]] = []
+    for number, name in enumerate(chart.series):
+        entries.append((partial(_draw_key, number, has_bars), name))
+    entries += [(lambda x, y: _line(x + 7, y - 8, x + 7, y + 8, "reference"), each.words) for each in chart.references]
+    mark, x, y = Mark(), 0.0, 9.0
+    for draw, words in entries:
+        length = 20 + measure(words) + 22
+        if x and x + length > width:
+            x, y = 0.0, y + LINE + 4
+        mark.shapes += [draw(x, y), _text(x + 20, y + 4, "text", words)]
+        x += length
+    return ([mark], y + 13) if entries else ([], 0.0)
+
+
+def _draw_key(series: int, has_bars: bool, x: float, y: float) -> Shape:
+    return _rect(x, y - 6, 14, 11, f"part{series}") if has_bars else _draw_sign(series, x + 7, y)
+
+
+def _find_name_width(names: Iterable[str]) -> float:
+    return min(NAME, max((math.ceil(measure(name)) for name in names), default=0))
+
+
+def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float) -> list[Shape]:
+    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, 13.5))] if verdict else []
+
+
+def _lay_out_panels(chart: PanelChart) -> Drawing:
+    points = [point for panel in chart.panels for point in panel.points]
+    low, high, ticks = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, p.low, p.high)])
+    columns = max(1, min(PANEL_COLUMNS, len(chart.panels)))
+    marks = []
+    for number, panel in enumerate(chart.panels[:MAX_ROWS]):
+        x, y = PANEL_WIDTH * (number % columns), PANEL_HEIGHT * (number // columns)
+        marks += _lay_out_panel(chart, panel, x, y, (low, high, (ticks[0], ticks[-1])))
+    lines = math.ceil(min(len(chart.panels), MAX_ROWS) / columns)
+    return Drawing(PANEL_WIDTH * columns, PANEL_HEIGHT * lines, marks)
+
+
+def _lay_out_panel(
+    chart: PanelChart, panel: Panel, left: float, top: float, scale: tuple[float, float, tuple[float, float]]
+) -> list[Mark]:
+    low, high, ends = scale
+    inner, right = left + 38, left + PANEL_WIDTH - 24
+    step = (right - inner) / max(1, len(panel.points) - (0 if chart.has_columns else 1))
+
+    def height(value: float) -> float:
+        return top + PANEL_BOTTOM - (PANEL_BOTTOM - PANEL_TOP) * (value - low) / (high - low)
+
+    frame = Mark()
+    for tick in ends:
+        frame.shapes += [
+            _line(inner, height(tick), right, height(tick), "hair"),
+            _text(inner - 5, height(tick) + 4, "tick", write_tick(tick, chart.unit), "end"),
+        ]
+    frame.shapes.append(_line(inner, height(low), right, height(low), "axis"))
+    mark = Mark(label=describe_panel(panel), href=panel.href)
+    mark.shapes.append(_rect(left, top, PANEL_WIDTH - 8, PANEL_HEIGHT - 6, "row"))
+    mark.shapes.append(_text(left, top + 13, "head", fit(panel.name, PANEL_WIDTH - 14, 13.5)))
+    mark.shapes += _write_verdict(panel.verdict, left, top + 29, PANEL_WIDTH - 14)
+    drawn: list[tuple[float, float]] = []
+    signs: list[Shape] = []
+    last = len(panel.points) - 1
+    for number, point in enumerate(panel.points):
+        x = inner + step * (number + (0.5 if chart.has_columns else 0))
+        if point.value is not None and is_number(point.value):
+            y = height(point.value)
+            drawn.append((x, y))
+            signs += _draw_column(x, y, step, height(low)) if chart.has_columns else _draw_point(point, x, y, height)
+        if number in {0, last}:
+            anchor = "middle" if chart.has_columns or last == 0 else "start" if number == 0 else "end"
+            signs.append(_text(x, top + PANEL_BOTTOM + 15, "tick", fit(point.label, 80, SMALL), anchor))
+    if len(drawn) > 1 and not chart.has_columns:
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in drawn)
+        mark.shapes.append(Shape("polyline", "line", {"points": path}))
+    mark.shapes += signs
+    return [frame, mark]
+
+
+def _draw_column(x: float, y: float, step: float, base: float) -> list[Shape]:
+    width = max(1.0, min(step * 0.7, 28))
+    return [_rect(x - width / 2, y, width, max(base - y, 0.5), "part0")]
+
+
+def _draw_point(point: Point, x: float, y: float, height: Place) -> list[Shape]:
+    shapes = []
+    if point.low is not None and point.high is not None and is_number(point.low) and is_number(point.high):
+        shapes.append(_line(x, height(point.low), x, height(point.high), "whisker0"))
+    return [*shapes, _draw_sign(0, x, y)]
+
+
+def _lay_out_grid(chart: GridChart) -> Drawing:
+    rows = chart.rows[:MAX_ROWS]
+    highest = chart.high or max(
+        (cell.value for row in rows for cell in row.cells if cell.value is not None and is_number(cell.value)),
+        default=0.0,
+    )
+    heads, left = Mark(), _find_name_width(row.name for row in rows) + GAP
+    for number, name in enumerate(chart.columns):
+        x = left + CELL_WIDTH * number + CELL_WIDTH / 2
+        heads.shapes.append(
+            Shape(
+                "text",
+                "text",
+                {"x": x, "y": HEAD_HEIGHT - 8, "transform": f"rotate(-40 {x:g} {HEAD_HEIGHT - 8})"},
+                fit(name, 116),
+            )
+        )
+    marks = [heads]
+    end = left + CELL_WIDTH * len(chart.columns)
+    for place, row in enumerate(rows):
+        y = HEAD_HEIGHT + CELL_HEIGHT * place
+        heads.shapes.append(_text(0, y + 17, "name", fit(row.name, NAME)))
+        heads.shapes += _write_verdict(row.verdict, end + GAP, y + 17, VERDICT)
+        for number, (column, cell) in enumerate(zip(chart.columns, row.cells, strict=True)):
+            x = left + CELL_WIDTH * number
+            marks.append(_lay_out_cell(chart, cell, describe_cell(row, column, cell), (x, y), highest))
+    width = end + max(GAP + VERDICT if any(row.verdict for row in rows) else 0, 80)
+    return Drawing(width, HEAD_HEIGHT + CELL_HEIGHT * len(rows) + 4, marks)
+
+
+def _lay_out_cell(chart: GridChart, cell: Cell, label: str, at: tuple[float, float], highest: float) -> Mark:
+    x, y = at
+    mark = Mark(label=label, href=cell.href)
+    middle = x + CELL_WIDTH / 2 - 1
+    if cell.value is None or not is_number(cell.value):
+        mark.shapes = [_text(middle, y + 17, "soft", cell.text or "–", "middle")]
+        return mark
+    share = min(max(cell.value / highest, 0.0), 1.0) if highest else 0.0
+    if chart.has_circles:
+        mark.shapes.append(_rect(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, "row"))
+        if share:
+            radius = _round(MAX_RADIUS * math.sqrt(share))
+            circle = {"cx": middle, "cy": y + CELL_HEIGHT / 2 - 1, "r": radius}
+            mark.shapes.append(Shape("circle", "circle", circle))
+        mark.shapes.append(_text(middle, y + 16.5, "text" if share else "soft", cell.text, "middle"))
+        return mark
+    step = round(share * SHADES)
+    mark.shapes = [
+        _rect(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, f"h{step}"),
+        _text(middle, y + 17, f"on h{step}", fit(cell.text, CELL_WIDTH), "middle"),
+    ]
+    return mark
+
+
+def _round(length: float) -> float:
+    return round(length, 1)
+
+
+def _text(x: float, y: float, style: str, words: str, anchor: str = "") -> Shape:
+    at: dict[str, float | str] = {"x": _round(x), "y": _round(y)}
+    return Shape("text", style, {**at, "text-anchor": anchor} if anchor else at, words)
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> Shape:
+    return Shape("line", style, {"x1": _round(x1), "y1": _round(y1), "x2": _round(x2), "y2": _round(y2)})
+
+
+def _rect(x: float, y: float, width: float, height: float, style: str) -> Shape:
+    at = {"x": _round(x), "y": _round(y), "width": _round(width), "height": _round(height)}
+    return Shape("rect", style, at)

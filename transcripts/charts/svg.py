@@ -1,0 +1,234 @@
+"""A laid-out chart as SVG: for a page, coloured by its style sheet (light and dark); for a file, with colours on white.
+
+A page's drawing has classes and no style, which the content policy would refuse. A file has colours as attributes, a title
+and its notes, so that it can stand alone.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from xml.sax.saxutils import escape, quoteattr
+
+from transcripts.charts.png import FAMILY
+
+PAPER, INK, QUIET, HAIR, EDGE = "#ffffff", "#1d1f22", "#54585f", "#dfdbd0", "#7c796e"
+FONT = f"{FAMILY}, Helvetica, Arial, sans-serif"
+SERIES = ("#0a5c59", "#585962", "#77346a", "#0c5684")
+"""Colours of the series on paper, those of the page's light scheme. Their marks differ in shape as well."""
+TONES = {"good": "#23652c", "warn": "#854800", "bad": "#9b1f2e", "none": QUIET}
+SHADES = 20
+_LIGHT, _DARK = (249, 253, 252), (0, 82, 78)
+SIZE = 13.0
+SMALL = 11.5
+
+# What no XML 1.0 document may hold, and what turns the direction of the words around it.
+_UNWRITABLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One element. ``style`` is its class on a page, and stands for the attributes in ``STYLES`` in a file."""
+
+    tag: str
+    style: str
+    at: Mapping[str, float | str]
+    words: str = ""
+
+
+@dataclass
+class Mark:
+    """Shapes that say one thing together: ``label`` says it in words, ``href`` leads to what is behind it.
+
+    Without a label the shapes only help the eye, as the lines of a scale do.
+    """
+
+    shapes: list[Shape] = field(default_factory=list)
+    label: str = ""
+    href: str = ""
+
+
+@dataclass
+class Drawing:
+    """A chart with the place of every mark."""
+
+    width: float
+    height: float
+    marks: list[Mark]
+
+
+STYLES: dict[str, dict[str, str]] = {
+    "name": {"fill": INK},
+    "head": {"fill": INK, "font-weight": "bold"},
+    "text": {"fill": INK},
+    "soft": {"fill": QUIET},
+    "tick": {"fill": QUIET, "font-size": f"{SMALL:g}"},
+    "row": {"fill": "none"},
+    "hair": {"stroke": HAIR, "fill": "none"},
+    "axis": {"stroke": EDGE, "fill": "none"},
+    "line": {"stroke": SERIES[0], "fill": "none", "stroke-width": "1.5"},
+    "reference": {"stroke": QUIET, "fill": "none", "stroke-dasharray": "4 3"},
+    "circle": {"fill": "#c6dfdc", "stroke": SERIES[0]},
+    **{f"dot{place}": {"fill": colour} for place, colour in enumerate(SERIES)},
+    **{f"whisker{place}": {"stroke": colour, "stroke-width": "1.5"} for place, colour in enumerate(SERIES)},
+    # Parts of a bar differ in filling: solid, striped, framed, pale.
+    "part0": {"fill": SERIES[0]},
+    "part1": {"stroke": SERIES[1]},
+    "part2": {"fill": PAPER, "stroke": SERIES[2], "stroke-width": "1.5"},
+    "part3": {"fill": HAIR, "stroke": EDGE},
+    "stripe": {"stroke": SERIES[1], "stroke-width": "3"},
+    **{f"tone-{tone}": {"fill": colour, "font-weight": "bold"} for tone, colour in TONES.items()},
+    "tone-none": {"fill": QUIET},
+}
+
+
+def mix_shade(share: float) -> str:
+    """A colour between the light and the dark end of the scale, for a share from 0 to 1."""
+    part = min(max(share, 0.0), 1.0)
+    return "#" + "".join(
+        f"{round(light + (dark - light) * part):02x}" for light, dark in zip(_LIGHT, _DARK, strict=True)
+    )
+
+
+def choose_ink(colour: str) -> str:
+    """Black or white, whichever reads better on a colour: at least 4.5 to one on every colour there is."""
+    return "#000000" if contrast(colour, "#000000") >= contrast(colour, "#ffffff") else "#ffffff"
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of two colours' luminances, as WCAG 2 counts it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+for _step in range(SHADES + 1):
+    _shade = mix_shade(_step / SHADES)
+    STYLES[f"h{_step}"] = {"fill": _shade, "stroke": PAPER}
+    STYLES[f"on h{_step}"] = {"fill": choose_ink(_shade)}
+
+
+def show(words: str) -> str:
+    """Words as XML text on one line."""
+    return escape(_UNWRITABLE.sub("", " ".join(words.split())))
+
+
+def _quote(words: str) -> str:
+    return quoteattr(_UNWRITABLE.sub("", words))
+
+
+def measure(words: str, size: float = SIZE) -> float:
+    """About how wide words are drawn: an average letter is little more than half as wide as high, a CJK one as wide."""
+    return size * sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.56 for letter in words)
+
+
+def fit(words: str, width: float, size: float = SIZE) -> str:
+    """The words on one line, cut where they are too wide for their place."""
+    line = " ".join(words.split())
+    if measure(line, size) <= width:
+        return line
+    while line and measure(f"{line}…", size) > width:
+        line = line[:-1]
+    return f"{line.rstrip()}…"
+
+
+def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) -> str:
+    """The drawing inside a page: every mark with a label is a link, or an image, of that name."""
+    size = f'width="{drawing.width:g}" height="{drawing.height:g}" viewBox="0 0 {drawing.width:g} {drawing.height:g}"'
+    parts = [
+        (
+            f'<svg class="chart-svg" {size} role="group" aria-labelledby="{key}-title {key}-desc" font-size="{SIZE:g}">'
+            f'<title id="{key}-title">{show(title)}</title><desc id="{key}-desc">{show(description)}</desc>'
+        ),
+        _define_stripes(key, on_page=True),
+    ]
+    for mark in drawing.marks:
+        inside = "".join(_write(shape, key, on_page=True) for shape in mark.shapes)
+        if not mark.label:
+            parts.append(f'<g aria-hidden="true">{inside}</g>')
+            continue
+        label = _quote(mark.label)
+        named = f"<title>{show(mark.label)}</title>{inside}"
+        if mark.href:
+            parts.append(f"<a href={_quote(mark.href)} aria-label={label}>{named}</a>")
+        else:
+            parts.append(f'<g role="img" aria-label={label}>{named}</g>')
+    return "".join([*parts, "</svg>"])
+
+
+def write_file_svg(
+    drawing: Drawing, *, key: str, title: str, description: str, summary: str = "", notes: Sequence[str] = ()
+) -> str:
+    """The drawing as a document of its own, with its title above and its notes below."""
+    width = max(drawing.width + 32, 480)
+    above = wrap(summary, width) if summary else []
+    below = [line for note in notes if note for line in wrap(note, width)]
+    top = 40 + 17 * len(above)
+    height = top + drawing.height + 16 + 16 * len(below)
+    size = f'width="{width:g}" height="{height:g}"'
+    lines = [f'<text x="16" y="{42 + 17 * place}">{show(line)}</text>' for place, line in enumerate(above)]
+    first = top + drawing.height + 16
+    lines += [f'<text x="16" y="{first + 16 * n:g}" fill="{QUIET}">{show(line)}</text>' for n, line in enumerate(below)]
+    return "\n".join(
+        [
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:g} {height:g}" role="img" '
+                f'aria-labelledby="{key}-title {key}-desc" font-family="{FONT}" font-size="{SIZE:g}" fill="{INK}">'
+            ),
+            f'<title id="{key}-title">{show(title)}</title>',
+            f'<desc id="{key}-desc">{show(description)}</desc>',
+            _define_stripes(key, on_page=False),
+            f'<rect {size} fill="{PAPER}"/>',
+            f'<text x="16" y="24" font-size="16" font-weight="bold">{show(title)}</text>',
+            *lines,
+            f'<g transform="translate(16 {top:g})">',
+            *("".join(_write(shape, key, on_page=False) for shape in mark.shapes) for mark in drawing.marks),
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def _define_stripes(key: str, *, on_page: bool) -> str:
+    stripe = _write(Shape("line", "stripe", {"x1": 0, "y1": 0, "x2": 0, "y2": 6}), key, on_page=on_page)
+    return (
+        f'<defs><pattern id="{key}-stripes" width="6" height="6" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(45)">{stripe}</pattern></defs>'
+    )
+
+
+def _write(shape: Shape, key: str, *, on_page: bool) -> str:
+    written = "".join(
+        f' {name}="{value:g}"' if isinstance(value, (int, float)) else f" {name}={_quote(value)}"
+        for name, value in shape.at.items()
+    )
+    if shape.style == "part1":
+        written += f' fill="url(#{key}-stripes)"'
+    if on_page:
+        written += f' class="{_name_class(shape.style)}"'
+    else:
+        written += "".join(f' {name}="{value}"' for name, value in STYLES[shape.style].items())
+    return f"<{shape.tag}{written}>{show(shape.words)}</{shape.tag}>" if shape.words else f"<{shape.tag}{written}/>"
+
+
+def _name_class(style: str) -> str:
+    """The class of a style. Shades are those of every page (h0 to h20), for a ground and for the words on it."""
+    if style.startswith("on h"):
+        return f"c-on {style[3:]}"
+    return f"c-shade {style}" if style[0] == "h" and style[1:].isdigit() else f"c-{style}"
+
+
+def wrap(words: str, width: float) -> list[str]:
+    """Lines of words that fit below or above a drawing."""
+    return textwrap.wrap(words, max(30, int((width - 32) / (SIZE * 0.5))))

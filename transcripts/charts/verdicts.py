@@ -1,0 +1,90 @@
+"""What figures mean, in words: one plain rule for each kind of figure, said on the page beside the chart.
+
+docs/reference/charts.md lists the rules with their reasons. Thresholds that a room already has are passed in by it.
+"""
+
+from __future__ import annotations
+
+from transcripts.charts.figures import Tone, Verdict, is_number
+
+ENOUGH_CASES = 10
+"""With fewer cases, nothing is said but how many there are."""
+RELIABLE, TENTATIVE = 0.8, 0.667
+"""Krippendorff's customary limits for alpha (Content Analysis, 2004, p. 241)."""
+STEADY = 0.9
+"""Of readings of the same sentences, the share as before from which a code counts as steady."""
+LEADING = 0.5
+"""Of answers, the share with one value from which that value leads."""
+
+RELIABILITY_RULE = (
+    f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is at least "
+    f"{TENTATIVE}. Not usable: it is lower. Too few cases: the code was applied fewer than {ENOUGH_CASES} times."
+)
+STEADY_RULE = (
+    f"Steady: at least {STEADY:.0%} of the readings are as under the version before. Moved: fewer are. Too few cases: "
+    f"fewer than {ENOUGH_CASES} readings can be compared."
+).replace("%", " %")
+LEADING_RULE = (
+    f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Too few cases: fewer than "
+    f"{ENOUGH_CASES} answers."
+).replace("%", " %")
+
+
+def judge_cases(cases: int, enough: int = ENOUGH_CASES) -> Verdict | None:
+    """Too few cases, or None where there are enough."""
+    return Verdict(f"too few cases: {cases} of {enough}") if cases < enough else None
+
+
+def judge_reliability(value: float | None, low: float | None, cases: int) -> Verdict:
+    """Alpha of a code that was applied ``cases`` times; ``low`` is the lower end of its interval."""
+    if few := judge_cases(cases):
+        return few
+    if value is None or not is_number(value):
+        return Verdict("not defined")
+    if value < TENTATIVE:
+        return Verdict("not usable", Tone.BAD)
+    if value >= RELIABLE and low is not None and low >= TENTATIVE:
+        return Verdict("usable", Tone.GOOD)
+    return Verdict("tentative" if low is not None else "tentative: no interval", Tone.WARN)
+
+
+def judge_against(named: dict[str, float | None], threshold: float, cases: int) -> Verdict:
+    """Figures that must all reach one threshold; those that do not are named. Undefined ones are passed over."""
+    if few := judge_cases(cases):
+        return few
+    defined = {name: value for name, value in named.items() if is_number(value)}
+    if not defined:
+        return Verdict("not defined")
+    below = [name for name, value in defined.items() if value is not None and value < threshold]
+    return Verdict(f"not usable: {' and '.join(below)}", Tone.BAD) if below else Verdict("usable", Tone.GOOD)
+
+
+def judge_difference(low: float | None, high: float | None, *, more: str, less: str, none: str) -> Verdict:
+    """A difference by its interval: wholly above 0, wholly below it, or neither."""
+    if low is None or high is None or not is_number(low) or not is_number(high):
+        return Verdict("not defined")
+    if low > 0:
+        return Verdict(more, Tone.WARN)
+    return Verdict(less, Tone.WARN) if high < 0 else Verdict(none, Tone.NONE)
+
+
+def judge_within(value: float | None, low: float | None, high: float | None) -> Verdict:
+    """A score under another rule, against the interval of the score under the usual rule."""
+    if value is None or low is None or high is None:
+        return Verdict("not defined")
+    inside = low <= value <= high
+    return Verdict("within the interval", Tone.GOOD) if inside else Verdict("outside the interval", Tone.WARN)
+
+
+def judge_steadiness(same: int, compared: int) -> Verdict:
+    """A code whose readings are ``same`` as before in so many of those ``compared``."""
+    if few := judge_cases(compared):
+        return few
+    return Verdict("steady", Tone.GOOD) if same / compared >= STEADY else Verdict("moved", Tone.WARN)
+
+
+def judge_lead(first: int, answers: int) -> Verdict:
+    """The most common value: named by ``first`` of so many answers."""
+    if few := judge_cases(answers):
+        return few
+    return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")

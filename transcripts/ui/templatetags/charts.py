@@ -1,0 +1,51 @@
+"""Charts on pages: ``{% load charts %}{% chart figure %}``."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.context import RequestContext
+from django.utils.safestring import mark_safe
+
+from transcripts.charts.figures import Chart, Missing, describe, tabulate
+from transcripts.charts.layout import lay_out
+from transcripts.charts.svg import write_file_svg, write_page_svg
+from transcripts.ui.chart_files import ChartFile, sign_chart
+
+NOTHING = Missing("There is nothing to draw yet.")
+
+register = template.Library()
+
+
+@register.inclusion_tag("charts/figure.html", takes_context=True)
+def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, object]:
+    """A chart with its downloads and its table, or, where there is nothing to draw, what is missing.
+
+    ``table`` is the id of the page's own table of these figures, folded below; without one the chart brings a table.
+    """
+    if figure.is_empty:
+        return {"missing": figure.missing or NOTHING}
+    drawing, request = lay_out(figure), context.get("request")
+    project, user = context.get("project"), getattr(request, "user", None)
+    token = ""
+    if project is not None and user is not None and user.is_authenticated:
+        svg = write_file_svg(
+            drawing,
+            key=figure.key,
+            title=figure.title,
+            description=describe(figure),
+            summary=figure.summary,
+            notes=[figure.note] if figure.note else [],
+        )
+        token = sign_chart(ChartFile(figure.key, svg), study=project.slug, user_id=user.pk)
+    drawn = write_page_svg(drawing, key=figure.key, title=figure.title, description=figure.summary or figure.title)
+    heads, rows = tabulate(figure) if not table else ([], [])
+    return {
+        "chart": figure,
+        "drawn": mark_safe(drawn),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
+        "token": token,
+        "project": project,
+        "csrf_token": context.get("csrf_token"),
+        "table": table,
+        "heads": heads,
+        "rows": rows,
+    }

@@ -60,9 +60,15 @@ def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in:
     expect(page.get_by_text("Because of").first).to_be_hidden()
     expect(row).to_be_focused()
     assert find_violations(page) == []
+    expect(page.locator(SUGGESTIONS).nth(0)).to_have_attribute("aria-current", "true")
     press(page, "k")
     expect(page.locator(ANSWERED)).to_have_count(1)
     expect(row.locator(".chip[data-coding]")).to_have_count(1)
+    # Keys answer the next one, which is marked and wholly in sight, and so is Enter.
+    expect(page.locator(f"{PANEL} [aria-current]")).to_have_count(1)
+    expect(page.locator(SUGGESTIONS).nth(1)).to_have_attribute("aria-current", "true")
+    for place in (page.locator(SUGGESTIONS).nth(1), page.locator(".decide button")):
+        assert place.evaluate(IS_UNCOVERED)
     press(page, "l")
     expect(page.locator(ANSWERED)).to_have_count(2)
     expect(row.locator(".chip[data-coding]")).to_have_count(1)

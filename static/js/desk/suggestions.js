@@ -83,13 +83,14 @@ function listenToPanel() {
     if (detail.elt.matches(".open-suggestions")) {
       shown = detail.elt.dataset.sentence;
       region.scrollIntoView({ block: "nearest" });
-      keepInSight();
+      showOffer();
       if (detail.successful) {
         refreshMarks(shown);
       }
     }
   });
   page.addEventListener("htmx:afterSwap", () => {
+    markOffer();
     // Who pressed a button of the panel goes on in the panel, though the button is another one now; at what was wrong first.
     const wrong = hadFocus && region.querySelector("[aria-invalid]");
     if (wrong) {
@@ -98,6 +99,9 @@ function listenToPanel() {
       keepInSight();
     } else if (hadFocus && document.activeElement === page) {
       region.querySelector(".suggestion-list")?.focus({ preventScroll: true });
+    }
+    if (!wrong) {
+      showOffer();
     }
   });
   page.addEventListener("sentence-changed", ({ detail }) => refreshMarks(String(detail.sentence)));
@@ -130,6 +134,20 @@ function listenToPanel() {
 
 /** Suggestions are judged by the sentence they are about: scrolling the panel into sight does not take that away. */
 const keepInSight = () => findRow(shown ?? "")?.scrollIntoView({ block: "nearest" });
+
+/** The suggestion that keys answer: the first that waits for an answer. */
+const currentOffer = () => region?.querySelector(".suggestion[aria-current]");
+
+function markOffer() {
+  currentOffer()?.removeAttribute("aria-current");
+  region.querySelector(".suggestion button[data-key]")?.closest(".suggestion").setAttribute("aria-current", "true");
+}
+
+/** Bring it into sight, for what is below the fold would be answered unseen. */
+function showOffer() {
+  currentOffer()?.scrollIntoView({ block: "nearest" });
+  keepInSight();
+}
 
 /** The name of an answer in the list of what was done. */
 const nameOf = (suggestion) => `suggestion-${suggestion}`;
@@ -194,9 +212,13 @@ export function awaitSuggestions() {
   }
 }
 
-/** Press the panel's button for a key, if it shows one; whether it did. */
+/** Press the button for a key of the suggestion that keys answer; whether it has one. */
 export function pressInSuggestions(key) {
-  const button = region?.querySelector(`button[data-key="${key}"]:not([disabled])`);
+  const offer = currentOffer();
+  const button = offer?.querySelector(`button[data-key="${key}"]`);
+  if (offer && !button) {
+    announce("This suggestion cannot be kept. Press l to dismiss it.");
+  }
   button?.click();
   return Boolean(button);
 }

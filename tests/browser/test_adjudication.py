@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Visit, check_looks
 from tests.browser.desk import await_saved
@@ -13,6 +14,7 @@ from tests.browser.test_themes import press, send
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 MOVES = "?family=moves"
+CARD = "article[aria-current]"
 
 
 def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
@@ -32,7 +34,14 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind this interview")
     assert page.locator("article").count() > 1
+    expect(page.locator(CARD)).to_have_count(1)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("article").nth(1)).to_be_focused()
+    assert page.locator(CARD).locator(".words mark").is_visible()
     check_looks(page)
+    with page.expect_navigation():
+        page.keyboard.press("o")
+    assert "/interviews/" in page.url
     page = lead_visit.open(f"/p/demo/agreement/{MOVES}")
     assert page.get_by_text("Cohen’s kappa").first.is_visible()
     check_looks(page)
@@ -50,3 +59,31 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     assert page.locator("#other-codes").get_attribute("open") is not None
     check_looks(page)
     assert lead_visit.complaints == []
+
+
+def test_differences_with_a_machine_are_sorted_by_key_with_the_sentence_in_view(visit: Visit) -> None:
+    page = visit.open("/p/trust/preannotation/disagreements/?state=open")
+    left = page.locator("article").first.get_attribute("id")
+    first, card = page.locator("article").nth(1).get_attribute("id"), page.locator(CARD)
+    page.keyboard.press("ArrowDown")
+    expect(card).to_have_attribute("id", first)
+    expect(card).to_be_focused()
+    assert card.locator("mark").is_visible()
+    assert card.locator("mark").inner_text() in card.locator(".words").inner_text()
+    assert "masked" not in page.locator("main").inner_text()
+    check_looks(page)
+    page.keyboard.press("4")
+    page.keyboard.press("n")
+    page.keyboard.type("Which weighing counts?")
+    with page.expect_navigation():
+        page.keyboard.press("Control+Enter")
+    # The next unsorted one is where keys act; the one that was passed comes up again.
+    expect(card).to_be_focused()
+    assert card.get_attribute("id") not in (left, first)
+    assert page.locator(f'[id="{first}"]').count() == 0
+    page.keyboard.press("ArrowUp")
+    expect(card).to_have_attribute("id", left)
+    with page.expect_navigation():
+        page.keyboard.press("o")
+    assert "/interviews/" in page.url
+    assert visit.complaints == []

@@ -108,7 +108,7 @@ class VerdictForm(forms.Form):
     codes = forms.MultipleChoiceField(
         label="Codes of the other reading", required=False, widget=forms.CheckboxSelectMultiple
     )
-    reason = forms.CharField(label="Why", widget=forms.Textarea({"rows": 3}))
+    reason = forms.CharField(label="Why (required)", widget=forms.Textarea({"rows": 3}))
     shown = forms.CharField(max_length=32, widget=forms.HiddenInput)
     revision = forms.IntegerField(min_value=0, widget=forms.HiddenInput)
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
@@ -119,7 +119,7 @@ class VerdictForm(forms.Form):
         self._readings = readings
         letters = [(str(coder), f"Reading {name_letter(place)}") for place, coder in enumerate(readings)]
         others = [(each.value, each.label) for each in Outcome if each != Outcome.ONE]
-        both = "Both stand" if len(readings) == 2 else "All of them stand"
+        both = "Both stand" if len(set(readings.values())) == 2 else "All of them stand"
         cast("forms.ChoiceField", self.fields["outcome"]).choices = [
             *letters,
             *((value, both if value == Outcome.BOTH else label) for value, label in others),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 JUDGING_ROLES = [role.key for role in ROLES.values() if Permission.ADJUDICATE in role.permissions]
 SHORT_QUESTION = 280
+# How much of the turn is shown on either side of a sentence; the rest is a click away.
+NEAR_CHARACTERS = 320
 Place = tuple[int, dict[int, tuple[str, ...]]]
 """A unit by its sentence, and what each coder read in it: the codes by the coder's number."""
 
@@ -102,7 +104,7 @@ class Item:
     before: str
     text: str
     after: str
-    readings: list[dict[str, object]]
+    readings: list[dict[str, Any]]
     memo: str
 
     @property
@@ -113,6 +115,68 @@ class Item:
     @property
     def interview(self) -> Interview:
         return self.sentence.turn.interview
+
+    @property
+    def near_before(self) -> str:
+        """The end of what comes before the words, from the beginning of a word."""
+        if len(self.before) <= NEAR_CHARACTERS:
+            return self.before
+        return "… " + self.before[-NEAR_CHARACTERS:].partition(" ")[2]
+
+    @property
+    def near_after(self) -> str:
+        """The beginning of what comes after the words, to the end of a word."""
+        if len(self.after) <= NEAR_CHARACTERS:
+            return self.after
+        return self.after[:NEAR_CHARACTERS].rpartition(" ")[0] + " …"
+
+    @property
+    def is_turn_cut(self) -> bool:
+        """Whether ``near_before`` and ``near_after`` leave out a part of the turn."""
+        return max(len(self.before), len(self.after)) > NEAR_CHARACTERS
+
+    @property
+    def lettered_readings(self) -> list[dict[str, Any]]:
+        """Equal readings once, each with the letters of those who made it."""
+        return _group_readings(self.readings, name=lambda reading: reading["letter"])
+
+    @property
+    def named_readings(self) -> list[dict[str, Any]]:
+        """Equal readings once, each with the names of those who made it."""
+        ordered = sorted(self.readings, key=lambda reading: reading["coder"].username)
+        return _group_readings(ordered, name=lambda reading: reading["coder"].username)
+
+
+def _group_readings(
+    readings: Sequence[dict[str, Any]], *, name: Callable[[dict[str, Any]], str]
+) -> list[dict[str, Any]]:
+    """Readings with the same codes together, in the order of the first of each.
+
+    A code has its ``forms`` (level and enactment) and ``notes``, each with the names of those who gave it.
+    """
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for reading in readings:
+        groups.setdefault(tuple(put["identifier"] for put in reading["codes"]), []).append(reading)
+    found = []
+    for members in groups.values():
+        codes = []
+        for alike in zip(*(reading["codes"] for reading in members), strict=True):
+            forms: dict[tuple[str, str], list[str]] = {}
+            notes: dict[str, list[str]] = {}
+            for reading, put in zip(members, alike, strict=True):
+                forms.setdefault((put["level"], put["enactment"]), []).append(name(reading))
+                if put["note"]:
+                    notes.setdefault(put["note"], []).append(name(reading))
+            codes.append({**alike[0], "forms": list(forms.items()), "notes": list(notes.items())})
+        found.append(
+            {
+                "coder": members[0]["coder"],
+                "names": [(name(reading), reading["is_own"]) for reading in members],
+                "is_shared": len(members) > 1,
+                "codes": codes,
+            }
+        )
+    return found
 
 
 def list_places(table: BlindTable, places: Iterable[int]) -> list[Place]:
@@ -132,7 +196,7 @@ def read_items(family: CodeFamily, places: Sequence[Place], *, viewer: User) -> 
     items = []
     for (_, readings), sentence in zip(places, sentences, strict=True):
         before, text, after = _cut(sentence, family.unit)
-        shown: list[dict[str, object]] = [
+        shown = [
             {
                 "coder": coders[coder],
                 "letter": name_letter(number),
@@ -153,7 +217,7 @@ def _show_code(code: Code | None, identifier: str, given: tuple[str, str, str]) 
     """A code as a coder applied it to a unit, with its level, its enactment and her note."""
     level, enactment, note = given
     name = code.name if code else identifier
-    return {"code": code, "name": name, "level": level, "enactment": enactment, "note": note}
+    return {"code": code, "identifier": identifier, "name": name, "level": level, "enactment": enactment, "note": note}
 
 
 def _cut(sentence: Sentence, unit: str) -> tuple[str, str, str]:

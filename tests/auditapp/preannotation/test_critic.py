@@ -457,8 +457,7 @@ class TestPages:
         assert "hidden from you" not in page
         assert "1 of 3 tested suggestions reversed, 33.3 %" in page
         assert "9.5 to 90.5 %" in page
-        assert '<details class="masked card">' in page
-        assert "I would ask first." in page
+        assert "<mark>I would ask first.</mark>" in page
         assert "Because of the words." in page
 
     def test_of_two_interviews_the_one_that_is_closed_to_her_is_in_no_count(
@@ -484,11 +483,11 @@ class TestPages:
         assert "I would ask first." in page
         assert other.read_text() not in page
 
-    def test_a_reader_who_may_not_code_sees_the_sentences_masked(
+    def test_a_reader_who_may_not_code_sees_the_sentences(
         self, judged: Batch, project: Project, reader: User, client_of: ClientOf
     ) -> None:
         page = self.look(client_of(reader), project, code="theme.balance")
-        assert '<details class="masked card">' in page
+        assert "<mark>I would ask first.</mark>" in page
         assert "Open 1 interview" not in page
 
     def test_sentences_of_withheld_turns_are_counted_and_shown_to_nobody(

@@ -85,7 +85,12 @@ class DisagreementForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose one of the six categories."},
     )
-    note = forms.CharField(label="Note", required=False, max_length=MAX_NOTE, widget=forms.Textarea({"rows": 2}))
+    note = forms.CharField(
+        label="Note",
+        required=False,
+        max_length=MAX_NOTE,
+        widget=forms.Textarea({"rows": 2, "data-key": "n"}),
+    )
 
 
 class FilterForm(forms.Form):

@@ -152,8 +152,8 @@ def _find_next(request: ProjectRequest, audit: PositiveAudit, hidden: set[int]) 
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
-    """The items behind a count of the results, each masked until opened. People who do not see the results yet get the
-    audit's page, which says when they will."""
+    """The items behind a count of the results. People who do not see the results yet get the audit's page, which says when
+    they will."""
     audit = _find_audit(request, audit_id)
     if not pages.read_state(request, audit, Permission.ADJUDICATE)["sees_results"]:
         return _render_audit(request, audit)

@@ -92,7 +92,7 @@ def download(request: ProjectRequest) -> HttpResponse:
 @never_cache
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_cell(request: ProjectRequest) -> HttpResponse:
-    """The sentences behind a count, each masked until it is opened: who applied the code and what the machine said."""
+    """The sentences behind a count: who applied the code and what the machine said."""
     from auditapp.preannotation.evaluation.queries.calibration import find_listable
     from auditapp.preannotation.evaluation.queries.calibration import list_cell as find_cell
 

@@ -126,6 +126,7 @@ def _render(
     page: dict[str, object] = {
         "asked": asked,
         "wrong": wrong,
+        "causes": Disagreement.Category.choices,
     }
     if asked.annotator is None:
         status = 422 if asked.annotators else status

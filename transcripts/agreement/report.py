@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure, PairAgreement
+from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure, PairAgreement, write_figure
+from transcripts.charts.figures import Dot, Reference, Row, RowChart
+from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
 
 FEW_UNITS = 30
@@ -49,6 +51,34 @@ def list_rows(
         for code in codes
         if (found := figures.get(code.identifier))
     ]
+
+
+def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, coders: int) -> RowChart:
+    """The rows as a chart: alpha of each code with interval and verdict. ``units`` is the address of what is behind a code."""
+    drawn = []
+    for row in rows:
+        alpha: Figure = row["figures"].alpha
+        low, high = alpha.interval or (None, None)
+        drawn.append(
+            Row(
+                row["code"].name,
+                [Dot(alpha.value, low, high, text=write_figure(alpha))],
+                verdict=judge_reliability(alpha.value, low, row["uses"]),
+                href=f"{units}&code={row['code'].identifier}",
+            )
+        )
+    return RowChart(
+        key="agreement",
+        title=f"Krippendorff’s alpha by code: {family}",
+        rows=drawn,
+        series=(f"{coders} coders, with the 95 % interval",),
+        references=(
+            Reference(TENTATIVE, f"tentative from {TENTATIVE}"),
+            Reference(RELIABLE, f"usable from {RELIABLE}"),
+        ),
+        summary=summarise((row.verdict for row in drawn), "codes"),
+        note=f"{RELIABILITY_RULE} Select a code to see the labels behind it.",
+    )
 
 
 def list_file_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:

@@ -208,7 +208,7 @@ def describe_row(chart: RowChart, row: Row) -> str:
     """A row in words, as a screen reader says it and a tooltip shows it."""
     said = []
     for dot in row.dots:
-        name = f"{chart.series[dot.series]} " if dot.series < len(chart.series) else ""
+        name = f"{chart.series[dot.series]} " if dot.series < len(chart.series) > 1 else ""
         said.append(f"{name}{dot.text}")
     if row.text:
         said.append(row.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from transcripts.charts.figures import (
@@ -22,10 +22,10 @@ from transcripts.charts.figures import (
     describe_row,
     is_number,
 )
-from transcripts.charts.svg import SHADES, SMALL, Drawing, Mark, Shape, fit, measure
+from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, measure
 
 NAME, PLOT, FIGURES, VERDICT, GAP = 240, 300, 190, 200, 12
-"""Columns of a row chart: names at most, the scale, the numbers in words, the verdicts; and the distance between two."""
+"""Columns of a row chart: names, the scale, numbers and verdicts, at most so wide; and the distance between two."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
 """More than so many rows are not drawn; the table has them all."""
@@ -86,16 +86,17 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
         numbers += [end for dot in row.dots if is_number(dot.value) for end in (dot.value, dot.low, dot.high)]
         numbers.append(sum(part.amount for part in row.parts if part.amount is not None and is_number(part.amount)))
     low, high, ticks = find_scale(chart.low, chart.high, numbers)
-    left = _find_name_width(row.name for row in rows) + GAP
+    left = _find_width([row.name for row in rows], NAME) + GAP
     right = left + PLOT
 
     def place(value: float) -> float:
         return left + PLOT * (value - low) / (high - low)
 
-    has_figures = any(row.text or any(dot.text for dot in row.dots) for row in rows)
+    figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))], FIGURES)
+    verdicts = _find_width([row.verdict.words for row in rows if row.verdict], VERDICT)
     figures_at = right + GAP
-    verdicts_at = figures_at + (FIGURES + GAP if has_figures else 0)
-    width = verdicts_at + (VERDICT if any(row.verdict for row in rows) else 0)
+    verdicts_at = figures_at + (figures + GAP if figures else 0)
+    width = verdicts_at + verdicts
     marks, y = _explain(chart, has_bars=any(row.parts for row in rows), width=width)
     scale = Mark()
     marks.append(scale)
@@ -108,7 +109,7 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
             marks.append(Mark([_text(0, y + 17, "head", fit(group, width, 14))]))
             y += LINE + ROW_PAD
         height = ROW_PAD + LINE * max(1, len(row.dots))
-        marks.append(_lay_out_row(chart, row, (y, height), place, (figures_at, verdicts_at)))
+        marks.append(_lay_out_row(chart, row, (y, height), place, (figures_at, verdicts_at, width)))
         y += height
         scale.shapes.append(_line(0, y, width, y, "hair"))
     scale.shapes += [_line(place(tick), top, place(tick), y, "hair") for tick in ticks]
@@ -124,13 +125,13 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
 
 
 def _lay_out_row(
-    chart: RowChart, row: Row, top: tuple[float, float], place: Place, columns: tuple[float, float]
+    chart: RowChart, row: Row, top: tuple[float, float], place: Place, columns: tuple[float, float, float]
 ) -> Mark:
-    (y, height), (figures_at, verdicts_at) = top, columns
+    (y, height), (figures_at, verdicts_at, width) = top, columns
     mark = Mark(label=describe_row(chart, row), href=row.href)
     shapes = mark.shapes
     # The whole row answers to the pointer, and shows where the keyboard is.
-    shapes.append(_rect(0, y, verdicts_at + (VERDICT if row.verdict else 0), height, "row"))
+    shapes.append(_rect(0, y, width, height, "row"))
     base = y + height / 2 + 4.5
     shapes.append(_text(0, base, "name", fit(row.name, NAME)))
     start = place(max(chart.low, 0.0))
@@ -195,8 +196,9 @@ def _draw_key(series: int, has_bars: bool, x: float, y: float) -> Shape:
     return _rect(x, y - 6, 14, 11, f"part{series}") if has_bars else _draw_sign(series, x + 7, y)
 
 
-def _find_name_width(names: Iterable[str]) -> float:
-    return min(NAME, max((math.ceil(measure(name)) for name in names), default=0))
+def _find_width(words: Sequence[str], most: float) -> float:
+    """How wide a column of such words is; 0 for a column without any."""
+    return min(most, max((math.ceil(measure(each, SIZE + 0.5)) for each in words), default=0))
 
 
 def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float) -> list[Shape]:
@@ -273,7 +275,7 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
         (cell.value for row in rows for cell in row.cells if cell.value is not None and is_number(cell.value)),
         default=0.0,
     )
-    heads, left = Mark(), _find_name_width(row.name for row in rows) + GAP
+    heads, left = Mark(), _find_width([row.name for row in rows], NAME) + GAP
     for number, name in enumerate(chart.columns):
         x = left + CELL_WIDTH * number + CELL_WIDTH / 2
         heads.shapes.append(

@@ -5,6 +5,9 @@ docs/reference/charts.md lists the rules with their reasons. Thresholds that a r
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from transcripts.charts.figures import Tone, Verdict, is_number
 
 ENOUGH_CASES = 10
@@ -88,3 +91,10 @@ def judge_lead(first: int, answers: int) -> Verdict:
     if few := judge_cases(answers):
         return few
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")
+
+
+def summarise(verdicts: Iterable[Verdict | None], things: str) -> str:
+    """How many of the things got which verdict, the most common first: "Of 9 codes: 5 too few cases, 4 usable."."""
+    counted = Counter(verdict.words.partition(":")[0] for verdict in verdicts if verdict)
+    said = ", ".join(f"{number} {words}" for words, number in counted.most_common())
+    return f"Of {counted.total()} {things}: {said}." if counted.total() > 1 else ""

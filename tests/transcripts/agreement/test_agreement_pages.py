@@ -123,6 +123,18 @@ class TestOpening:
 
 
 class TestTable:
+    def test_the_chart_says_what_the_table_says_with_a_verdict(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        page = text_of(client_of(reader), AGREEMENT, **THEMES)
+        assert 'data-table="codes-table"' in page
+        assert '<details class="chart-table" id="codes-table">' in page
+        table = page.partition('id="codes-table"')[2]
+        [value] = re.findall(r'aria-label="Balance: (\d\.\d\d); too few cases: 6 of 10"', page)
+        assert f'<td class="num">{value}</td>' in table
+        assert f'href="{AGREEMENT}units/?family=themes&amp;code={BALANCE}"' in page
+
     def test_counts_of_two_coders_link_to_their_sentences(
         self, dispute: Dispute, lead: User, client_of: SignIn
     ) -> None:

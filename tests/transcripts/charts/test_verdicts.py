@@ -15,6 +15,7 @@ from transcripts.charts.verdicts import (
     judge_reliability,
     judge_steadiness,
     judge_within,
+    summarise,
 )
 
 
@@ -73,3 +74,10 @@ def test_the_other_rules() -> None:
         "one value leads",
         "mixed",
     ]
+
+
+def test_a_summary_counts_verdicts_and_leaves_out_their_details() -> None:
+    verdicts = [judge_cases(8), judge_cases(3), None, judge_reliability(0.9, 0.8, 12)]
+    assert summarise(verdicts, "codes") == "Of 3 codes: 2 too few cases, 1 usable."
+    assert summarise(verdicts[:1], "codes") == ""
+    assert summarise([], "codes") == ""

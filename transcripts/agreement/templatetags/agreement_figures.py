@@ -6,9 +6,10 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.agreement.pure.figures import Figure
+from transcripts.agreement.pure.figures import Figure, two_decimals
 
 register = template.Library()
+register.filter(two_decimals)
 
 
 @register.filter
@@ -20,10 +21,3 @@ def figure(value: Figure) -> SafeString:
         return format_html("{}", two_decimals(value.value))
     low, high = two_decimals(value.interval.low), two_decimals(value.interval.high)
     return format_html('{} <small class="interval">{} to {}</small>', two_decimals(value.value), low, high)
-
-
-@register.filter
-def two_decimals(value: float) -> str:
-    """A number to two decimals, with a proper minus; never a negative nought."""
-    text = f"{value:.2f}"
-    return text.replace("-0.00", "0.00").replace("-", "−")

@@ -21,6 +21,7 @@ from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.queries import Selection, list_places, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
 from transcripts.blinding.views import offer_unblinding
+from transcripts.charts.figures import RowChart
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -118,6 +119,15 @@ def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[in
     return find_shared(visible.table, code)
 
 
+def _draw(request: ProjectRequest, page_request: PageRequest, measured: dict[str, Any]) -> RowChart:
+    return report.draw_rows(
+        measured["rows"],
+        family=page_request.selection.family.name if page_request.selection else "",
+        units=f"{reverse('agreement:units', args=[request.project.slug])}?{page_request.query}",
+        coders=len(measured["agreement"].coders),
+    )
+
+
 def _measure(page_request: PageRequest, selection: Selection, visible: VisibleReadings) -> dict[str, Any]:
     """The figures of agreement on what is visible, as the page and the file show them."""
     from transcripts.agreement.pure.measuring import measure_agreement
@@ -171,7 +181,8 @@ def _render_table(
             table = f"{reverse('agreement:table', args=[request.project.slug])}?{page_request.query}"
             page["unblinding"] = offer_unblinding(request, visible.blinded, where="agreement", back=table)
         if visible is not None and not visible.is_hidden:
-            page["measured"] = _measure(page_request, page_request.selection, visible)
+            page["measured"] = measured = _measure(page_request, page_request.selection, visible)
+            page["chart"] = _draw(request, page_request, measured)
         page["chosen"] = request.GET.get("code", "")
     elif page_request.families:
         status = 422

@@ -49,7 +49,7 @@ def _record_backup(file: Path, manifest: dict[str, Any]) -> None:
     details: dict[str, object] = {
         "sha256": archive.hash_file(file),
         "bytes": file.stat().st_size,
-        "stored_rows": sum(manifest["counts"].values()),
+        "rows": sum(manifest["counts"].values()),
         "release": manifest["release"],
     }
     trail.record(BACKED_UP, target="site", by=trail.SYSTEM, details=details)

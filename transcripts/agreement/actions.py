@@ -148,7 +148,7 @@ def record_download(*, project: Project, family: CodeFamily, sha256: str, rows: 
         target=f"family:{family.identifier}",
         by=by,
         stream=trail.project_stream(project.pk),
-        details={"table_rows": rows, "sha256": sha256},
+        details={"rows": rows, "sha256": sha256},
     )
 
 

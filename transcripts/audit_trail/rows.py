@@ -134,6 +134,6 @@ def format_time(at: datetime.datetime) -> str:
 
 
 def list_changes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What the details of an event say of rows. A few events of before they did so count something under that name."""
+    """What the details of an event say of rows. Other events count something under that name: the rows of a file, of a backup."""
     told = details.get(ROWS)
     return told if isinstance(told, list) else []

@@ -83,7 +83,7 @@ def record(
     no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
     rows, events ``trail.rows`` take up the rest.
     """
-    if details and ROWS in details:
+    if rows and details and ROWS in details:
         raise ValueError(
             f"{action} has a detail named {ROWS!r}, which is for what is told of rows. Choose another name."
         )

@@ -65,7 +65,7 @@ def save_targets(
         raise SobError(f"These rows are the same as target table {newest.number}. Nothing has changed.")
     table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason)
     return store_next(
-        newest, table, project=project, size={"table_rows": len(labels.rows)}, by=by, action="sob.targets.saved"
+        newest, table, project=project, size={"rows": len(labels.rows)}, by=by, action="sob.targets.saved"
     )
 
 

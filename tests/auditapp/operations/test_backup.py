@@ -191,4 +191,4 @@ def test_a_backup_leaves_its_hash_in_the_trail(tmp_path: Path, monkeypatch: pyte
     file.write_bytes(b"a backup")
     actions._record_backup(file, {"counts": {"a": 1, "b": 2}, "release": "0.1.0"})
     details = AuditEvent.objects.get(action=actions.BACKED_UP).details
-    assert details == {"sha256": sha256(b"a backup").hexdigest(), "bytes": 8, "stored_rows": 3, "release": "0.1.0"}
+    assert details == {"sha256": sha256(b"a backup").hexdigest(), "bytes": 8, "rows": 3, "release": "0.1.0"}

@@ -207,7 +207,7 @@ class TestTable:
         assert float(pair["raw"]) == float(everybody["raw"]) == pytest.approx(4 / 6)
         event = last_event(dispute.project)
         assert event.action == "agreement.exported"
-        assert event.details == {"table_rows": len(rows), "sha256": answer["X-Content-SHA256"]}
+        assert event.details == {"rows": len(rows), "sha256": answer["X-Content-SHA256"]}
 
     def test_coder_sees_no_figures(self, dispute: Dispute, lead: User, coder: User, client_of: SignIn) -> None:
         be_codebook(dispute, lead)

@@ -26,6 +26,8 @@ from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fi
 
 NAME, PLOT, FIGURES, VERDICT, GAP = 240, 300, 190, 200, 12
 """Columns of a row chart: names, the scale, numbers and verdicts, at most so wide; and the distance between two."""
+BOLD = SIZE * 1.18
+"""Bold words are as wide as others of this size."""
 LINE, ROW_PAD = 16, 8
 MAX_ROWS = 300
 """More than so many rows are not drawn; the table has them all."""
@@ -93,7 +95,7 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
         return left + PLOT * (value - low) / (high - low)
 
     figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))], FIGURES)
-    verdicts = _find_width([row.verdict.words for row in rows if row.verdict], VERDICT)
+    verdicts = _find_width([row.verdict.words for row in rows if row.verdict], VERDICT, BOLD)
     figures_at = right + GAP
     verdicts_at = figures_at + (figures + GAP if figures else 0)
     width = verdicts_at + verdicts
@@ -106,7 +108,7 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
     for row in rows:
         if row.group != group:
             group = row.group
-            marks.append(Mark([_text(0, y + 17, "head", fit(group, width, 14))]))
+            marks.append(Mark([_text(0, y + 17, "head", fit(group, width, BOLD))]))
             y += LINE + ROW_PAD
         height = ROW_PAD + LINE * max(1, len(row.dots))
         marks.append(_lay_out_row(chart, row, (y, height), place, (figures_at, verdicts_at, width)))
@@ -196,13 +198,13 @@ def _draw_key(series: int, has_bars: bool, x: float, y: float) -> Shape:
     return _rect(x, y - 6, 14, 11, f"part{series}") if has_bars else _draw_sign(series, x + 7, y)
 
 
-def _find_width(words: Sequence[str], most: float) -> float:
+def _find_width(words: Sequence[str], most: float, size: float = SIZE + 0.5) -> float:
     """How wide a column of such words is; 0 for a column without any."""
-    return min(most, max((math.ceil(measure(each, SIZE + 0.5)) for each in words), default=0))
+    return min(most, max((math.ceil(measure(each, size)) for each in words), default=0))
 
 
 def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float) -> list[Shape]:
-    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, 13.5))] if verdict else []
+    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, BOLD))] if verdict else []
 
 
 def _lay_out_panels(chart: PanelChart) -> Drawing:
@@ -236,7 +238,7 @@ def _lay_out_panel(
     frame.shapes.append(_line(inner, height(low), right, height(low), "axis"))
     mark = Mark(label=describe_panel(panel), href=panel.href)
     mark.shapes.append(_rect(left, top, PANEL_WIDTH - 8, PANEL_HEIGHT - 6, "row"))
-    mark.shapes.append(_text(left, top + 13, "head", fit(panel.name, PANEL_WIDTH - 14, 13.5)))
+    mark.shapes.append(_text(left, top + 13, "head", fit(panel.name, PANEL_WIDTH - 14, BOLD)))
     mark.shapes += _write_verdict(panel.verdict, left, top + 29, PANEL_WIDTH - 14)
     drawn: list[tuple[float, float]] = []
     signs: list[Shape] = []

@@ -51,9 +51,9 @@ def judge_reliability(value: float | None, low: float | None, cases: int) -> Ver
     return Verdict("tentative" if low is not None else "tentative: no interval", Tone.WARN)
 
 
-def judge_against(named: dict[str, float | None], threshold: float, cases: int) -> Verdict:
+def judge_against(named: dict[str, float | None], threshold: float, cases: int, enough: int = ENOUGH_CASES) -> Verdict:
     """Figures that must all reach one threshold; those that do not are named. Undefined ones are passed over."""
-    if few := judge_cases(cases):
+    if few := judge_cases(cases, enough):
         return few
     defined = {name: value for name, value in named.items() if is_number(value)}
     if not defined:

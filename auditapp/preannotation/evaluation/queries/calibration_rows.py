@@ -45,10 +45,15 @@ class CodeRow(NamedTuple):
         return list(self.figures["table"]._asdict().items())
 
     @property
+    def n_positives(self) -> int:
+        """How many of the labels compared are people's with the code."""
+        table = self.figures["table"]
+        return int(table.tp + table.fn)
+
+    @property
     def is_scarce(self) -> bool:
         """Whether people applied it too rarely to judge how well it is annotated."""
-        table = self.figures["table"]
-        return bool(table.tp + table.fn < FEW_POSITIVES)
+        return self.n_positives < FEW_POSITIVES
 
     def is_below(self, threshold: float) -> bool:
         """Whether F1 or kappa, where defined, is below the threshold; never if there are too few."""

@@ -24,6 +24,7 @@ from auditapp.preannotation.evaluation.forms.calibration import CellForm, Format
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, list_records
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
+from auditapp.preannotation.evaluation.views.charts import draw_calibration
 from auditapp.preannotation.evaluation.views.comparing import (
     Asked,
     compare,
@@ -199,6 +200,11 @@ def _render(
         page["unblinding"] = offer_compared(request, asked, compared.interviews, "calibration")
         if not compared.is_hidden:
             measured = measure(asked, compared, shown=[family] if family else ())
+            for table in measured["tables"]:
+                if table["rows"]:
+                    table["chart"] = draw_calibration(
+                        table["identifier"], table["name"], table["rows"], threshold=ThresholdForm({}).chosen
+                    )
             page["measured"] = measured
             page |= count_moved_seen(request, asked.annotator)
             page["scarce"] = [row for row in measured["rows"] if row.is_scarce]

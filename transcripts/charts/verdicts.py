@@ -33,9 +33,9 @@ LEADING_RULE = (
 ).replace("%", " %")
 
 
-def judge_cases(cases: int, enough: int = ENOUGH_CASES) -> Verdict | None:
+def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -> Verdict | None:
     """Too few cases, or None where there are enough."""
-    return Verdict(f"too few cases: {cases} of {enough}") if cases < enough else None
+    return Verdict(f"too few {things}: {cases} of {enough}") if cases < enough else None
 
 
 def judge_reliability(value: float | None, low: float | None, cases: int) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import uuid
 from collections.abc import Callable
 from typing import Any
@@ -185,6 +186,18 @@ class TestPage:
         assert "Wilson" in shown
         assert "0.50 <small" in shown
         assert "few units (12)" in shown
+
+    def test_the_chart_shows_people_beside_the_machine_with_a_verdict_and_the_numbers_of_the_table(
+        self, project: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        shown = page(client_of(reader), project)
+        said, table = re.findall(r'aria-label="Balance: ([^"]*)"', shown), shown.partition('id="themes-table"')[2]
+        [people, machine, verdict] = said[0].split("; ")
+        assert verdict == "too few cases: 4 of 10"
+        for words in (people, machine):
+            value = words.rpartition("people ")[2].rpartition("another ")[2].partition(",")[0]
+            assert f'<td class="num">{value}' in table
+        assert 'data-table="themes-table"' in shown
 
     def test_every_count_opens_its_sentences(
         self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf

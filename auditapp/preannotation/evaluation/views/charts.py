@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
 from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from transcripts.agreement.pure.figures import Figure, two_decimals, write_figure
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_against, summarise
+from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.pure.influence_by_turn import TurnShare
 
 
 def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
@@ -38,5 +42,39 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
 
 
 def _draw(figure: Figure, series: int) -> Dot:
+    low, high = figure.interval or (None, None)
+    return Dot(figure.value, low, high, series, write_figure(figure))
+
+
+def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, few_turns: int) -> RowChart:
+    """How often labels agree with the annotator's, by family: where suggestions were shown, and where they were withheld."""
+    drawn = []
+    for row in rows:
+        found = row["by_turn"]
+        low, high = found["interval"] or (None, None)
+        verdict = judge_cases(min(row["turns"]), few_turns, "turns") or judge_difference(
+            low, high, more="towards the suggestions", less="away from them", none="no influence seen"
+        )
+        dots = [_draw_share(found["shown"], 0), _draw_share(found["withheld"], 1)]
+        drawn.append(Row(row["name"], dots, verdict=verdict))
+    return RowChart(
+        key=key,
+        title=title,
+        rows=drawn,
+        series=("suggestions shown", "suggestions withheld"),
+        summary=summarise((row.verdict for row in drawn), "rows"),
+        note=(
+            "The share of units whose label is the annotator’s, by turns, with 95 % intervals. Towards the suggestions: the "
+            "interval of the difference, in the table, lies above 0. Away from them: it lies below 0. No influence "
+            "seen: it contains 0. "
+            f"Too few turns: an arm has fewer than {few_turns}."
+        ),
+    )
+
+
+def _draw_share(share: TurnShare | None, series: int) -> Dot:
+    if share is None:
+        return Dot(None, series=series, text="–")
+    figure = Figure(share.value, interval=share.interval)
     low, high = figure.interval or (None, None)
     return Dot(figure.value, low, high, series, write_figure(figure))

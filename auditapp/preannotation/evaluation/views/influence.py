@@ -17,6 +17,7 @@ from auditapp.preannotation.evaluation.queries.influence import (
     list_read_by,
     name_families,
 )
+from auditapp.preannotation.evaluation.views.charts import draw_influence
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
@@ -73,14 +74,20 @@ def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
         "seed": SEED,
     }
     if Permission.CODE in request.role.permissions:
-        page["own"] = _read_own(counted, request.user.pk, names)
+        page["own"] = own = _read_own(counted, request.user.pk, names)
+        own["chart"] = draw_influence(
+            "influence-own", "Your labels, and the annotator’s", own["rows"], few_turns=FEW_TURNS
+        )
         page["moves"] = _list_moves(annotator, counted, request.user.pk, names)
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
-        page["team"] = _read_others(counted, request.user.pk, names)
+        page["team"] = team = _read_others(counted, request.user.pk, names)
+        team["chart"] = draw_influence(
+            "influence-team", "The other coders’ labels, and the annotator’s", team["rows"], few_turns=FEW_TURNS
+        )
     return page
 
 
-def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) -> dict[str, object]:
+def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) -> dict[str, Any]:
     """A coder's own figures, of arms with enough of her units, and what they are based on."""
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables
 
@@ -89,7 +96,7 @@ def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) 
     return {"rows": _list_rows(shown, names, counted["draws"]), **_read_basis(add_tables(own.values()))}
 
 
-def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, str]) -> dict[str, object]:
+def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, str]) -> dict[str, Any]:
     """The other coders together, each figure of two or more of them."""
     from auditapp.preannotation.evaluation.pure.turn_tables import add_tables, pool_tables
 

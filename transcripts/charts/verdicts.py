@@ -28,8 +28,8 @@ STEADY_RULE = (
     f"fewer than {ENOUGH_CASES} readings can be compared."
 ).replace("%", " %")
 LEADING_RULE = (
-    f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Too few cases: fewer than "
-    f"{ENOUGH_CASES} answers."
+    f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Too few answers: fewer "
+    f"than {ENOUGH_CASES}."
 ).replace("%", " %")
 
 
@@ -88,7 +88,7 @@ def judge_steadiness(same: int, compared: int) -> Verdict:
 
 def judge_lead(first: int, answers: int) -> Verdict:
     """The most common value: named by ``first`` of so many answers."""
-    if few := judge_cases(answers):
+    if few := judge_cases(answers, things="answers"):
         return few
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")
 

@@ -89,10 +89,21 @@ class TestValues:
         assert "The 5 values attributed most: model a, non-acceptability" in page
         assert "women 2 woman 100.0 % (2 of 2)" in page
 
+    def test_the_chart_has_the_first_values_with_a_verdict(
+        self, batch: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        page = client_of(coder).get(reverse("sob:values", args=[batch.project.slug, batch.pk])).content.decode()
+        labels = re.findall(r'aria-label="([^":]+: [\d.]+ % [^"]*)"', page)
+        assert len([label for label in labels if "too few answers: 6 of 10" in label]) == 1
+        for label in labels:
+            value, figures = label.split(": ", 1)
+            pct, counts = figures.split(";")[0].split(" (")
+            assert f'>{value}</a> <span class="of">{pct} <span class="nowrap">({counts}</span>' in page
+
     def test_fewer_values_may_be_asked_for(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
         page = get(client_of(coder), "sob:values", batch, k="3")
         assert "The 3 values attributed most" in page
-        assert page.count(" of 6)") == 3
+        assert page.partition("All values as a table")[2].count(" of 6)") == 3
 
     def test_a_number_of_values_that_is_none_shows_the_usual_one(
         self, batch: Batch, coder: User, client_of: ClientOf

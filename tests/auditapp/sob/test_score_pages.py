@@ -169,11 +169,16 @@ class TestStatistics:
 class TestSensitivity:
     def test_a_rule_shows_its_score_its_change_and_its_denominator(self, pages: Pages) -> None:
         page = pages.read("sensitivity", model="model a", task="acceptability")
-        row = re.search(r'<th scope="row">strict<.*?</tr>', page)
+        row = re.search(r'<th scope="row">overall<.*?</tr>', page)
         assert row
         assert re.search(
-            r'>0.67<span class="vh">, overall, strict</span></a>.{,90}<span class="under nowrap">−0.33, of 3<', row[0]
+            r'>0.67<span class="vh">, overall, strict</span></a>.{,90}<span class="under">−0.33, of 3<', row[0]
         )
+
+    def test_the_chart_shows_the_scores_of_the_table(self, pages: Pages) -> None:
+        page = pages.read("sensitivity", model="model a", task="acceptability")
+        assert 'data-table="rules-table"' in page
+        assert 'aria-label="strict: another rule 0.67; too few answers: 3 of 10"' in page
 
     def test_the_first_model_is_shown_where_none_is_named(self, pages: Pages) -> None:
         assert "<option selected>model a</option>" in pages.read("sensitivity")

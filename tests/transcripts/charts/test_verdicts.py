@@ -70,7 +70,7 @@ def test_the_other_rules() -> None:
         "moved",
     ]
     assert [judge_lead(first, n).words for first, n in ((5, 9), (5, 10), (4, 10))] == [
-        "too few cases: 9 of 10",
+        "too few answers: 9 of 10",
         "one value leads",
         "mixed",
     ]

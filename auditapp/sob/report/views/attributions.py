@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.sob.models import MappingTable
@@ -16,8 +18,10 @@ from auditapp.sob.pure.measures.mapping import (
     read_mapping,
 )
 from auditapp.sob.pure.measures.top_values import TOP
+from auditapp.sob.pure.showing.figures import in_words
 from auditapp.sob.pure.showing.social_map import CELLS, arrange_map, list_mapped
 from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.views.charts import draw_values
 from auditapp.sob.report.views.opening import Opened, choose, find_batch, open_batch, pick, read_choice
 from auditapp.sob.tables.mappings import (
     IN_FORCE,
@@ -48,7 +52,19 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
         k = pick(request.GET.get("k", str(TOP)), [str(TOP), *offered])
         entries = opened.figures.find("top_values", model=context["model"] or None, task=context["task"])
         rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
-        context |= {"k": k, "ks": offered, "rows": rows, "ranks": range(1, int(k) + 1)}
+        chosen = {name: context[name] for name in ("model", "task")}
+        answers = reverse("sob:responses", args=[request.project.slug, batch_id])
+        context |= {
+            "k": k,
+            "ks": offered,
+            "rows": rows,
+            "ranks": range(1, int(k) + 1),
+            "chart": draw_values(
+                rows,
+                whose=f"{chosen['model'] or 'all models together'}, {in_words(chosen['task'])}",
+                link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
+            ),
+        }
     return render(request, "sob/values.html", context)
 
 

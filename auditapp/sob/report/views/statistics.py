@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
@@ -14,8 +16,9 @@ from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.report import published_report
 from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures
+from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
+from auditapp.sob.report.views.charts import draw_contrast, draw_rules
 from auditapp.sob.report.views.opening import choose, find_batch, open_batch, read_choice
 from auditapp.sob.texts.queries import count_repeats
 from transcripts.projects.access import ProjectRequest, project_view
@@ -77,6 +80,14 @@ def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
     context = opened.describe("sensitivity")
     if opened.figures:
         context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
+        chosen = context["chosen"]
+        answers = reverse("sob:responses", args=[request.project.slug, batch_id])
+        context["rules_chart"] = draw_rules(
+            context["rules"],
+            whose=f"{chosen['model']}, {in_words(chosen['task'])}",
+            link=lambda **place: f"{answers}?{urlencode({**chosen, **place})}",
+        )
+        context["contrast_chart"] = draw_contrast(context["contrast"])
         context["repeats_asked"] = count_repeats(opened.batch)
     return render(request, "sob/sensitivity.html", context)
 
@@ -100,21 +111,20 @@ def _find_scores(figures: Figures, entry: Entry) -> list[Entry | None]:
 
 
 def _lay_out_rules(figures: Figures, model: str, task: str) -> dict[str, Any]:
-    """The rules of counting by target: overall first, then the targets by number of answers."""
+    """The scores under each rule of counting, a row for each target: overall first, then by number of answers."""
     entries = figures.find("sensitivity", model=model, task=task)
     found = {(entry["rule"], entry["target"]): entry for entry in entries}
     occurring = {entry["target"] for entry in entries}
     targets = [target for target in [OVERALL, *figures.targets] if target in occurring]
-    rules = dict.fromkeys(str(entry["rule"]) for entry in entries)
+    rules = list(dict.fromkeys(str(entry["rule"]) for entry in entries))
     return {
-        "targets": targets,
-        "base": [figures.find_cell(model, task, target) for target in targets],
+        "rules": [(rule, RULES.get(rule, "")) for rule in rules],
         "rows": [
             {
-                "rule": rule,
-                "explanation": RULES.get(rule, ""),
-                "cells": [found.get((rule, target)) for target in targets],
+                "target": target,
+                "base": figures.find_cell(model, task, target),
+                "cells": [(rule, found.get((rule, target))) for rule in rules],
             }
-            for rule in rules
+            for target in targets
         ],
     }

@@ -1,0 +1,119 @@
+"""Figures of a report as charts: the numbers of the tables below them, with a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from auditapp.sob.pure.measures.cautions import FEW_ANSWERS
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.showing.figures import Entry, in_words, read_score, write_decimals
+from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
+from transcripts.charts.verdicts import (
+    LEADING_RULE,
+    judge_cases,
+    judge_difference,
+    judge_lead,
+    judge_within,
+    summarise,
+)
+
+CHARTED_VALUES = 3
+Link = Callable[..., str]
+
+
+def draw_values(rows: Sequence[Entry], *, whose: str, link: Link) -> RowChart:
+    """The values attributed most, by target. ``link`` gives the address of the answers with a value."""
+    drawn = [
+        Row(
+            each["value"],
+            parts=[Part(each["pct"])],
+            text=f"{write_decimals(each['pct'], 1)} % ({each['count']:,} of {row['denominator']:,})",
+            verdict=judge_lead(each["count"], row["denominator"]) if place == 0 else None,
+            href=link(target=row["target"], value=each["value"]),
+            group=row["target"],
+        )
+        for row in rows
+        for place, each in enumerate(row["values"][:CHARTED_VALUES])
+    ]
+    return RowChart(
+        key="values",
+        title=f"Values attributed most: {whose}",
+        rows=drawn,
+        high=100.0,
+        unit="%",
+        summary=summarise((row.verdict for row in drawn), "targets"),
+        note=f"{LEADING_RULE} At most {CHARTED_VALUES} values of each target; the table has more.",
+    )
+
+
+def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
+    """The score over all texts under each rule of counting, against the interval of paper counting."""
+    overall = [each for each in rules["rows"] if each["target"] == OVERALL]
+    base: Entry | None = overall[0]["base"] if overall else None
+    score = read_score(base) if base else None
+    low, high = (score.interval if score else None) or (None, None)
+    drawn = []
+    if score is not None and score.sob is not None:
+        drawn.append(
+            Row(
+                "paper counting",
+                [Dot(score.sob, low, high, text=_write(score.sob, low, high))],
+                verdict=judge_cases(score.n, FEW_ANSWERS, "answers") or Verdict("the usual rule"),
+                href=link(target=OVERALL),
+            )
+        )
+    for rule, cell in overall[0]["cells"] if overall else ():
+        if cell:
+            verdict = judge_cases(cell["denominator"], FEW_ANSWERS, "answers") or judge_within(cell["sob"], low, high)
+            text = "not defined" if cell["sob"] is None else write_decimals(cell["sob"])
+            drawn.append(Row(in_words(rule), [Dot(cell["sob"], series=1, text=text)], verdict=verdict))
+    return RowChart(
+        key="rules",
+        title=f"Score of all texts by counting rule: {whose}",
+        rows=drawn,
+        series=("paper counting, with the 95 % interval", "another rule"),
+        high=None,
+        references=[Reference(score.sob, "paper counting")] if score and score.sob is not None else (),
+        summary=summarise((row.verdict for row in drawn[1:]), "rules"),
+        note="A rule is judged by whether its score lies within the 95 % interval of paper counting.",
+    )
+
+
+def draw_contrast(entries: Sequence[Entry]) -> RowChart:
+    """By how much texts with a further target score higher than those without."""
+    drawn = []
+    for each in entries:
+        low, high = each["ci"] or (None, None)
+        verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW_ANSWERS, "texts")
+        drawn.append(
+            Row(
+                each["model"],
+                [Dot(each["difference"], low, high, text=_write(each["difference"], low, high))],
+                verdict=verdict or judge_difference(low, high, more="higher", less="lower", none="no difference seen"),
+                group=in_words(each["task"]),
+            )
+        )
+    return RowChart(
+        key="contrast",
+        title="Score with a further target, minus score without one",
+        rows=drawn,
+        high=None,
+        summary=summarise((row.verdict for row in drawn), "rows"),
+        note=(
+            "Higher, lower: the 95 % interval lies above or below 0. No difference seen: it contains 0. Too few texts: fewer "
+            f"than {FEW_ANSWERS} with a further target, or without one."
+        ),
+    )
+
+
+def _write(value: float | None, low: float | None, high: float | None) -> str:
+    if value is None:
+        return "not defined"
+    figure = _shorten(value)
+    return figure if low is None or high is None else f"{figure}, {_shorten(low)} to {_shorten(high)}"
+
+
+def _shorten(value: float) -> str:
+    shown = write_decimals(value)
+    return shown.removeprefix("-") if float(shown) == 0 else shown.replace("-", "−")

@@ -1,11 +1,14 @@
-"""The pages of a study in the order of the work: what the bar above every page shows.
+"""The pages of a study in the order of the work: the bar above every page.
+
+Its first row has the destinations of a study. The second has the pages of the open one, in groups: the pages of the open group
+stand beside its name. A page that lies deeper has a breadcrumb of its own.
 
 Rooms are named by their routes, so that this room knows none of them; a route that is not there is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import NamedTuple
 
 from django.urls import NoReverseMatch, reverse
@@ -14,91 +17,214 @@ from django.urls import NoReverseMatch, reverse
 class Page(NamedTuple):
     """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
 
-    People with ``unless`` get there from another page, so the bar leaves it out. Every page of the namespace ``within``
-    that has no entry of its own in the bar belongs to this one.
+    ``holds`` names the routes of deeper pages that belong to it; "room:" stands for every page of a room that has no entry of
+    its own.
     """
 
     name: str
     route: str
     permission: str = ""
-    unless: str = ""
-    within: str = ""
+    holds: tuple[str, ...] = ()
 
 
-class Section(NamedTuple):
-    """Pages that belong together, under the name of the first of them that one may see. ``rooms`` are its namespaces."""
+class Group(NamedTuple):
+    """Pages that belong together, under one name. It leads to the first of them that one may see."""
 
     name: str
-    rooms: frozenset[str]
     pages: tuple[Page, ...]
 
 
-SECTIONS = (
-    Section(
+class Destination(NamedTuple):
+    """One of the places of a study. It leads to the first page that one may see.
+
+    ``batch`` are the pages of one batch, shown in place of the others on a page of that batch.
+    """
+
+    name: str
+    entries: tuple[Page | Group, ...]
+    batch: tuple[Page | Group, ...] = ()
+
+
+class Link(NamedTuple):
+    """``current`` is "page" for the open page, "true" for what it lies in, or "". ``pages`` are those of an open group."""
+
+    name: str
+    address: str
+    current: str = ""
+    pages: tuple[Link, ...] = ()
+
+
+class Bar(NamedTuple):
+    """The two rows."""
+
+    destinations: tuple[Link, ...] = ()
+    pages: tuple[Link, ...] = ()
+
+
+DESTINATIONS = (
+    Destination("Overview", (Page("Overview", "projects:home"),)),
+    Destination(
         "Interviews",
-        frozenset({"corpus", "coding", "retrieval", "memos"}),
         (
-            Page("Interviews", "corpus:interviews"),
-            Page("Consent", "corpus:consent"),
+            Page("Interviews", "corpus:interviews", holds=("corpus:", "coding:", "imports:", "blinding:")),
+            Page("Consent", "corpus:consent", holds=("corpus:interview_consent",)),
             Page("Redaction", "corpus:redaction", "set_method"),
-            Page("Search", "retrieval:search"),
-            Page("Codes by interview", "retrieval:by_interview"),
-            Page("Codes by model", "retrieval:by_model"),
-            Page("Answers by code", "retrieval:by_answer"),
-            Page("Codes together", "retrieval:cooccurrence"),
-            Page("Score sheets", "retrieval:score_sheets"),
-            Page("Memos", "memos:list"),
         ),
     ),
-    Section(
+    Destination(
         "Codebook",
-        frozenset({"codebook", "revision"}),
         (
-            Page("Codebook", "codebook:current"),
-            Page("Proposals", "codebook:proposals"),
-            Page("Re-review", "revision:queue", "code"),
-            Page("Anchors and drift", "revision:anchors", "code"),
+            Page("Codebook", "codebook:current", holds=("codebook:", "revision:effects")),
+            Page("Proposals", "codebook:proposals", holds=("codebook:propose",)),
+            Page("Re-review", "revision:queue", "code", holds=("revision:",)),
+            Page("Anchors and drift", "revision:anchors", "code", holds=("revision:read",)),
         ),
     ),
-    Section(
+    Destination(
+        "Analysis",
+        (
+            Page("Search", "retrieval:search", holds=("retrieval:",)),
+            Group(
+                "Tables",
+                (
+                    Page("By interview", "retrieval:by_interview"),
+                    Page("By model", "retrieval:by_model"),
+                    Page("Answers by code", "retrieval:by_answer"),
+                    Page("Codes together", "retrieval:cooccurrence"),
+                    Page("Score sheets", "retrieval:score_sheets", holds=("retrieval:score_sheet",)),
+                ),
+            ),
+            Group(
+                "Theme analysis",
+                (
+                    Page("All themes", "themes:themes", holds=("themes:",)),
+                    Page("Presence", "themes:presence"),
+                    Page("Six phases", "themes:phases"),
+                    Page("Positionality", "themes:positionality"),
+                ),
+            ),
+            Page("Memos", "memos:list", holds=("memos:",)),
+        ),
+    ),
+    Destination(
         "Team",
-        frozenset({"rounds", "agreement"}),
         (
             Page("Your work", "rounds:work", "code"),
-            Page("Rounds", "rounds:list", "assign"),
-            Page("Agreement", "agreement:table", "see_all_codings"),
+            Page("Rounds", "rounds:list", "assign", holds=("rounds:",)),
+            Page("Agreement", "agreement:table", "see_all_codings", holds=("agreement:",)),
             Page("Disagreements", "agreement:disagreements"),
             Page("Adjudication", "agreement:queue", "see_all_codings"),
             Page("Method", "projects:method"),
-            Page("Members", "projects:members"),
+            Page("Members", "projects:members", holds=("projects:",)),
+            Page("History", "projects:history", "see_all_codings"),
         ),
     ),
-    Section(
-        "Themes",
-        frozenset({"themes"}),
+    Destination(
+        "Models",
         (
-            Page("Themes", "themes:themes"),
-            Page("Presence", "themes:presence"),
-            Page("Six phases", "themes:phases"),
-            Page("Positionality", "themes:positionality"),
+            Page("Batches", "batches:list", holds=("batches:",)),
+            Group(
+                "Annotators",
+                (
+                    Page("All annotators", "preannotation:annotators", "see_all_codings", holds=("preannotation:",)),
+                    Page("Annotate with a model", "preannotation:launch", "run_batches"),
+                    Page("Annotate without a model", "preannotation:launch_offline", "run_batches"),
+                    Page("Planted sentences", "preannotation:planted", "run_batches"),
+                ),
+            ),
+            Group(
+                "Suggestions",
+                (
+                    Page("Influence", "preannotation:influence"),
+                    Page("Withholding", "preannotation:withholding", "set_method"),
+                    Page("Drafts", "preannotation:drafts", "set_method"),
+                    Page("Disagreements", "preannotation:disagreements", "see_all_codings"),
+                ),
+            ),
+            Group(
+                "Accuracy",
+                (
+                    Page(
+                        "Calibration",
+                        "preannotation:calibration",
+                        "see_all_codings",
+                        holds=("preannotation:calibration_cell",),
+                    ),
+                    Page("Choice per code", "preannotation:choose", "set_method"),
+                    Page("Rates", "preannotation:rates", "see_all_codings"),
+                    Page("Several annotators", "preannotation:spread", "see_all_codings"),
+                ),
+            ),
+            Group(
+                "Audits",
+                (
+                    Page(
+                        "All audits",
+                        "preannotation:audits",
+                        "see_all_codings",
+                        holds=("preannotation:audit", "preannotation:audit_items", "preannotation:mark"),
+                    ),
+                    Page("Critic", "preannotation:critic", "run_batches"),
+                    Page("Reversals", "preannotation:reversals", "see_all_codings"),
+                ),
+            ),
+            Page("Judges", "llm:judges", holds=("llm:",)),
+            Page("Grants", "batches:grants"),
         ),
     ),
-    Section(
-        "Models & batches",
-        frozenset({"batches", "preannotation", "sob", "llm"}),
+    Destination(
+        "Benchmark",
         (
-            Page("Batches", "batches:list", within="batches"),
-            Page("Annotators", "preannotation:annotators", "see_all_codings", within="preannotation"),
-            Page("Influence", "preannotation:influence", unless="see_all_codings", within="preannotation"),
-            Page("Second-order bias", "sob:dashboard", within="sob"),
-            Page("Judges", "llm:judges"),
+            Page("Results", "sob:dashboard", holds=("sob:",)),
+            Page(
+                "Texts",
+                "sob:datasets",
+                holds=("sob:dataset", "sob:combine", "sob:sample", "sob:retarget", "sob:describe"),
+            ),
+            Page("Target tables", "sob:targets", holds=("sob:target_table", "sob:target_edit")),
+            Page("Wordings", "sob:wordings", holds=("sob:wording", "sob:wording_new")),
+            Page("Mappings", "sob:mappings", holds=("sob:mapping_table", "sob:mapping_edit")),
+        ),
+        batch=(
+            Group(
+                "Scores",
+                (
+                    Page("All scores", "sob:report", holds=("sob:",)),
+                    Page("By model", "sob:model"),
+                    Page("Compare", "sob:compare"),
+                ),
+            ),
+            Group(
+                "Patterns",
+                (
+                    Page("Values", "sob:values"),
+                    Page("Social map", "sob:map"),
+                    Page("Targets", "sob:target"),
+                ),
+            ),
+            Group(
+                "Answers",
+                (
+                    Page("All answers", "sob:responses"),
+                    Page("By text", "sob:texts", holds=("sob:text",)),
+                ),
+            ),
+            Group(
+                "Quality",
+                (
+                    Page("Readings", "sob:readings", holds=("sob:format_launch", "sob:read_next", "sob:read_answer")),
+                    Page("Audits", "sob:audits", holds=("sob:audit", "sob:audit_new", "sob:mark")),
+                    Page("Sensitivity", "sob:sensitivity"),
+                    Page("Statistics", "sob:statistics"),
+                ),
+            ),
+            Page("Files", "sob:files"),
         ),
     ),
-    Section(
-        "Exports",
-        frozenset({"exchange"}),
+    Destination(
+        "Export",
         (
-            Page("Exports", "exchange:exports"),
+            Page("Export", "exchange:exports", holds=("exchange:",)),
             Page("Methods paragraph", "exchange:methods", "see_all_codings"),
             Page("Import a project", "exchange:import", "import"),
         ),
@@ -106,45 +232,77 @@ SECTIONS = (
 )
 
 
-def build_bar(slug: str, *, view_name: str, permissions: Container[str]) -> dict[str, list[dict[str, str]]]:
+def build_bar(slug: str, *, view_name: str, permissions: Container[str], of: Mapping[str, object] = {}) -> Bar:
     """The bar of a study on the page of that route, for somebody with these permissions.
 
-    These are its ``sections``, and the ``pages`` of the one that is open, each a link with ``name``, ``address`` and
-    ``current``: "page", "true" for what is inside it, or "".
+    ``of`` are the arguments of that route: a page of a batch shows the other pages of this batch.
     """
-    room = view_name.partition(":")[0]
-    sections: list[dict[str, str]] = []
-    open_pages: list[dict[str, str]] = []
-    for section in SECTIONS:
-        found = [(page, _find_address(page.route, slug)) for page in section.pages if _may(page, permissions)]
-        links = [
-            {"name": page.name, "address": address, "current": _find_current(page, view_name)}
-            for page, address in found
-            if address
-        ]
+    batch = of.get("batch_id")
+    place = _find_place(view_name, permissions, of_batch=batch is not None)
+    destinations: list[Link] = []
+    pages: tuple[Link, ...] = ()
+    for destination in DESTINATIONS:
+        links = _link_all(destination.entries, [slug], place, view_name, permissions)
         if not links:
             continue
-        is_page = any(link["current"] == "page" for link in links)
-        is_open = is_page or room in section.rooms
-        current = (links[0]["current"] or "true") if is_open else ""
-        sections.append({"name": section.name, "address": links[0]["address"], "current": current})
+        address, is_page = links[0].address, links[0].current == "page" and not links[0].pages
+        if batch is not None and place in _flatten(destination.batch):
+            links, is_page = _link_all(destination.batch, [slug, batch], place, view_name, permissions), False
+        is_open = any(link.current for link in links)
+        destinations.append(Link(destination.name, address, "page" if is_page else "true" if is_open else ""))
         if is_open and len(links) > 1:
-            open_pages = links
-    return {"sections": sections, "pages": open_pages}
+            pages = links
+    return Bar(tuple(destinations), pages)
 
 
-def _find_current(page: Page, view_name: str) -> str:
-    if page.route == view_name:
-        return "page"
-    return "true" if page.within and view_name.partition(":")[0] == page.within else ""
+def _link_all(
+    entries: tuple[Page | Group, ...],
+    arguments: list[object],
+    place: Page | None,
+    view_name: str,
+    permissions: Container[str],
+) -> tuple[Link, ...]:
+    """The entries that one may see; ``place`` is the open page, or the one that it lies in."""
+    links: list[Link] = []
+    for entry in entries:
+        found = [
+            Link(page.name, address, "" if page is not place else "page" if page.route == view_name else "true")
+            for page in _flatten((entry,))
+            if _may(page, permissions) and (address := _find_address(page.route, arguments))
+        ]
+        if len(found) == 1:
+            links.append(found[0]._replace(name=entry.name))
+        elif any(link.current for link in found):
+            links.append(Link(entry.name, found[0].address, "true", tuple(found)))
+        elif found:
+            links.append(Link(entry.name, found[0].address))
+    return tuple(links)
+
+
+def _find_place(view_name: str, permissions: Container[str], *, of_batch: bool) -> Page | None:
+    """The open page, or the one that it lies in: one that names its route, else its room, else any page of its room."""
+    entries = [entry for each in DESTINATIONS for entry in (*(each.batch if of_batch else ()), *each.entries)]
+    pages = [page for page in _flatten(entries) if _may(page, permissions)]
+    room = view_name.partition(":")[0] + ":"
+    ways: tuple[Callable[[Page], bool], ...] = (
+        lambda page: page.route == view_name,
+        lambda page: view_name in page.holds,
+        lambda page: room in page.holds,
+        lambda page: page.route.startswith(room),
+    )
+    return next((page for lies_in in ways for page in pages if lies_in(page)), None)
+
+
+def _flatten(entries: Iterable[Page | Group]) -> list[Page]:
+    return [page for entry in entries for page in (entry.pages if isinstance(entry, Group) else (entry,))]
 
 
 def _may(page: Page, permissions: Container[str]) -> bool:
-    return (not page.permission or page.permission in permissions) and page.unless not in permissions
+    return not page.permission or page.permission in permissions
 
 
-def _find_address(route: str, slug: str) -> str:
+def _find_address(route: str, arguments: list[object]) -> str:
     try:
-        return reverse(route, args=[slug])
+        return reverse(route, args=arguments)
     except NoReverseMatch:
         return ""

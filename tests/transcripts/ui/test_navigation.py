@@ -2,60 +2,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from django.urls import get_resolver, resolve
 
-from transcripts.projects.roles import CODER, OWNER
-from transcripts.ui.navigation import SECTIONS, build_bar
+from transcripts.projects.roles import CODER, LEAD, OWNER, READER, Role
+from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
+
+ROOMS = ("corpus", "coding", "codebook", "revision", "retrieval", "themes", "memos", "rounds", "agreement", "batches")
+MACHINE_ROOMS = {"batches": "Models", "preannotation": "Models", "llm": "Models", "sob": "Benchmark"}
 
 
-def test_every_page_of_the_bar_is_there_and_in_a_room_of_its_section() -> None:
-    bar_pages = [page for section in SECTIONS for page in section.pages]
-    assert len(bar_pages) == len({page.route for page in bar_pages})
-    for page in bar_pages:
-        route = page.route
-        room = route.partition(":")[0]
-        found = build_bar("culture", view_name=route, permissions=OWNER.permissions - {page.unless})
-        current = [link for link in [*found["sections"], *found["pages"]] if link["current"]]
-        assert current, route
-        assert resolve(current[-1]["address"]).view_name == route, route
-        assert room in {"projects", *(name for section in SECTIONS for name in section.rooms)}
+def list_pages(*, of_batch: bool) -> Iterator[tuple[str, Page]]:
+    for destination in DESTINATIONS:
+        for entry in destination.batch if of_batch else destination.entries:
+            for page in entry.pages if isinstance(entry, Group) else [entry]:
+                yield destination.name, page
+
+
+def find_current(bar: Bar) -> list[tuple[str, str]]:
+    """What is marked in both rows, from the outside to the inside."""
+    links = [*bar.destinations, *bar.pages, *(inner for link in bar.pages for inner in link.pages)]
+    return [(link.name, link.current) for link in links if link.current]
+
+
+def test_there_are_eight_destinations() -> None:
+    bar = build_bar("culture", view_name="projects:home", permissions=OWNER.permissions)
+    assert [link.name for link in bar.destinations] == [
+        *("Overview", "Interviews", "Codebook", "Analysis", "Team", "Models", "Benchmark", "Export")
+    ]
+    assert bar.pages == ()
+
+
+@pytest.mark.parametrize("role", [OWNER, LEAD, CODER, READER], ids=lambda role: str(role.key))
+def test_no_row_is_longer_than_a_screen_of_1280_pixels(role: Role) -> None:
+    """About 7 pixels a letter and 14 around each name: the browser test looks at the pixels."""
+    for of_batch in (False, True):
+        for _, page in list_pages(of_batch=of_batch):
+            bar = build_bar("culture", view_name=page.route, permissions=role.permissions, of={"batch_id": 1})
+            names = [each.name for link in bar.pages for each in (link, *link.pages)]
+            assert sum(7 * len(name) + 14 for name in names) < 1280, page.route
+
+
+@pytest.mark.parametrize("of_batch", [False, True])
+def test_every_page_of_the_bar_is_there_and_marked_when_it_is_open(of_batch: bool) -> None:
+    pages = list(list_pages(of_batch=of_batch))
+    assert len(pages) == len({page.route for _, page in pages})
+    for destination, page in pages:
+        of = {"batch_id": 7} if of_batch else {}
+        bar = build_bar("culture", view_name=page.route, permissions=OWNER.permissions, of=of)
+        current = find_current(bar)
+        assert current[0][0] == destination, page.route
+        assert current[-1][1] == "page", page.route
+        links = [*bar.destinations, *bar.pages, *(inner for link in bar.pages for inner in link.pages)]
+        addresses = [link.address for link in links if link.current == "page"]
+        assert {resolve(address).view_name for address in addresses} == {page.route}
 
 
 def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
-    names = {
+    seen = {
         role.key: {
-            link["name"]
-            for section in SECTIONS
-            for link in build_bar("culture", view_name=section.pages[0].route, permissions=role.permissions)["pages"]
+            name
+            for _, page in list_pages(of_batch=False)
+            for link in build_bar("culture", view_name=page.route, permissions=role.permissions).pages
+            for name in (link.name, *(inner.name for inner in link.pages))
         }
         for role in (OWNER, CODER)
     }
-    assert {"Rounds", "Adjudication"} <= names["owner"]
-    assert not {"Rounds", "Adjudication"} & names["coder"]
-    # Who sees every coding goes there from the pages of annotators.
-    assert "Influence" in names["coder"]
-    assert "Influence" not in names["owner"]
+    assert {"Rounds", "Adjudication", "Accuracy", "Calibration"} <= seen["owner"]
+    assert not {"Rounds", "Adjudication", "Accuracy", "Calibration", "Annotators"} & seen["coder"]
+    # One page of a group stands under the name of the group.
+    assert "Suggestions" in seen["coder"]
 
 
-def test_page_inside_a_room_opens_its_section() -> None:
-    bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
-    assert [link["name"] for link in bar["sections"] if link["current"]] == ["Interviews"]
-    assert [link["current"] for link in bar["sections"] if link["current"]] == ["true"]
+def test_the_pages_of_the_open_group_stand_beside_its_name() -> None:
+    bar = build_bar("culture", view_name="preannotation:calibration_cell", permissions=OWNER.permissions)
+    assert find_current(bar) == [("Models", "true"), ("Accuracy", "true"), ("Calibration", "true")]
+    assert [link.name for link in bar.pages if link.pages] == ["Accuracy"]
 
 
-@pytest.mark.parametrize(
-    ("room", "name"), [("batches", "Batches"), ("preannotation", "Annotators"), ("sob", "Second-order bias")]
-)
-def test_every_page_of_a_machine_room_stands_under_one_page_of_the_bar(room: str, name: str) -> None:
+def test_a_page_of_a_batch_shows_the_pages_of_that_batch() -> None:
+    bar = build_bar(
+        "culture", view_name="sob:read_answer", permissions=CODER.permissions, of={"batch_id": 7, "cell_id": 9}
+    )
+    assert [link.name for link in bar.pages] == ["Scores", "Patterns", "Answers", "Quality", "Files"]
+    assert find_current(bar) == [("Benchmark", "true"), ("Quality", "true"), ("Readings", "true")]
+    assert "/batches/7/" in bar.pages[0].address
+
+
+@pytest.mark.parametrize(("room", "name"), MACHINE_ROOMS.items())
+@pytest.mark.parametrize("role", [OWNER, CODER], ids=lambda role: str(role.key))
+def test_every_page_of_a_machine_room_lies_in_one_destination(room: str, name: str, role: Role) -> None:
     routes = [str(route) for route in get_resolver().namespace_dict[room][1].reverse_dict if isinstance(route, str)]
-    assert len(routes) > 10
     for route in routes:
-        bar = build_bar("culture", view_name=f"{room}:{route}", permissions=OWNER.permissions)
-        assert [link["name"] for link in bar["pages"] if link["current"]] == [name], route
-        assert [link["name"] for link in bar["sections"] if link["current"]] == ["Models & batches"], route
+        for of in ({}, {"batch_id": 1}):
+            bar = build_bar("culture", view_name=f"{room}:{route}", permissions=role.permissions, of=of)
+            assert [link.name for link in bar.destinations if link.current] == [name], route
 
 
-def test_a_coder_finds_pages_of_annotators_under_influence() -> None:
-    bar = build_bar("culture", view_name="preannotation:run", permissions=CODER.permissions)
-    assert [(link["name"], link["current"]) for link in bar["pages"] if link["current"]] == [("Influence", "true")]
+def test_the_desk_lies_in_the_interviews() -> None:
+    bar = build_bar("culture", view_name="coding:desk", permissions=CODER.permissions)
+    assert find_current(bar) == [("Interviews", "true"), ("Interviews", "true")]

@@ -11,20 +11,20 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.ui.navigation import build_bar
+from transcripts.ui.navigation import Bar, build_bar
 
 register = template.Library()
 
 
 @register.simple_tag(takes_context=True)
-def study_bar(context: RequestContext) -> dict[str, list[dict[str, str]]]:
+def study_bar(context: RequestContext) -> Bar:
     """The bar of the study this page belongs to; empty on pages of no study."""
     project, role = context.get("project"), context.get("role")
     # Pages that tell of a failure are made without a request.
     match = getattr(context.get("request"), "resolver_match", None)
     if not project or not role or match is None:
-        return {"sections": [], "pages": []}
-    return build_bar(project.slug, view_name=match.view_name, permissions=role.permissions)
+        return Bar()
+    return build_bar(project.slug, view_name=match.view_name, permissions=role.permissions, of=match.kwargs)
 
 
 @register.filter

@@ -1,0 +1,104 @@
+"""Every page of a study lies three clicks from its overview, under at most two rows of navigation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from urllib.parse import urljoin, urlsplit
+
+import lxml.html
+import pytest
+from django.test import Client
+from django.urls import Resolver404, resolve, reverse
+
+from tests.conftest import make_member
+from tests.stage import set_stage
+from tests.test_access_matrix import OF_A_STUDY
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES
+
+SignIn = Callable[[User], Client]
+CLICKS = 3
+# Of the pages of one kind, such as those of all codes, a few lead on.
+OF_A_KIND = 2
+# Steps of a task that begins on such a page: one click more.
+STEPS = {
+    *("codebook:retire_code", "codebook:split_code", "preannotation:launch_check"),
+    *("preannotation:run", "sob:mark", "sob:reading_history"),
+    *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
+}
+# The form that leads there, or what the page is about, is not on the stage; their own tests open them.
+NOT_ON_STAGE = {
+    *("agreement:units", "batches:end", "codebook:choose_comparison", "revision:re_review"),
+    *(
+        "preannotation:audit_items",
+        "preannotation:calibration_cell",
+        "preannotation:check_answers",
+        "preannotation:mark",
+    ),
+    *("preannotation:annotator_readings", "sob:combine", "sob:read_answer"),
+    *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
+}
+
+
+def find_links(path: str, page: bytes) -> tuple[list[str], int, bool]:
+    """Where a page leads, how many rows of navigation it has, and whether it says where it lies."""
+    tree = lxml.html.fromstring(page.decode())
+    links = [urljoin(path, str(each.get("href"))) for each in tree.iterfind(".//a[@href]")]
+    rows = [each for each in tree.iter("nav") if str(each.get("class")).endswith("nav")]
+    # The desk names its interview, and leaves the second row out.
+    signs = (".//*[@class='crumbs']", ".//nav//a[@aria-current='page']", ".//*[@class='deskbar']/h1")
+    where = [sign for sign in signs if tree.find(sign) is not None]
+    return (
+        [urlsplit(link).path + ("?" + query if (query := urlsplit(link).query) else "") for link in links],
+        len(rows),
+        bool(where),
+    )
+
+
+@pytest.mark.parametrize("key", ["owner", "lead", "coder"])
+@pytest.mark.django_db
+def test_every_page_is_three_clicks_from_the_overview(
+    project: Project, owner: User, client_of: SignIn, key: str
+) -> None:
+    stage = set_stage(project, owner, make_member(project, owner, "reader", "somebody else"))
+    person = owner if key == "owner" else make_member(project, owner, key, f"the {key}")
+    client = client_of(person)
+    home = reverse("projects:home", args=[project.slug])
+    found: dict[str, int] = {}
+    seen, fetched, problems = {home}, Counter[str](), list[str]()
+    level = [home]
+    for clicks in range(CLICKS + 2):
+        following: list[str] = []
+        for path in level:
+            try:
+                name = resolve(urlsplit(path).path).view_name
+            except Resolver404:
+                continue
+            if name not in OF_A_STUDY or fetched[name] >= OF_A_KIND:
+                continue
+            fetched[name] += 1
+            answer = client.get(path)
+            if answer.status_code != 200 or "html" not in answer["Content-Type"]:
+                continue
+            found.setdefault(name, clicks)
+            links, rows, says_where = find_links(path, answer.content)
+            if rows > 2:
+                problems.append(f"{path} has {rows} rows of navigation")
+            if not says_where:
+                problems.append(f"{path} does not say where it lies")
+            following += [link for link in links if link not in seen]
+            seen.update(links)
+        level = following
+    permissions = ROLES[key].permissions
+    expected = set()
+    for name, row in OF_A_STUDY.items():
+        if row.get("GET") in permissions and not name.endswith("_csv"):
+            answer = client.get(stage.path(name))
+            if answer.status_code == 200 and b"<!doctype html>" in answer.content[:100]:
+                expected.add(name)
+    far = {name for name, clicks in found.items() if clicks > CLICKS}
+    assert " ".join(sorted(expected - found.keys() - NOT_ON_STAGE)) == ""
+    assert " ".join(sorted(far - STEPS)) == ""
+    assert "\n".join(problems) == ""

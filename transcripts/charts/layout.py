@@ -24,7 +24,7 @@ from transcripts.charts.figures import (
 )
 from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, measure
 
-NAME, PLOT, FIGURES, VERDICT, GAP = 240, 300, 190, 240, 12
+NAME, PLOT, FIGURES, VERDICT, GAP = 320, 300, 190, 240, 12
 """Columns of a row chart: names, the scale, numbers and verdicts, at most so wide; and the distance between two."""
 BOLD = SIZE * 1.18
 """Bold words are as wide as others of this size."""

@@ -19,6 +19,9 @@ STEADY = 0.9
 LEADING = 0.5
 """Of answers, the share with one value from which that value leads."""
 
+NEAR = 0.8
+"""Of a cap, the share from which spending is near it."""
+
 RELIABILITY_RULE = (
     f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is at least "
     f"{TENTATIVE}. Not usable: it is lower. Too few cases: the code was applied fewer than {ENOUGH_CASES} times."
@@ -31,6 +34,7 @@ LEADING_RULE = (
     f"One value leads: at least {LEADING:.0%} of the answers that attribute anything name it. Too few answers: fewer "
     f"than {ENOUGH_CASES}."
 ).replace("%", " %")
+CAP_RULE = f"Near the cap: at least {NEAR:.0%} of it may be spent. Cap reached: all of it.".replace("%", " %")
 
 
 def judge_cases(cases: int, enough: int = ENOUGH_CASES, things: str = "cases") -> Verdict | None:
@@ -91,6 +95,14 @@ def judge_lead(first: int, answers: int) -> Verdict:
     if few := judge_cases(answers, things="answers"):
         return few
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")
+
+
+def judge_cap(spent: int, cap: int) -> Verdict:
+    """What was or may have been spent, of the most that may be."""
+    if spent >= cap:
+        return Verdict("cap reached", Tone.BAD)
+    words = f"{100 * spent // cap} % of the cap"
+    return Verdict(f"near the cap: {words}", Tone.WARN) if spent >= NEAR * cap else Verdict(words, Tone.GOOD)
 
 
 def summarise(verdicts: Iterable[Verdict | None], things: str) -> str:

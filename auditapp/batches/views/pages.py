@@ -9,6 +9,7 @@ from django.forms import Form
 from django.http import HttpResponse, HttpResponseNotModified
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 
@@ -27,6 +28,7 @@ from auditapp.batches.pages.spending import (
     write_spend_table,
 )
 from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.views.charts import draw_days, draw_spend
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls
 from auditapp.llm.queries import list_noted
 from transcripts.blinding.viewers import get_viewer
@@ -149,13 +151,16 @@ def show_spend(request: BatchRequest) -> HttpResponse:
     batch = request.batch
     arms = find_arms(batch)
     cache_hits, cache_saving = read_cache_saving(batch)
+    rows, is_priced = read_spend(batch), all(arm.price_in is not None for arm in arms)
     context = {
         "batch": batch,
-        "rows": read_spend(batch),
+        "rows": rows,
+        "chart": draw_spend(batch, rows, is_priced=is_priced, models_url=reverse("llm:models")),
+        "days_chart": draw_days(batch, rows),
         "prices": list_prices(batch),
         "cache_hits": cache_hits,
         "cache_saving": cache_saving,
-        "is_priced": all(arm.price_in is not None for arm in arms),
+        "is_priced": is_priced,
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
     }

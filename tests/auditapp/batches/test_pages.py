@@ -504,10 +504,24 @@ class TestListAndSpend:
         batch = launch(project, make_variant("a"))
         answer(batch, 3)
         client = client_of(coder)
-        assert "$0.00006" in read(client, address("spend", batch))
+        page = read(client, address("spend", batch))
+        assert '<td class="num">$0.00006</td>' in page
+        assert 'aria-label="a, task: $0.00006"' in page
         table = client.get(address("spend_csv", batch))
         assert table["Content-Disposition"] == f'attachment; filename="batch-{batch.pk}-spend.csv"'
         assert table.content.decode().splitlines()[1].startswith("a,task,")
+
+    def test_spend_that_is_not_known_says_what_is_missing(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(coder)
+        waiting = launch(project, make_variant("b"))
+        assert "No call has been sent yet." in read(client, address("spend", waiting))
+        batch = launch(project, make_variant("a", price=None))
+        answer(batch, 1)
+        page = read(client, address("spend", batch))
+        assert f'so the cost is not known. <a href="{reverse("llm:models")}">' in page
+        assert "chart-svg" not in page
 
 
 class TestFiles:

@@ -18,6 +18,7 @@ from auditapp.batches.pages.spending import (
     write_spend_table,
 )
 from auditapp.batches.pure.estimating import Basis
+from auditapp.batches.views.charts import draw_days, draw_spend
 from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
@@ -47,6 +48,19 @@ class TestSpend:
             ("b", "2026-03-02", 1, 10, 5, 40_000),
         ]
         assert sum(row["nano"] or 0 for row in rows) == batch.spent_nano
+        chart = draw_spend(batch, rows, is_priced=True, models_url="/models/")
+        assert [(row.name, row.text) for row in chart.rows] == [
+            ("a, task", "$0.00006"),
+            ("b, task", "$0.00004"),
+            ("all arms", "$0.0001"),
+        ]
+        days = draw_days(batch, rows)
+        assert days is not None
+        assert [[(point.label, point.text) for point in panel.points] for panel in days.panels] == [
+            [("1 Mar", "$0.00004"), ("2 Mar", "$0.00002")],
+            [("1 Mar", "$0"), ("2 Mar", "$0.00004")],
+        ]
+        assert draw_days(batch, rows[:1]) is None
 
     def test_the_day_is_that_of_utc(self, project: Project, settings: Any) -> None:
         settings.TIME_ZONE = "Asia/Tokyo"

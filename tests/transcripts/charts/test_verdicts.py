@@ -9,6 +9,7 @@ import pytest
 from transcripts.charts.figures import Tone
 from transcripts.charts.verdicts import (
     judge_against,
+    judge_cap,
     judge_cases,
     judge_difference,
     judge_lead,
@@ -81,3 +82,9 @@ def test_a_summary_counts_verdicts_and_leaves_out_their_details() -> None:
     assert summarise(verdicts, "codes") == "Of 3 codes: 2 too few cases, 1 usable."
     assert summarise(verdicts[:1], "codes") == ""
     assert summarise([], "codes") == ""
+
+
+def test_spending_is_judged_against_its_cap() -> None:
+    said = [judge_cap(spent, 1000).words for spent in (0, 799, 800, 1000, 1001)]
+    assert said == ["0 % of the cap", "79 % of the cap", "near the cap: 80 % of the cap", "cap reached", "cap reached"]
+    assert judge_cap(0, 0).words == "cap reached"

@@ -92,6 +92,8 @@ OF_A_STUDY: dict[str, Row] = {
     "imports:job": seen(Permission.IMPORT),
     "imports:import_checked": sent(Permission.IMPORT),
     "imports:cancel": sent(Permission.IMPORT),
+    "imports:take_file": sent(Permission.IMPORT),
+    "imports:delete_file": sent(Permission.IMPORT),
     "corpus:consent": seen(),
     "corpus:record_consent": sent(Permission.SET_METHOD),
     "corpus:interview_consent": seen(),

@@ -135,6 +135,16 @@ RECUTS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in B
 OPENINGS = [each._replace(name=_OLD_NAMES.get(each.name, each.name)) for each in UNBLINDINGS]
 
 
+def count_codings(scope: Scope) -> int:
+    """How many rows ``read_codings`` yields."""
+    return scope.keep(Coding.objects.filter(sentence__turn__interview__project=scope.project), "coder").count()
+
+
+def count_decisions(scope: Scope) -> int:
+    """How many rows ``read_decisions`` yields."""
+    return scope.keep(Decision.objects.filter(sentence__turn__interview__project=scope.project), "coder").count()
+
+
 def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
     """Every coding, withdrawn ones included, with what is derived about prompting where its coder did not say."""
     codings = scope.keep(Coding.objects.filter(sentence__turn__interview__project=scope.project), "coder")

@@ -65,6 +65,7 @@ CODINGS = [
         columns=coding_rows.CODINGS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_codings,
+        count_rows=coding_rows.count_codings,
         unblinds=True,
     ),
     Export(
@@ -75,6 +76,7 @@ CODINGS = [
         columns=coding_rows.DECISIONS,
         permission=Permission.EXPORT,
         read_rows=coding_rows.read_decisions,
+        count_rows=coding_rows.count_decisions,
         unblinds=True,
     ),
     Export(
@@ -251,6 +253,7 @@ RECORD = [
         columns=queries.AUDIT,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=queries.read_audit,
+        count_rows=queries.count_audit,
         unblinds=True,
     ),
 ]

@@ -119,6 +119,11 @@ def read_consents(scope: Scope) -> Iterator[Sequence[object]]:
     return stream(records.order_by("pk"), CONSENTS)
 
 
+def count_audit(scope: Scope) -> int:
+    """How many events ``read_audit`` yields."""
+    return AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).count()
+
+
 def read_audit(scope: Scope) -> Iterator[Sequence[object]]:
     """The study's audit events in order, with the hashes that chain them."""
     events = AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).order_by("sequence")

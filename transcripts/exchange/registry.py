@@ -20,10 +20,14 @@ TABLES = ("csv", "json", "jsonl")
 
 
 class Scope(NamedTuple):
-    """Whose rows an export holds: all of the study, or those of one person (a blind coder's own)."""
+    """Whose rows an export holds: all of the study, or those of one person (a blind coder's own).
+
+    ``watch`` is told how far the writing is: of so many, 0 where nobody knows. It may raise to end it.
+    """
 
     project: Project
     only: User | None
+    watch: Callable[[int, int], object] = lambda _done, _total: None
 
     def keep(self, rows: QuerySet[T], person: str) -> QuerySet[T]:
         """Those of the rows that the export holds; ``person`` is their field that says whose they are."""
@@ -41,7 +45,7 @@ class Export(NamedTuple):
     ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
     ``unblinds`` unblinds a coder to colleagues' work, and to the interviews with machines' labels in it, which
-    ``find_unblinded`` returns.
+    ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long.
     """
 
     key: str
@@ -55,6 +59,7 @@ class Export(NamedTuple):
     unblinds: bool = False
     find_unblinded: Callable[[Project], Collection[int]] | None = None
     is_deprecated: bool = False
+    count_rows: Callable[[Scope], int] | None = None
 
     @property
     def header(self) -> list[str]:

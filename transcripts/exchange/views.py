@@ -14,13 +14,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django_htmx.http import retarget
 
 from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.viewers import Viewer, get_viewer
+from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.png import NoRenderer, write_png
 from transcripts.exchange import actions
+from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
+from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.chart_files import read_chart
@@ -35,7 +38,8 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     own_only = not get_viewer(request).sees_all
-    return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only})
+    jobs = list_recent_jobs(request.project, EXPORT.name, by=request.user)
+    return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only, "jobs": jobs})
 
 
 @require_safe
@@ -59,7 +63,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     viewer = get_viewer(request)
     only_own = not viewer.sees_all or request.POST.get("rows") == "own"
-    if export.unblinds and not only_own and (hidden := _find_hidden(viewer, export)):
+    if export.unblinds and not only_own and (hidden := find_hidden(viewer, export)):
         if request.POST.get("rows") != "all":
             context = {
                 "export": export,
@@ -98,25 +102,24 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
     return response
 
 
-def _find_hidden(viewer: Viewer, export: Export) -> set[int]:
-    """The interviews whose labels this person may not see yet, and would see in the file."""
-    machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
-    return machine | viewer.hidden_interviews
-
-
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
+    """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
+    exact = request.POST.get("exact") == "on"
     # The file lives in a folder that goes when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
     path = Path(folder.name) / f"{export.key}.{format}"
     try:
         _, sha256 = actions.write_export(
             export=export,
-            scope=scope,
+            scope=scope._replace(watch=watch_time()),
             format=format,
             path=path,
             by=request.user,
-            exact=request.POST.get("exact") == "on",
+            exact=exact,
         )
+    except TooLong:
+        folder.cleanup()
+        return _leave_to_worker(request, export, format, exact=exact, only_own=scope.only is not None)
     except actions.ExportError as error:
         folder.cleanup()
         messages.error(request, str(error))
@@ -130,6 +133,25 @@ def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) ->
     response["X-Content-SHA256"] = sha256
     response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
     return response
+
+
+def _leave_to_worker(
+    request: ProjectRequest, export: Export, format: str, *, exact: bool, only_own: bool
+) -> HttpResponse:
+    try:
+        job = start_export(
+            project=request.project,
+            export=export,
+            format=format,
+            only_own=only_own,
+            exact=exact,
+            by=request.user,
+            role=request.role,
+        )
+    except JobRefused as error:
+        messages.error(request, str(error))
+        return redirect("exchange:exports", request.project.slug)
+    return redirect(job)
 
 
 @takes_uploads(MAX_FILE_SIZE)

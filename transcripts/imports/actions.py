@@ -15,8 +15,8 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.imports.kinds import notify_workers
-from transcripts.imports.models import ImportJob, UploadPart
-from transcripts.imports.runs import JobRefused
+from transcripts.imports.models import ImportJob, ResultPart, UploadPart
+from transcripts.imports.runs import JobRefused, delete_results
 from transcripts.projects.models import Project
 
 PART_BYTES = 1 << 20
@@ -30,8 +30,8 @@ def start_job(
     *,
     project: Project,
     kind: str,
-    files: Sequence[UploadedFile[bytes]],
     by: User,
+    files: Sequence[UploadedFile[bytes]] = (),
     check_only: bool = False,
     options: Mapping[str, object] | None = None,
 ) -> ImportJob:
@@ -44,8 +44,8 @@ def start_job(
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         if project.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
             raise JobRefused(
-                f"This study has {MAX_OPEN_JOBS} imports that have not ended. Wait for them, or cancel those that were "
-                "only checked."
+                f"This study has {MAX_OPEN_JOBS} imports and exports that have not ended. Wait for them, or cancel imports that "
+                "were only checked."
             )
         job = ImportJob.objects.create(
             project=project,
@@ -72,9 +72,10 @@ def start_job(
 
 
 @transaction.atomic
-def import_checked(*, job: ImportJob, by: User) -> None:
-    """Import the files of a job that were only checked until now. Raises ``JobRefused``."""
-    if not _let_wait(job, State.CHECKED, check_only=False, asked_by=by, asked_by_name=by.get_username()):
+def import_checked(*, job: ImportJob, by: User, choices: Mapping[str, object] | None = None) -> None:
+    """Import the files of a job that were only checked until now, with what was chosen since. Raises ``JobRefused``."""
+    asked = {"asked_by": by, "asked_by_name": by.get_username(), "options": {**job.options, **(choices or {})}}
+    if not _let_wait(job, State.CHECKED, check_only=False, **asked):
         raise JobRefused(
             "These files are not waiting to be imported any more. Reload the page to see what became of them."
         )
@@ -85,12 +86,29 @@ def import_checked(*, job: ImportJob, by: User) -> None:
 def cancel_job(*, job: ImportJob, by: User) -> None:
     """Stop a job; nothing of it stays. Raises ``JobRefused`` when it has ended."""
     if not _end(job, State.CANCELLED, ImportJob.OPEN, problem=f"Cancelled by {by.get_username()}. Nothing was stored."):
-        raise JobRefused("This import has ended already. Reload the page to see how.")
+        raise JobRefused("This has ended already. Reload the page to see how.")
     _record(job, "cancelled", by=by)
 
 
+@transaction.atomic
+def record_taking(*, job: ImportJob, by: User) -> None:
+    """Record that somebody downloads the file that a job made."""
+    _record(job, "taken", by=by, sha256=job.outcome["file"]["sha256"])
+
+
+def delete_result(*, job: ImportJob, by: User) -> None:
+    """Delete the file that a job made before it expires. Raises ``JobRefused`` when it is gone."""
+    now = timezone.now()
+    with transaction.atomic():
+        if not ImportJob.objects.filter(pk=job.pk, expires_at__gt=now).update(expires_at=now, result_size=0):
+            raise JobRefused("The file is not kept any more.")
+        _record(job, "deleted", by=by)
+    delete_results(job)
+
+
 def clear_jobs() -> None:
-    """Give up uploads that broke off and checks that nobody imports, and delete the files of ended jobs. Safe to repeat."""
+    """Give up uploads that broke off and checks that nobody imports, and delete the files of ended jobs, and those that
+    have expired. Safe to repeat."""
     now = timezone.now()
     for state, late, problem in (
         (State.UPLOADING, UPLOAD_LOST_AFTER, "The upload broke off. Nothing was stored; upload the files again."),
@@ -103,6 +121,9 @@ def clear_jobs() -> None:
     with_files = ImportJob.objects.filter(pk__in=UploadPart.objects.order_by().values("job"))
     for job in with_files.exclude(state__in=ImportJob.OPEN):
         delete_files(job)
+    with_results = ImportJob.objects.filter(pk__in=ResultPart.objects.order_by().values("job"))
+    for job in with_results.exclude(state__in=ImportJob.OPEN).exclude(expires_at__gt=now):
+        delete_results(job)
 
 
 def delete_files(job: ImportJob) -> None:

@@ -1,20 +1,32 @@
-"""What can be imported by a worker. Each room registers its kinds in its ``registrations``."""
+"""What a worker can carry out. Each room registers its kinds in its ``registrations``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from django.http import QueryDict
+
+from transcripts.accounts.models import User
+from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRun
 from transcripts.projects.registrations import load_registrations
+from transcripts.projects.roles import Permission, Role
+
+
+def import_permission(_job: ImportJob) -> Permission:
+    """The permission that imports need."""
+    return Permission.IMPORT
 
 
 class JobKind(NamedTuple):
-    """One kind of import.
+    """One kind of job.
 
     ``run`` reads the files of a run, stores what they hold and calls ``JobRun.finish`` in the transaction that makes it
     visible; where the job is only to be checked it stores nothing. Raises ``JobRefused``. ``template`` shows the
-    ``outcome`` of a job, ``page`` is the name of the address where one starts another.
+    ``outcome`` of a job, ``page`` is the name of the address where one starts another. ``permission`` is what a person needs
+    for this job, whom ``is_own`` makes the only one to see it; ``check_taking`` raises ``JobRefused`` where she may no
+    longer take the file that it made. ``read_choices`` reads what she chose after a check; it is added to the options.
     """
 
     name: str
@@ -24,6 +36,11 @@ class JobKind(NamedTuple):
     run: Callable[[JobRun], None]
     template: str
     page: str
+    noun: str = "import"
+    permission: Callable[[ImportJob], Permission] = import_permission
+    is_own: bool = False
+    check_taking: Callable[[ImportJob, User, Role], None] = lambda _job, _user, _role: None
+    read_choices: Callable[[QueryDict], Mapping[str, object]] = lambda _data: {}
 
 
 _kinds: dict[str, JobKind] = {}

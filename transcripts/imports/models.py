@@ -1,4 +1,4 @@
-"""Imports that a worker carries out, because reading their files would keep people at the desk waiting."""
+"""Imports and exports that a worker carries out, because they would keep people at the desk waiting."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
+from django.utils import timezone
 
 from transcripts.projects.models import Project
 
 
 class ImportJob(models.Model):
-    """Files somebody uploaded, how to read them, and how far the worker is. What they contain is in ``UploadPart``.
+    """What a worker is to do, and how far it is: as a rule, read files that somebody uploaded, which are in ``UploadPart``.
 
     ``files`` lists their names and sizes, ``options`` is what the person chose besides, and ``outcome`` is the report;
-    what the latter two hold depends on ``kind`` (kinds.py).
+    what the latter two hold depends on ``kind`` (kinds.py). A file that a job makes is in ``ResultPart`` until it expires.
     """
 
     class State(models.TextChoices):
@@ -23,7 +24,7 @@ class ImportJob(models.Model):
         WAITING = "waiting", "Waiting for a worker"
         RUNNING = "running", "Running"
         CHECKED = "checked", "Checked, not imported"
-        DONE = "done", "Imported"
+        DONE = "done", "Done"
         REFUSED = "refused", "Refused"
         FAILED = "failed", "Failed"
         CANCELLED = "cancelled", "Cancelled"
@@ -53,6 +54,9 @@ class ImportJob(models.Model):
     outcome = models.JSONField(default=dict)
     problem = models.TextField(blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    # Of the file that it made: its bytes, and how long it is kept. What it is called is in ``outcome["file"]``.
+    result_size = models.PositiveBigIntegerField(default=0)
+    expires_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["-pk"]
@@ -66,7 +70,7 @@ class ImportJob(models.Model):
         ]
 
     def __str__(self) -> str:
-        return ", ".join(file["name"] for file in self.files)
+        return ", ".join(file["name"] for file in self.files) or str(self.options.get("name", self.kind))
 
     def get_absolute_url(self) -> str:
         """Reads self.project: costs a query when it is not loaded."""
@@ -76,6 +80,11 @@ class ImportJob(models.Model):
     def is_open(self) -> bool:
         """Whether it can still become another state."""
         return self.state in self.OPEN
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the file that it made is still kept."""
+        return self.expires_at is not None and self.expires_at > timezone.now()
 
 
 class UploadPart(models.Model):
@@ -95,3 +104,20 @@ class UploadPart(models.Model):
 
     def __str__(self) -> str:
         return f"part {self.position} of file {self.file} of job {self.job_id}"
+
+
+class ResultPart(models.Model):
+    """A piece of the file that a job made, in the database so that every web server finds it. Deleted when it expires."""
+
+    job = models.ForeignKey(ImportJob, on_delete=models.CASCADE, related_name="results")
+    position = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        ordering: ClassVar = ["position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["job", "position"], name="%(app_label)s_%(class)s_one_per_position")
+        ]
+
+    def __str__(self) -> str:
+        return f"part {self.position} of the file of job {self.job_id}"

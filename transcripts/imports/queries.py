@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 
 from django.db.models import Q
 from django.utils import timezone
 
-from transcripts.imports.models import ImportJob, UploadPart
+from transcripts.accounts.models import User
+from transcripts.imports.models import ImportJob, ResultPart, UploadPart
 from transcripts.projects.models import Project
 
 # A run shows that it is alive every ten seconds.
@@ -27,9 +29,10 @@ def find_free_jobs() -> list[int]:
     return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
 
 
-def list_recent_jobs(project: Project, kind: str) -> list[ImportJob]:
-    """The last jobs of a kind in a study, newest first."""
-    return list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+def list_recent_jobs(project: Project, kind: str, *, by: User | None = None) -> list[ImportJob]:
+    """The last jobs of a kind in a study, or those that a person asked for, newest first."""
+    jobs = ImportJob.objects.filter(project=project, kind=kind).select_related("project")
+    return list((jobs if by is None else jobs.filter(asked_by=by))[:RECENT])
 
 
 def waits_long(job: ImportJob) -> bool:
@@ -41,3 +44,10 @@ def read_file(job: ImportJob, number: int) -> bytes:
     """The contents of one of the job's files."""
     parts = UploadPart.objects.filter(job=job, file=number).order_by("position").values_list("data", flat=True)
     return b"".join(bytes(part) for part in parts.iterator(chunk_size=8))
+
+
+def read_result(job: ImportJob) -> Iterator[bytes]:
+    """The file that a job made, piece by piece."""
+    parts = ResultPart.objects.filter(job=job).order_by("position")
+    for position in range(parts.count()):
+        yield bytes(parts.values_list("data", flat=True).get(position=position))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,13 +17,14 @@ from transcripts.imports import actions
 from transcripts.imports.kinds import find_kind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import SILENT_AFTER, is_free
-from transcripts.imports.runs import JobPaused, JobRefused, JobRun, JobStopped
+from transcripts.imports.runs import JobPaused, JobRefused, JobRun, JobStopped, delete_results
 from transcripts.projects.access import find_role
-from transcripts.projects.roles import Permission
 
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = SILENT_AFTER.total_seconds() / 6
+# How soon it writes what a run tells within a transaction.
+PULSE_SECONDS = 1.0
 MAX_LOST_RUNS = 4
 # Each may take half a gigabyte. Others wait for the next sweep.
 RUNS_AT_ONCE = 2
@@ -45,6 +47,8 @@ def run_job(job_id: int, *, should_pause: Callable[[], bool] = lambda: False) ->
     job = ImportJob.objects.get(pk=job_id)
     if not job.is_open:
         actions.delete_files(job)
+        if not job.has_file:
+            delete_results(job)
 
 
 def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
@@ -82,15 +86,16 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
 def _carry_out(run: JobRun) -> None:
     job = run.job
     role = find_role(job.asked_by, job.project)
+    kind = find_kind(job.kind)
     try:
         if job.lost_runs > MAX_LOST_RUNS:
             raise JobRefused(
-                f"The worker died {job.lost_runs} times in a row over these files, and the import was given up. Nothing was "
-                "stored. Perhaps it has too little memory: import the files in parts."
+                f"The worker died {job.lost_runs} times in a row over this {kind.noun}, and it was given up. Nothing was stored. "
+                "Perhaps the worker has too little memory: import files in parts."
             )
-        if role is None or Permission.IMPORT not in role.permissions or not job.asked_by.is_active:
-            raise JobRefused(f"{job.asked_by_name} may not import into this study any more. Nothing was stored.")
-        find_kind(job.kind).run(run)
+        if role is None or kind.permission(job) not in role.permissions or not job.asked_by.is_active:
+            raise JobRefused(f"{job.asked_by_name} may not start this {kind.noun} any more. Nothing was stored.")
+        kind.run(run)
     except JobRefused as error:
         with transaction.atomic():
             run.fail(State.REFUSED, str(error))
@@ -102,7 +107,7 @@ def _carry_out(run: JobRun) -> None:
         with transaction.atomic():
             run.fail(
                 State.FAILED,
-                "An unexpected error stopped the import. Nothing was stored. The worker's log tells more: look there for "
+                f"An unexpected error stopped the {kind.noun}. Nothing was stored. The worker's log tells more: look there for "
                 f"import {job.pk}.",
             )
 
@@ -113,8 +118,12 @@ def _show_life(run: JobRun) -> Iterator[None]:
     over = threading.Event()
 
     def beat() -> None:
+        last = time.monotonic()
         try:
-            while not over.wait(BEAT_SECONDS):
+            while not over.wait(min(PULSE_SECONDS, BEAT_SECONDS)):
+                if not run.has_untold and time.monotonic() - last < BEAT_SECONDS:
+                    continue
+                last = time.monotonic()
                 try:
                     run.beat()
                 except JobStopped:
@@ -128,8 +137,10 @@ def _show_life(run: JobRun) -> Iterator[None]:
 
     thread = threading.Thread(target=beat, name=f"import {run.job.pk}", daemon=True)
     thread.start()
+    run.has_pulse = True
     try:
         yield
     finally:
+        run.has_pulse = False
         over.set()
         thread.join()

@@ -1,14 +1,15 @@
-"""The page of an import that a worker carries out."""
+"""The page of an import or export that a worker carries out."""
 
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.imports import actions, queries
-from transcripts.imports.kinds import find_kind
+from transcripts.imports.kinds import JobKind, find_kind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
@@ -18,13 +19,13 @@ MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RU
 
 
 @require_safe
-@project_view(Permission.IMPORT)
+@project_view(Permission.VIEW)
 def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
-    """How far it is, what was found in the files, and what became of them."""
-    job = _get_job(request, job_id)
+    """How far it is, what was found in the files, what became of them, and the file that it made."""
+    job, kind = _get_job(request, job_id)
     context = {
         "job": job,
-        "kind": find_kind(job.kind),
+        "kind": kind,
         "is_moving": job.state in MOVING,
         "waits_long": queries.waits_long(job),
     }
@@ -32,22 +33,22 @@ def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.IMPORT)
+@project_view(Permission.VIEW)
 def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
     """Import what was only checked until now."""
-    job = _get_job(request, job_id)
+    job, kind = _get_job(request, job_id)
     try:
-        actions.import_checked(job=job, by=request.user)
+        actions.import_checked(job=job, by=request.user, choices=kind.read_choices(request.POST))
     except JobRefused as error:
         messages.error(request, str(error))
     return redirect(job)
 
 
 @require_POST
-@project_view(Permission.IMPORT)
+@project_view(Permission.VIEW)
 def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
     """Stop it; nothing of it stays."""
-    job = _get_job(request, job_id)
+    job, _ = _get_job(request, job_id)
     try:
         actions.cancel_job(job=job, by=request.user)
     except JobRefused as error:
@@ -55,5 +56,45 @@ def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
     return redirect(job)
 
 
-def _get_job(request: ProjectRequest, job_id: int) -> ImportJob:
-    return get_object_or_404(ImportJob.objects.select_related("project"), project=request.project, pk=job_id)
+@require_POST
+@project_view(Permission.VIEW)
+def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
+    """Send the file that a job made. A POST, for taking data out is recorded."""
+    job, kind = _get_job(request, job_id)
+    try:
+        if not job.has_file:
+            raise JobRefused("The file is not kept any more. Make it again.")
+        kind.check_taking(job, request.user, request.role)
+    except JobRefused as error:
+        messages.error(request, str(error))
+        return redirect(job)
+    actions.record_taking(job=job, by=request.user)
+    file = job.outcome["file"]
+    response = StreamingHttpResponse(queries.read_result(job), content_type=file["content_type"])
+    response["Content-Length"] = str(job.result_size)
+    response["Content-Disposition"] = f'attachment; filename="{file["name"]}"'
+    response["X-Content-SHA256"] = file["sha256"]
+    return response
+
+
+@require_POST
+@project_view(Permission.VIEW)
+def delete_file(request: ProjectRequest, job_id: int) -> HttpResponse:
+    """Delete the file that a job made."""
+    job, _ = _get_job(request, job_id)
+    try:
+        actions.delete_result(job=job, by=request.user)
+    except JobRefused as error:
+        messages.error(request, str(error))
+    return redirect(job)
+
+
+def _get_job(request: ProjectRequest, job_id: int) -> tuple[ImportJob, JobKind]:
+    """A job that this person may see, and its kind."""
+    job = get_object_or_404(ImportJob.objects.select_related("project"), project=request.project, pk=job_id)
+    kind = find_kind(job.kind)
+    if kind.is_own and job.asked_by_id != request.user.pk:
+        raise Http404("No such job.")
+    if kind.permission(job) not in request.role.permissions:
+        raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+    return job, kind

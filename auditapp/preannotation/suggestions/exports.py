@@ -154,6 +154,13 @@ ARM_COLUMNS = [
 CHUNK = 1_000
 
 
+def count_suggestions(scope: Scope) -> int:
+    """How many rows ``read_suggestions`` yields; 0, not known, for those of one person."""
+    if scope.only is not None:
+        return 0
+    return Suggestion.objects.filter(annotator__project=scope.project).count()
+
+
 def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every suggestion of the study; of one person, those she was shown herself, and nothing else of the sentence.
 
@@ -291,7 +298,7 @@ SUGGESTIONS = make_export(
     columns=[*SUGGESTION_COLUMNS, *CURRENT_SENTENCE_COLUMNS],
     read_rows=read_suggestions,
     unblinds=True,
-)
+)._replace(count_rows=count_suggestions)
 SHOWINGS = make_export(
     "showings",
     "What coders were shown",

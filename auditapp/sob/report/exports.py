@@ -70,6 +70,11 @@ LAYER = column("layer", meaning="Who made the current reading: rules, formatter 
 COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL]
 
 
+def count_answers(scope: Scope) -> int:
+    """How many rows ``read_answers`` yields."""
+    return Judgment.objects.filter(cell__batch__project=scope.project).count()
+
+
 def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
     """Every answer of the study with its current reading, a thousand at a time."""
     judgments = Judgment.objects.filter(cell__batch__project=scope.project).order_by("cell_id")
@@ -101,4 +106,5 @@ SOB_ANSWERS = Export(
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_answers,
+    count_rows=count_answers,
 )

@@ -238,7 +238,7 @@ def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_a
     monkeypatch.setattr(corpus_actions, "_plan_files", lambda *_: 1 / 0)
     running.run_job(broken.pk)
     problems = [ImportJob.objects.get(pk=job.pk).problem for job in (left, killing, broken)]
-    assert "coder may not import into this study any more" in problems[0]
+    assert "coder may not start this import any more" in problems[0]
     assert "died 6 times in a row" in problems[1]
     assert f"import {broken.pk}" in problems[2]
     assert "ZeroDivision" not in problems[2]
@@ -288,7 +288,7 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
 def test_a_study_has_so_many_imports_at_once(project: Project, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MAX_OPEN_JOBS", 1)
     start(project, lead)
-    with pytest.raises(JobRefused, match="cancel those that were only checked"):
+    with pytest.raises(JobRefused, match="cancel imports that were only checked"):
         start(project, lead)
     assert ImportJob.objects.count() == 1
 

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from transcripts.exchange.actions.exporting import CONTENT_TYPES, ExportError, record_chart, write_export
+from transcripts.exchange.actions.exporting import (
+    CONTENT_TYPES,
+    ExportError,
+    record_chart,
+    record_export,
+    write_export,
+    write_file,
+)
 from transcripts.exchange.actions.importing import StudyRefused, import_qdpx
 
-__all__ = ["CONTENT_TYPES", "ExportError", "StudyRefused", "import_qdpx", "record_chart", "write_export"]
+__all__ = [
+    "CONTENT_TYPES",
+    "ExportError",
+    "StudyRefused",
+    "import_qdpx",
+    "record_chart",
+    "record_export",
+    "write_export",
+    "write_file",
+]

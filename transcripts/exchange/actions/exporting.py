@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +31,9 @@ CONTENT_TYPES = {
 }
 
 
+ROWS_BETWEEN_LOOKS = 200
+
+
 class ExportError(Exception):
     """A sentence for the person who asked."""
 
@@ -38,7 +41,27 @@ class ExportError(Exception):
 def write_export(
     *, export: Export, scope: Scope, format: str, path: Path, by: trail.Actor, exact: bool = False
 ) -> tuple[int, str]:
-    """Write one export to ``path``, which is there whole or not at all, and record it. Returns the number of rows and the SHA-256.
+    """Write one export to ``path`` and record it. Returns the number of rows and the SHA-256. Raises ``ExportError``."""
+    return write_file(
+        export=export,
+        scope=scope,
+        format=format,
+        path=path,
+        exact=exact,
+        record=lambda details: record_export(export=export, scope=scope, by=by, details=details),
+    )
+
+
+def write_file(
+    *,
+    export: Export,
+    scope: Scope,
+    format: str,
+    path: Path,
+    exact: bool = False,
+    record: Callable[[dict[str, object]], object] = lambda _details: None,
+) -> tuple[int, str]:
+    """Write one export to ``path``, which is there whole and recorded, or not at all.
 
     The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
     cells that a spreadsheet could take for formulas get an apostrophe unless ``exact``. Raises ``ExportError``.
@@ -51,7 +74,7 @@ def write_export(
         with _draft_beside(path) as draft:
             rows = _write(export, scope, format, draft, exact=exact)
             digest = hash_file(draft)
-            _record(export, scope, by, {"format": format, "rows": rows, "sha256": digest, "exact": exact})
+            record({"format": format, "rows": rows, "sha256": digest, "exact": exact})
             draft.replace(path)
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
@@ -69,10 +92,19 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
         return rows
     options: dict[str, object] = {"escape_formulas": not exact} if format == "csv" else {}
     with draft.open("w", encoding="utf-8", newline="") as stream:
-        rows = WRITERS[format](export.read_rows(scope), header=export.header, stream=stream, **options)
+        rows = WRITERS[format](_watch(export, scope), header=export.header, stream=stream, **options)
         stream.flush()
         os.fsync(stream.fileno())
     return rows
+
+
+def _watch(export: Export, scope: Scope) -> Iterator[Sequence[object]]:
+    """The rows of a table; ``scope.watch`` is told of them from time to time."""
+    assert export.read_rows is not None  # noqa: S101 - a table is written
+    for number, row in enumerate(export.read_rows(scope)):
+        if number % ROWS_BETWEEN_LOOKS == 0:
+            scope.watch(number, 0)
+        yield row
 
 
 @contextmanager
@@ -87,7 +119,8 @@ def _draft_beside(path: Path) -> Iterator[Path]:
 
 
 @transaction.atomic
-def _record(export: Export, scope: Scope, by: trail.Actor, details: dict[str, object]) -> None:
+def record_export(*, export: Export, scope: Scope, by: trail.Actor, details: dict[str, object]) -> None:
+    """One audit event for a file that was written."""
     trail.record(
         "export.written",
         target=f"export:{export.key}",

@@ -149,6 +149,7 @@ def read_sources(scope: Scope) -> Iterator[QdpxSource]:
     """The interviews as texts with their turns, codings and notes."""
     ids = list(scope.project.interviews.order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
+        scope.watch(first, len(ids))
         chosen = ids[first : first + AT_A_TIME]
         turns: dict[int, list[Turn]] = defaultdict(list)
         for turn in Turn.objects.filter(interview__in=chosen).order_by("position"):

@@ -1,0 +1,268 @@
+"""A file that takes long is written by a worker, kept for some days, and only for the person who asked."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import find_code, put
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.coding.models import Unblinding
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.exchange import export_jobs
+from transcripts.exchange.actions import exporting, write_file
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.imports import actions, kinds, running, runs
+from transcripts.imports.models import ImportJob, ResultPart
+from transcripts.imports.runs import JobRun
+from transcripts.projects.actions import set_member_role
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+State = ImportJob.State
+LONG_AGO = datetime.timedelta(hours=1)
+commits = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every export takes too long, and its file comes in several pieces."""
+    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
+    monkeypatch.setattr(runs, "PART_BYTES", 200)
+    monkeypatch.setattr(runs, "TELL_SECONDS", 0)
+
+
+@pytest.fixture
+def coded(project: Project, interview: Interview, coder: User) -> list[Sentence]:
+    said = list(Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position")[:3])
+    for each in said:
+        put(each, find_code(project, "theme.balance"), coder)
+    return said
+
+
+def ask(client: Client, project: Project, what: str = "codings", **posted: str) -> ImportJob:
+    answer = client.post(reverse("exchange:download", args=[project.slug, what, "csv"]), posted)
+    assert answer.status_code == 302, answer.content
+    job = ImportJob.objects.latest("pk")
+    assert answer["Location"] == job.get_absolute_url()
+    return job
+
+
+def take(client: Client, job: ImportJob) -> bytes:
+    answer = client.post(reverse("imports:take_file", args=[job.project.slug, job.pk]))
+    assert answer.status_code == 200
+    data = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    assert answer["X-Content-SHA256"] == hashlib.sha256(data).hexdigest()
+    assert answer["Content-Length"] == str(len(data))
+    return data
+
+
+def follow(client: Client, path: str) -> str:
+    return client.post(path, follow=True).content.decode()
+
+
+def write_directly(project: Project, only: User | None, path: Path) -> bytes:
+    export = find_export("codings")
+    assert export is not None
+    write_file(export=export, scope=Scope(project, only), format="csv", path=path)
+    return path.read_bytes()
+
+
+@commits
+def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, tmp_path: Path
+) -> None:
+    client = client_of(reader)
+    job = ask(client, project)
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert "Codings as CSV" in page
+    assert "A worker takes it within seconds" in page
+    running.run_job(job.pk)
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert "Download" in page
+    assert ResultPart.objects.count() > 2
+    data = take(client, job)
+    assert data == write_directly(project, None, tmp_path / "codings.csv")
+    written, taken = (AuditEvent.objects.get(action=each) for each in ("export.written", "imports.job.taken"))
+    assert (written.actor_name, written.details["rows"]) == ("reader", 3)
+    assert written.details["sha256"] == taken.details["sha256"] == hashlib.sha256(data).hexdigest()
+    assert "Codings as CSV" in client.get(reverse("exchange:exports", args=[project.slug])).content.decode()
+
+
+@commits
+def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
+    project: Project, coded: list[Sentence], coder: User, second_coder: User, reader: User, client_of: ClientOf
+) -> None:
+    put(coded[0], find_code(project, "theme.compassion"), second_coder)
+    job = ask(client_of(coder), project)
+    running.run_job(job.pk)
+    assert take(client_of(coder), job).decode().count("theme.") == 3
+    for other in (second_coder, reader):
+        assert client_of(other).get(job.get_absolute_url()).status_code == 404
+        for name in ("take_file", "delete_file", "cancel"):
+            assert client_of(other).post(reverse(f"imports:{name}", args=[project.slug, job.pk])).status_code == 404
+
+
+@commits
+def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it(
+    project: Project, coded: list[Sentence], lead: User, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    job = ask(client_of(lead), project, rows="all")
+    assert Unblinding.objects.filter(user=lead).count() == 1
+    from tests.transcripts.corpus.test_actions import make_file, make_line
+    from transcripts.corpus.actions import import_file
+
+    name, data = make_file(make_line("another"))
+    import_file(project=project, name=name, data=data, by=owner)
+    sentence = Sentence.objects.filter(turn__interview__external_id="another", turn__role="model")[0]
+    put(sentence, find_code(project, "theme.balance"), coder)
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.has_file) == (State.REFUSED, False)
+    assert "others coded 1 more interview" in job.problem
+    assert not ResultPart.objects.exists()
+
+
+@commits
+def test_with_another_role_the_file_can_neither_be_made_nor_taken(
+    project: Project, coded: list[Sentence], reader: User, owner: User, client_of: ClientOf
+) -> None:
+    made, waiting = ask(client_of(reader), project), ask(client_of(reader), project)
+    running.run_job(made.pk)
+    set_member_role(project=project, user=reader, role="lead", by=owner)
+    running.run_job(waiting.pk)
+    assert "Your role in this study is another one" in ImportJob.objects.get(pk=waiting.pk).problem
+    path = reverse("imports:take_file", args=[project.slug, made.pk])
+    assert "Your role in this study is another one" in follow(client_of(reader), path)
+    assert not AuditEvent.objects.filter(action="imports.job.taken").exists()
+
+
+@commits
+def test_a_killed_run_is_done_again_and_recorded_once(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ask(client_of(reader), project)
+
+    class Killed(BaseException): ...
+
+    tell = JobRun.tell
+
+    def die(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        tell(run, stage, done, total)
+        if stage == "Storing the file" and done:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobRun, "tell", die)
+        with pytest.raises(Killed):
+            running.run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.stage, job.total > 0) == (State.RUNNING, "Storing the file", True)
+    assert ResultPart.objects.count() == 1
+    ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
+    running.run_job(job.pk)
+    assert take(client_of(reader), job).decode().count("theme.balance") == 3
+    assert AuditEvent.objects.filter(action="export.written").count() == 1
+
+
+@commits
+def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite refuses that as soon as somebody else has written meanwhile."""
+    monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(running, "PULSE_SECONDS", 60)
+    job = ask(client_of(reader), project)
+    tell, seen = JobRun.tell, list[tuple[int, int, bool]]()
+
+    def look(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        tell(run, stage, done, total)
+        if stage == "Writing the file":
+            seen.append((done, ImportJob.objects.get().done, run.has_untold))
+        if done == 2 and stage == "Writing the file":
+            run.beat()
+            seen.append((done, ImportJob.objects.get().done, run.has_untold))
+
+    monkeypatch.setattr(JobRun, "tell", look)
+    running.run_job(job.pk)
+    assert ImportJob.objects.get().state == State.DONE
+    assert seen == [(0, 0, False), (0, 0, True), (1, 0, True), (2, 0, True), (2, 2, False)]
+
+
+@commits
+def test_cancelling_leaves_no_file(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ask(client_of(reader), project)
+    tell = JobRun.tell
+
+    def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        tell(run, stage, done, total)
+        if stage == "Storing the file" and done:
+            actions.cancel_job(job=job, by=reader)
+
+    monkeypatch.setattr(JobRun, "tell", cancel)
+    running.run_job(job.pk)
+    assert ImportJob.objects.get().state == State.CANCELLED
+    assert not ResultPart.objects.exists()
+    assert not AuditEvent.objects.filter(action="export.written").exists()
+
+
+@commits
+def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf
+) -> None:
+    client = client_of(reader)
+    old, unwanted, kept = (ask(client, project) for _ in range(3))
+    for job in (old, unwanted, kept):
+        running.run_job(job.pk)
+    ImportJob.objects.filter(pk=old.pk).update(expires_at=timezone.now() - LONG_AGO)
+    actions.clear_jobs()
+    page = follow(client, reverse("imports:delete_file", args=[project.slug, unwanted.pk]))
+    assert "The file has been deleted" in page
+    assert set(ResultPart.objects.values_list("job", flat=True)) == {kept.pk}
+    for job in (old, unwanted):
+        assert "not kept any more" in follow(client, reverse("imports:take_file", args=[project.slug, job.pk]))
+    assert take(client, kept)
+
+
+@commits
+def test_a_study_keeps_only_so_much(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = ask(client_of(reader), project), ask(client_of(reader), project)
+    running.run_job(first.pk)
+    monkeypatch.setattr(runs, "MAX_RESULT_BYTES", ImportJob.objects.get(pk=first.pk).result_size + 1)
+    running.run_job(second.pk)
+    assert "Delete some on their pages" in ImportJob.objects.get(pk=second.pk).problem
+    actions.delete_result(job=first, by=reader)
+    third = ask(client_of(reader), project)
+    running.run_job(third.pk)
+    assert take(client_of(reader), third)
+
+
+def test_what_is_quick_comes_at_once(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", 60.0)
+    answer = client_of(reader).post(reverse("exchange:download", args=[project.slug, "codings", "csv"]))
+    assert answer.status_code == 200
+    assert b"theme.balance" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    assert not ImportJob.objects.exists()
+
+
+def test_a_project_file_of_many_interviews_is_left_to_a_worker_too(
+    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf
+) -> None:
+    client_of(reader).post(reverse("exchange:download", args=[project.slug, "qdpx", "qdpx"]))
+    assert ImportJob.objects.get().options["export"] == "qdpx"
+    assert not AuditEvent.objects.filter(action="export.written").exists()

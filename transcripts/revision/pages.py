@@ -16,7 +16,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
-from transcripts.revision.pure.drift import Point, lay_out_rates, measure_drift
+from transcripts.revision.pure.drift import Point, measure_drift
 from transcripts.revision.queries import DueCoding
 
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
@@ -128,9 +128,7 @@ def _sum_before(active: queries.ActiveCounts, identifier: str, number: int) -> t
     return tuple(map(sum, zip(*found, strict=True))) if found else (0, 0, 0)
 
 
-def build_drift(
-    project: Project, version: CodebookVersion, *, coder: User | None
-) -> list[tuple[Code, list[Point], dict[str, object]]]:
+def build_drift(project: Project, version: CodebookVersion, *, coder: User | None) -> list[tuple[Code, list[Point]]]:
     """The codes of sentences of ``version`` that anybody applied to an anchor, with their figures. Two queries."""
     readings = [
         (reading.version.number, reading.sentence_id, reading.coder_id, frozenset(reading.codes))
@@ -139,4 +137,4 @@ def build_drift(
     used = frozenset[str]().union(*(codes for *_, codes in readings))
     codes = queries.find_codes(version, used)
     drift = measure_drift(readings, [code.identifier for code in codes])
-    return [(code, points, lay_out_rates(points)) for code in codes for points in [drift[code.identifier]]]
+    return [(code, drift[code.identifier]) for code in codes]

@@ -21,6 +21,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.revision import actions, pages, queries
 from transcripts.revision.forms import AnchorForm, AnchorReadingForm, DrawForm, ReReviewForm
+from transcripts.revision.pure.drift import draw_drift
 
 
 @require_safe
@@ -296,6 +297,7 @@ def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
     # Those who may see all see others' readings once they have read every anchor themselves.
     unread = len(queries.list_unread(request.project, version, request.user))
     anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
+    drift = pages.build_drift(request.project, version, coder=request.user if unread else _whose(request))
     return render(
         request,
         "revision/anchors.html",
@@ -303,7 +305,8 @@ def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
             "version": version,
             "anchors": anchors,
             "unread": unread,
-            "drift": pages.build_drift(request.project, version, coder=request.user if unread else _whose(request)),
+            "drift": drift,
+            "chart": draw_drift([(code.name, points) for code, points in drift]),
             "counts_all": not unread and _whose(request) is None,
             "form": form,
             "may_edit": Permission.EDIT_CODEBOOK in request.role.permissions,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from django.template.loader import render_to_string
-
-from transcripts.revision.pure.drift import Point, Reading, lay_out_rates, measure_drift
+from transcripts.revision.pure.drift import Point, Reading, draw_drift, measure_drift
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:
@@ -35,17 +33,19 @@ def test_nothing_read_makes_no_points() -> None:
     assert Point(1, 0, 0, 0, 0).rate is None
 
 
-def test_chart_tells_its_figures_and_passes_over_versions_nobody_read_under() -> None:
-    points = [Point(1, 3, 3, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 4, 0, 2, 1)]
-    chart = lay_out_rates(points)
-    assert chart["figures"] == "v1: 3 of 3; v3: 0 of 4"
-    # All readings with the code lie at the top, none of them at the axis.
-    assert chart["line"] == "10,10.0 122,34.0"
-    assert chart["axis"] == 34
-    assert lay_out_rates([])["figures"] == "not coded yet"
-
-
-def test_chart_keeps_markup_out_of_names() -> None:
-    chart = lay_out_rates([Point(1, 3, 2, 0, 0)])
-    drawn = render_to_string("revision/_drift_chart.html", {"chart": chart, "name": "<b>Balance</b>"})
-    assert "&lt;b&gt;Balance&lt;/b&gt;: v1: 2 of 3" in drawn
+def test_the_chart_has_a_panel_for_each_code_and_judges_the_last_version() -> None:
+    moved = [Point(1, 20, 5, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 20, 15, 20, 10)]
+    steady = [Point(1, 20, 5, 0, 0), Point(3, 20, 5, 20, 20)]
+    new = [Point(3, 4, 0, 2, 1)]
+    chart = draw_drift([("Balance", moved), ("Care", steady), ("New", new), ("Unread", [])])
+    assert [(panel.name, panel.verdict and panel.verdict.words) for panel in chart.panels] == [
+        ("Balance", "moved"),
+        ("Care", "steady"),
+        ("New", "too few cases: 2 of 10"),
+    ]
+    assert [(point.label, point.value, point.text) for point in chart.panels[0].points] == [
+        ("v1", 0.25, "5 of 20"),
+        ("v2", None, "0 of 0"),
+        ("v3", 0.75, "15 of 20"),
+    ]
+    assert draw_drift([]).is_empty

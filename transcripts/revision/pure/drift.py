@@ -10,9 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-# Of the small chart: the distance of two versions, its height and its margin.
-STEP, HEIGHT, MARGIN = 56, 44, 10
-
+from transcripts.charts import figures as charts
+from transcripts.charts.verdicts import STEADY_RULE, judge_steadiness, summarise
 
 Reading = tuple[int, int, int, frozenset[str]]
 """The number of a version, a sentence, a coder, and the identifiers of the codes she applied to it under that version."""
@@ -60,23 +59,21 @@ def measure_drift(readings: Iterable[Reading], codes: Sequence[str]) -> dict[str
     return points
 
 
-def lay_out_rates(points: Sequence[Point]) -> dict[str, object]:
-    """The chart of one code, for its template: a line through the rates from 0 at the bottom to 1 at the top.
-
-    There is a dot for each version that was read under; ``figures`` says in words what it shows.
-    """
-    rated = [(place, point) for place, point in enumerate(points) if point.rate is not None]
-    dots = [(MARGIN + STEP * place, f"{_height(point):.1f}") for place, point in rated]
-    figures = "; ".join(f"v{point.version}: {point.applied} of {point.read}" for _, point in rated)
-    return {
-        "width": 2 * MARGIN + STEP * max(1, len(points) - 1),
-        "height": HEIGHT,
-        "axis": HEIGHT - MARGIN,
-        "dots": dots,
-        "line": " ".join(f"{x},{y}" for x, y in dots),
-        "figures": figures or "not coded yet",
-    }
-
-
-def _height(point: Point) -> float:
-    return HEIGHT - MARGIN - (point.rate or 0.0) * (HEIGHT - 2 * MARGIN)
+def draw_drift(named: Sequence[tuple[str, Sequence[Point]]]) -> charts.PanelChart:
+    """The rates of each code, one small chart for each, judged by its readings under the last version."""
+    panels = [
+        charts.Panel(
+            name,
+            [charts.Point(f"v{each.version}", each.rate, f"{each.applied} of {each.read}") for each in points],
+            verdict=judge_steadiness(points[-1].same, points[-1].compared),
+        )
+        for name, points in named
+        if points
+    ]
+    return charts.PanelChart(
+        key="drift",
+        title="Share of readings with the code, by codebook version",
+        panels=panels,
+        summary=summarise((panel.verdict for panel in panels), "codes"),
+        note=STEADY_RULE,
+    )

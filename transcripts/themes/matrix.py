@@ -11,8 +11,8 @@ from transcripts.retrieval.counts import count_answers
 from transcripts.themes import evidence, queries
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.models import ThemeVersion
-from transcripts.themes.pure.matrix_svg import Link
 from transcripts.themes.pure.presence import Cell, Heading, Presence, count_presence
+from transcripts.themes.pure.presence_chart import Link
 
 
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:

@@ -1,12 +1,13 @@
-"""Counts by model, worked out by hand, and the drawing of them."""
+"""Counts by model, worked out by hand, and the chart of them."""
 
 from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.themes.pure.matrix_svg import BAR_LENGTH, CELL_WIDTH, describe_cell, draw_matrix
-from transcripts.themes.pure.presence import Cell, Evidence, Heading, count_presence
+from transcripts.charts.figures import GridChart, Missing, Verdict
+from transcripts.themes.pure.presence import Cell, Evidence, Heading, Presence, count_presence
+from transcripts.themes.pure.presence_chart import describe_cell, draw_presence
 
 ROWS = [
     Heading("1", "Balance", frozenset({"a", "b"})),
@@ -96,41 +97,51 @@ CODINGS = st.lists(
 
 
 @given(CODINGS)
-def test_parts_add_up_and_the_drawing_holds_every_cell(codings: list[Evidence]) -> None:
+def test_parts_add_up_and_the_chart_holds_every_cell(codings: list[Evidence]) -> None:
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=codings, decided=dict.fromkeys(range(1, 6), (3, 3)))
     for _, cells, total in presence.rows:
         assert total.sentences == sum(cell.sentences for cell in cells)
         for cell in [*cells, total]:
             assert cell.prompted + cell.unprompted + cell.unclear == cell.sentences <= cell.out_of
             assert max(cell.semantic, cell.latent) <= cell.sentences <= cell.semantic + cell.latent
-    drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?{row}&{column}")
-    assert len(drawing["cells"]) == len(ROWS) * len(COLUMNS)
-    for drawn in drawing["cells"]:
-        assert bool(drawn["href"]) == bool(drawn["bars"])
-        assert sum(width for _, _, width in drawn["bars"]) <= BAR_LENGTH + 4
-        assert all(drawn["x"] <= x and x + width <= drawn["x"] + CELL_WIDTH for _, x, width in drawn["bars"])
-
-
-def test_a_cell_tells_by_shape_and_in_words() -> None:
-    presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
-    drawing = draw_matrix(presence, title="Themes by model", link=lambda row, column: f"?theme={row}&model={column}")
-    assert [cell["mark"] for cell in drawing["cells"]] == [
-        *("unprompted", "prompted", "unread"),
-        *("prompted", "prompted", "unread"),
-        *("absent", "absent", "unread"),
+    drawn = [cell for row in draw(presence).rows for cell in row.cells]
+    counted = [cell for _, cells, _ in presence.rows for cell in cells]
+    assert [(bool(each.href), each.value) for each in drawn] == [
+        (cell.is_present, cell.sentences / cell.out_of if cell.is_read else None) for cell in counted
     ]
-    first = drawing["cells"][0]
-    assert first["words"] == "Balance, Model A: 3 of 15 sentences, 1 unprompted, 1 prompted, 1 unclear"
-    assert first["href"] == "?theme=1&model=A"
-    assert [kind for kind, _, _ in first["bars"]] == ["unprompted", "prompted", "unclear"]
-    assert "4 of 9 cells" in drawing["description"]
+
+
+def test_the_chart_tells_its_cells_in_words_and_judges_its_rows() -> None:
+    chart = draw(count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED))
+    assert [row.verdict and row.verdict.words for row in chart.rows] == [
+        "in 2 of 2 models, unprompted in 1",
+        "in 2 of 2 models, unprompted in 0",
+        "in 0 of 2 models",
+    ]
+    first, *_, unread = chart.rows[0].cells
+    assert first.label == "Balance, Model A: 3 of 15 sentences, 1 unprompted, 1 prompted, 1 unclear"
+    assert (first.text, first.value, first.href) == ("3/15", 0.2, "?theme=1&model=A")
+    assert (unread.value, unread.href) == (None, "")
+    assert unread.label.endswith(": nothing decided")
     assert describe_cell(Cell(0, 0, 0, 0, 0, 0, 0, 0, 5)) == "none of 5 sentences"
 
 
-def test_long_names_are_cut_in_the_drawing_and_whole_in_its_titles() -> None:
-    name = "A theme whose working title is a good deal longer than any drawing has room for"
-    presence = count_presence(rows=[Heading("1", name, frozenset())], columns=COLUMNS, evidence=[], decided={})
-    [(full, lines)] = draw_matrix(presence, title="Themes", link=lambda row, column: "")["rows"]
-    assert full == name
-    assert len(lines) == 2
-    assert lines[-1][-1].endswith("…")
+def test_a_chart_of_noughts_says_what_is_missing() -> None:
+    for decided in ({}, DECIDED):
+        chart = draw(count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=decided))
+        assert chart.is_empty
+        assert chart.missing == MISSING
+    assert chart.rows[0].verdict == Verdict("in 0 of 2 models")
+
+
+MISSING = Missing("Nothing is decided.", "/interviews/", "Code")
+
+
+def draw(presence: Presence) -> GridChart:
+    return draw_presence(
+        presence,
+        title="Themes by model",
+        things="models",
+        link=lambda row, column: f"?theme={row}&model={column}",
+        missing=MISSING,
+    )

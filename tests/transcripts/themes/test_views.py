@@ -215,7 +215,7 @@ class TestEvidence:
         page = text(client.get(url("presence")))
         href = f"{url('evidence')}?theme=1&amp;model=Model+A&amp;coder=all&amp;layer=any"
         assert f'<a href="{href}"><strong>2</strong> of 3</a>' in page
-        assert f'<a href="{href}" tabindex="-1" aria-label="Weighing, Model A: 2 of 3 sentences, 2 unprompted">' in page
+        assert f'<a href="{href}" aria-label="Weighing, Model A: 2 of 3 sentences, 2 unprompted">' in page
         behind = text(client.get(href.replace("&amp;", "&")))
         assert behind.count('<li id="r') == 2
         assert "How do you handle a question where culture may matter?" in behind

@@ -8,9 +8,11 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
+from transcripts.charts.figures import Missing
 from transcripts.coding.models import Coding, Level, Prompting
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import ProjectRequest, project_view
@@ -23,8 +25,8 @@ from transcripts.themes.errors import QuoteChanged, WrongInput
 from transcripts.themes.evidence import Viewpoint
 from transcripts.themes.forms import QuoteForm
 from transcripts.themes.models import ThemeQuote, ThemeVersion
-from transcripts.themes.pure.matrix_svg import Link, draw_matrix
 from transcripts.themes.pure.presence import Presence, PresenceRow
+from transcripts.themes.pure.presence_chart import Link, draw_presence
 from transcripts.themes.views.themes import (
     FORM_METHODS,
     add_error,
@@ -42,7 +44,7 @@ COLUMN_KINDS = {"models": "Models", "interviews": "Interviews"}
 @require_safe
 @project_view(Permission.VIEW)
 def show_presence(request: ProjectRequest) -> HttpResponse:
-    """Which models, or interviews, show a theme or a code: counts, what they are out of, and a drawing of them."""
+    """Which models, or interviews, show a theme or a code: counts, what they are out of, and a chart of them."""
     viewpoint = ask_viewpoint(request)
     rows = _choose(request, "rows", ROW_KINDS)
     columns = _choose(request, "columns", COLUMN_KINDS)
@@ -61,7 +63,9 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
         "title": title,
         "presence": presence,
         "linked": [_link_row(row, presence, link) for row in presence.rows],
-        "drawing": draw_matrix(presence, title=title, link=link) if presence.rows else None,
+        "chart": draw_presence(
+            presence, title=title, things=columns, link=link, missing=_say_missing(request, presence)
+        ),
         "rows": rows,
         "columns": columns,
         "row_kinds": ROW_KINDS,
@@ -70,6 +74,16 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
         **describe_viewpoint(request, viewpoint),
     }
     return render(request, "themes/presence.html", context)
+
+
+def _say_missing(request: ProjectRequest, presence: Presence) -> Missing:
+    """Why no cell has a sentence, and where to change that."""
+    slug = request.project.slug
+    if not any(out_of["sentences"] for out_of in presence.denominators):
+        words = "Nothing is decided here yet, so there is nothing to count. Presence counts sentences that coders have decided."
+        return Missing(words, reverse("corpus:interviews", args=[slug]), "Code an interview.")
+    words = "None of the decided sentences has one of these codes. A theme is found through the codes that it is built from."
+    return Missing(words, reverse("themes:themes", args=[slug]), "See the themes and their codes.")
 
 
 @require_safe

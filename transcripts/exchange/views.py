@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
-from django_htmx.http import retarget
+from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
@@ -22,6 +22,8 @@ from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
+from transcripts.exchange.study_jobs import PROJECT_FILE
+from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
@@ -30,6 +32,8 @@ from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
 
 MAX_TOLD = 20
+# A project file of this size takes seconds to read; a larger one is left to a worker.
+LARGE_SIZE = 300_000
 
 
 @require_safe
@@ -167,6 +171,8 @@ def import_study(request: ProjectRequest) -> HttpResponse:
     report: StudyReport | None = None
     problems: list[str] = []
     if request.method == "POST" and form.is_valid():
+        if (form.cleaned_data["file"].size or 0) > LARGE_SIZE:
+            return leave_study_to_worker(request, form)
         try:
             report = read_study(request, form, dry_run=True)
             if "check" not in request.POST and may_store(request, report):
@@ -181,7 +187,26 @@ def import_study(request: ProjectRequest) -> HttpResponse:
             problems = error.problems
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     context: dict[str, object] = {"form": form, "report": report, "problems": problems, "apart": apart}
+    context["jobs"] = list_recent_jobs(request.project, PROJECT_FILE.name)
     return render_import(request, form, context)
+
+
+def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpResponse:
+    """Have a worker check the file; on the job's page the people in it are looked at before it is imported."""
+    try:
+        job = start_job(
+            project=request.project,
+            kind=PROJECT_FILE.name,
+            files=[form.cleaned_data["file"]],
+            by=request.user,
+            check_only=True,
+        )
+    except JobRefused as error:
+        form.add_error("file", str(error))
+        return render_import(request, form, {"form": form})
+    if request.htmx:  # type: ignore[attr-defined]
+        return HttpResponseClientRedirect(job.get_absolute_url())
+    return redirect(job)
 
 
 def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from django.db import transaction
@@ -38,6 +38,10 @@ from transcripts.projects.models import Project
 TURNS_IN_A_FILE = 20_000
 BYTES_AT_A_TIME = 1 << 20
 IDS_AT_A_TIME = 500
+
+
+Watch = Callable[[str, int, int], object]
+"""Is told the stage of an import, and how far it is: so much of so many."""
 
 
 class StudyRefused(Exception):
@@ -86,21 +90,27 @@ def import_qdpx(
     by: trail.Actor,
     apart: Collection[str] = (),
     dry_run: bool = False,
+    watch: Watch = lambda _stage, _done, _total: None,
+    finish: Callable[[StudyReport], object] = lambda _report: None,
 ) -> StudyReport:
     """Bring in texts, codes, codings and memos of a project file; what came in before is left alone.
 
     New codes make a new version of the codebook, which is published, because codings need published codes.
     ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` everything is done and undone
-    again. Raises ``StudyRefused``. The file is read before anything is locked.
+    again. Raises ``StudyRefused``. The file is read before anything is locked. ``watch`` is told how far it is, and may
+    raise to end it; ``finish`` is called in the transaction once all is stored.
     """
     try:
+        watch("Reading the file", 0, 0)
         file = read_qdpx(stream, name=name)
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
         with transaction.atomic():
             _lock(project)
-            _store(project, file, stream, report, by=by, apart=apart)
+            _store(project, file, stream, report, by=by, apart=apart, watch=watch)
             if dry_run:
                 transaction.set_rollback(True)
+            else:
+                finish(report)
     except FileRefused as error:
         raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
     except CodebookRefused as error:
@@ -119,11 +129,18 @@ def _lock(project: Project) -> None:
 
 
 def _store(
-    project: Project, file: QdpxFile, stream: BinaryIO, report: StudyReport, *, by: trail.Actor, apart: Collection[str]
+    project: Project,
+    file: QdpxFile,
+    stream: BinaryIO,
+    report: StudyReport,
+    *,
+    by: trail.Actor,
+    apart: Collection[str],
+    watch: Watch,
 ) -> None:
     sources = {source.guid: source for source in file.sources}
     divided = _divide(project, file.sources, report)
-    _store_texts(project, [(sources[each.guid], each) for each in divided], report, by=by)
+    _store_texts(project, [(sources[each.guid], each) for each in divided], report, by=by, watch=watch)
     identifiers = _store_codes(project, file, stream, report, by=by)
     report.people = persons.match_people(project, file.project.users)
     accounts = persons.Accounts(report.people, apart=apart, by=by)
@@ -132,7 +149,8 @@ def _store(
     notes = {note.guid: note for note in file.notes}
     codings = CodingStore(project, codes, notes, accounts.find)
     memos = MemoStore(project, notes, accounts.find, is_own=file.origin == ORIGIN)
-    for each in divided:
+    for number, each in enumerate(divided):
+        watch("Storing codings", number, len(divided))
         source = sources[each.guid]
         placed = index.read(each, source.text or "")
         interview_id = index.find_interview(each)
@@ -175,7 +193,12 @@ def _content(divided: DividedText) -> list[tuple[str, ...]]:
 
 
 def _store_texts(
-    project: Project, pairs: Sequence[tuple[QdpxSource, DividedText]], report: StudyReport, *, by: trail.Actor
+    project: Project,
+    pairs: Sequence[tuple[QdpxSource, DividedText]],
+    report: StudyReport,
+    *,
+    by: trail.Actor,
+    watch: Watch,
 ) -> None:
     stored = read_stored_turns(project, [divided.external_id for _, divided in pairs])
     new = []
@@ -186,7 +209,10 @@ def _store_texts(
             report.known["interviews"] += 1
         else:
             new.append(texts.make_line(source, divided))
+    stored_so_far = 0
     for number, lines in enumerate(_batch(new), 1):
+        watch("Storing texts", stored_so_far, len(new))
+        stored_so_far += len(lines)
         data = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
         file_name = report.name if number == 1 else f"{report.name}, part {number}"
         [stored_file] = import_files(project=project, files=[(file_name, data)], by=by, format="interview_jsonl")

@@ -1,0 +1,127 @@
+"""Large project files are checked and brought in by a worker: all of a file, or nothing."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.conftest import make_member
+from tests.transcripts.exchange.test_qdpx import SECOND, make_foreign
+from transcripts.accounts.models import User
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview
+from transcripts.exchange import views
+from transcripts.imports import kinds, runs
+from transcripts.imports.models import ImportJob
+from transcripts.imports.running import run_job
+from transcripts.imports.runs import JobRun
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+State = ImportJob.State
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(views, "LARGE_SIZE", 0)
+    monkeypatch.setattr(runs, "TELL_SECONDS", 0)
+
+
+def upload(client: Client, project: Project, path: Path) -> ImportJob:
+    file = SimpleUploadedFile("foreign.qdpx", path.read_bytes())
+    answer = client.post(reverse("exchange:import", args=[project.slug]), {"file": file})
+    job = ImportJob.objects.latest("pk")
+    assert answer["Location"] == job.get_absolute_url()
+    return job
+
+
+def bring_in(client: Client, job: ImportJob, **ticked: str) -> None:
+    client.post(reverse("imports:import_checked", args=[job.project.slug, job.pk]), ticked)
+
+
+def test_the_people_are_looked_at_before_a_worker_imports_the_file(
+    project: Project, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
+) -> None:
+    client = client_of(lead)
+    job = upload(client, project, make_foreign(tmp_path, second="coder", user=SECOND))
+    run_job(job.pk)
+    page = " ".join(client.get(job.get_absolute_url()).content.decode().split())
+    assert "<bdi>coder</bdi> is <bdi>coder</bdi>, a member of this study" in page
+    assert "What would be imported" in page
+    assert not Interview.objects.exists()
+    bring_in(client, job, member=SECOND)
+    run_job(job.pk)
+    assert ImportJob.objects.get().state == State.DONE
+    assert {each.coder.username for each in Coding.objects.all()} == {"coder"}
+    page = client.get(job.get_absolute_url()).content.decode()
+    assert "What was imported" in page
+    assert "a member of this study" not in page
+
+
+def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
+    project: Project, lead: User, owner: User, client_of: ClientOf, tmp_path: Path
+) -> None:
+    job = upload(client_of(lead), project, make_foreign(tmp_path, second="coder", user=SECOND))
+    run_job(job.pk)
+    make_member(project, owner, "coder", "coder")
+    bring_in(client_of(lead), job)
+    run_job(job.pk)
+    assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
+
+
+@pytest.mark.parametrize("stops", ["killed", "stopped", "paused"])
+def test_a_run_that_ends_half_way_leaves_nothing_and_the_next_one_imports_it_all(
+    project: Project, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: str
+) -> None:
+    client = client_of(lead)
+    job = upload(client, project, make_foreign(tmp_path))
+    run_job(job.pk)
+    bring_in(client, job)
+
+    class Killed(BaseException): ...
+
+    tell, reached = JobRun.tell, list[str]()
+
+    def stop(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        if stage == "Storing codings":
+            assert Interview.objects.exists()
+            reached.append(stage)
+            if stops == "killed":
+                raise Killed
+            run.is_stopped = stops == "stopped"
+        tell(run, stage, done, total)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(JobRun, "tell", stop)
+        if stops == "killed":
+            with pytest.raises(Killed):
+                run_job(job.pk)
+        else:
+            run_job(job.pk, should_pause=lambda: stops == "paused" and bool(reached))
+    assert reached
+    assert not Interview.objects.exists()
+    job.refresh_from_db()
+    assert job.state == (State.WAITING if stops == "paused" else State.RUNNING)
+    ImportJob.objects.update(touched_at=timezone.now() - datetime.timedelta(hours=1))
+    run_job(job.pk)
+    assert ImportJob.objects.get().state == State.DONE
+    assert Coding.objects.count() == 2
+
+
+def test_a_broken_file_is_refused_in_words(project: Project, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+    path = tmp_path / "x.qdpx"
+    path.write_bytes(b"PK nothing")
+    job = upload(client_of(lead), project, path)
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == State.REFUSED
+    assert "zip archive" in job.problem

@@ -18,6 +18,7 @@ from auditapp.sob.judging.formatter import FORMATTER_KIND, FormatterKind, write_
 from auditapp.sob.judging.kind import SobKind
 from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.queries.arms import KIND
+from auditapp.sob.report.bundle_jobs import BUNDLE_KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
 from auditapp.sob.report.requests import request_after_change, request_after_formatting
 from auditapp.sob.report.scorecard import read_parts
@@ -48,4 +49,5 @@ register_links(FORMATTER_KIND, link_formatter)
 register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
 register_job_kind(TEXTS_KIND)
+register_job_kind(BUNDLE_KIND)
 register_sweep("abandoned datasets", remove_abandoned)

@@ -17,14 +17,14 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.png import NoRenderer, write_png
 from transcripts.exchange import actions
-from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
+from transcripts.exchange.export_jobs import TooLong, find_hidden, start_export, watch_time
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.exchange.study_jobs import PROJECT_FILE
 from transcripts.imports.actions import start_job
-from transcripts.imports.queries import list_recent_jobs
+from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -42,7 +42,7 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     own_only = not get_viewer(request).sees_all
-    jobs = list_recent_jobs(request.project, EXPORT.name, by=request.user)
+    jobs = list_own_files(request.project, request.user)
     return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only, "jobs": jobs})
 
 

@@ -29,10 +29,15 @@ def find_free_jobs() -> list[int]:
     return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
 
 
-def list_recent_jobs(project: Project, kind: str, *, by: User | None = None) -> list[ImportJob]:
-    """The last jobs of a kind in a study, or those that a person asked for, newest first."""
-    jobs = ImportJob.objects.filter(project=project, kind=kind).select_related("project")
-    return list((jobs if by is None else jobs.filter(asked_by=by))[:RECENT])
+def list_recent_jobs(project: Project, kind: str) -> list[ImportJob]:
+    """The last jobs of a kind in a study, newest first."""
+    return list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+
+
+def list_own_files(project: Project, user: User) -> list[ImportJob]:
+    """The last jobs that were to make a file for a person in a study, newest first."""
+    jobs = ImportJob.objects.filter(project=project, asked_by=user, files=[])
+    return list(jobs.select_related("project")[:RECENT])
 
 
 def waits_long(job: ImportJob) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,56 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
-from auditapp.sob.pure.outputs.bundle_writing import write_bundle
+from auditapp.sob.pure.outputs.bundle_writing import Record, write_bundle
 from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
 
 PIECE = 1024 * 1024
+ROWS_BETWEEN_LOOKS = 200
 MEMBERS_COUNTED = {"texts": "inputs", "answers": "answers", "attempts": "attempts"}
 
 
 def write_sob_bundle(
     *, batch: Batch, path: Path, by: trail.Actor, with_texts: bool = True, choice: ReportChoice | None = None
 ) -> dict[str, Any]:
-    """Write the bundle of a batch completely or not at all, and record it.
+    """Write the bundle of a batch and record it: see ``write_bundle_file``."""
+
+    def record(facts: dict[str, Any]) -> None:
+        record_bundle(batch=batch, by=by, facts=facts, with_texts=with_texts)
+
+    return write_bundle_file(
+        batch=batch, path=path, with_texts=with_texts, choice=choice, record=record, watch=lambda _done, _total: None
+    )
+
+
+def write_bundle_file(
+    *,
+    batch: Batch,
+    path: Path,
+    with_texts: bool,
+    watch: Callable[[int, int], object],
+    choice: ReportChoice | None = None,
+    record: Callable[[dict[str, Any]], object] = lambda _facts: None,
+) -> dict[str, Any]:
+    """Write the bundle of a batch completely, and recorded, or not at all.
 
     It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
     ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
-    texts, answers and attempts. Raises ``SobError``.
+    texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``SobError``.
     """
     try:
         with _draft_beside(path) as draft:
-            written = _write_draft(draft, batch, choice, with_texts=with_texts)
+            written = _write_draft(draft, batch, choice, with_texts=with_texts, watch=watch)
             facts = {
                 "path": path,
                 "sha256": _hash(draft),
                 "bytes": draft.stat().st_size,
                 **{name: written[f"{member}.jsonl"] for name, member in MEMBERS_COUNTED.items()},
             }
-            details = {"sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
             with transaction.atomic():
-                record_download(batch=batch, what="bundle", by=by, details=details)
+                record(facts)
                 draft.replace(path)
     except LookupError as error:
         raise SobError(str(error)) from error
@@ -53,15 +73,45 @@ def write_sob_bundle(
     return facts
 
 
-def _write_draft(draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool) -> dict[str, int]:
+def record_bundle(*, batch: Batch, by: trail.Actor, facts: dict[str, Any], with_texts: bool) -> None:
+    """One audit event for a bundle."""
+    details = {"sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
+    record_download(batch=batch, what="bundle", by=by, details=details)
+
+
+def _write_draft(
+    draft: Path,
+    batch: Batch,
+    choice: ReportChoice | None,
+    *,
+    with_texts: bool,
+    watch: Callable[[int, int], object],
+) -> dict[str, int]:
     with draft.open("wb") as stream:
         with read_snapshot():
             as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
             source = BundleSource(as_it_is, choice, with_texts=with_texts)
-            written = write_bundle(stream, about=source.describe(), members=source.list_members())
+            members = _watch(source.list_members(), source.count_rows(), watch)
+            written = write_bundle(stream, about=source.describe(), members=members)
         stream.flush()
         os.fsync(stream.fileno())
     return written
+
+
+def _watch(
+    members: dict[str, Iterable[Record]], total: int, watch: Callable[[int, int], object]
+) -> dict[str, Iterable[Record]]:
+    """The members; ``watch`` is told of their rows from time to time."""
+    numbers = count()
+
+    def look(records: Iterable[Record]) -> Iterator[Record]:
+        for record in records:
+            number = next(numbers)
+            if number % ROWS_BETWEEN_LOOKS == 0:
+                watch(min(number, total), total)
+            yield record
+
+    return {name: look(records) for name, records in members.items()}
 
 
 @transaction.atomic

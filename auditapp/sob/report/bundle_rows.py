@@ -55,6 +55,11 @@ class BundleSource:
             "versions": {"parser": " and ".join(parsers), "lexicon": LEXICON_VERSION, "report": REPORT_VERSION},
         }
 
+    def count_rows(self) -> int:
+        """How many rows it holds, but for the few of small members."""
+        judgments = Judgment.objects.filter(arm__in=self.arm_ids).count()
+        return judgments + Attempt.objects.filter(cell__arm__in=self.arm_ids).count()
+
     def list_members(self) -> dict[str, Iterable[Record]]:
         """Every member in the order of the archive; rows are read while they are written."""
         return {

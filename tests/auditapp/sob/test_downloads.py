@@ -28,7 +28,10 @@ from tests.auditapp.sob.sample_report import make_report
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.png import NoRenderer
+from transcripts.exchange import export_jobs
 from transcripts.exchange.registry import Scope
+from transcripts.imports.models import ImportJob
+from transcripts.imports.running import run_job
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -112,14 +115,27 @@ def test_the_bundle_comes_with_or_without_texts(
     assert AuditEvent.objects.get(action="sob.file.taken_out").details["texts"] is texts
 
 
-def test_a_batch_too_large_for_a_page_is_told_the_command(
-    client_of: ClientOf, owner: User, answered: Batch, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.django_db(transaction=True)
+def test_a_bundle_that_takes_long_is_written_by_a_worker(
+    client_of: ClientOf, owner: User, reader: User, answered: Batch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(downloads, "MAX_IN_A_REQUEST", 3)
+    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
     client = client_of(owner)
     response = ask(client, answered, "bundle", "zip")
-    assert response.status_code == 302
-    assert "sob_bundle --batch" in client.get(response["Location"]).content.decode()
+    job = ImportJob.objects.get()
+    assert response["Location"] == job.get_absolute_url()
+    assert not AuditEvent.objects.filter(action="sob.file.taken_out").exists()
+    run_job(job.pk)
+    assert "Download" in client.get(job.get_absolute_url()).content.decode()
+    assert client_of(reader).get(job.get_absolute_url()).status_code == 404
+    taken = client.post(reverse("imports:take_file", args=[answered.project.slug, job.pk]))
+    path = tmp_path / "bundle.zip"
+    path.write_bytes(b"".join(taken.streaming_content))  # type: ignore[attr-defined]
+    assert taken["X-Content-SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert not any("text" in text for text in read_bundle(path).read("inputs.jsonl"))
+    event = AuditEvent.objects.get(action="sob.file.taken_out")
+    assert (event.actor_name, event.details["sha256"]) == (owner.username, taken["X-Content-SHA256"])
+    assert f"Bundle of batch {answered.pk}" in client.get(f"/p/{answered.project.slug}/exports/").content.decode()
 
 
 def test_a_missing_renderer_is_told(

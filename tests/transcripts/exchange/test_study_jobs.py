@@ -56,6 +56,7 @@ def test_the_people_are_looked_at_before_a_worker_imports_the_file(
     run_job(job.pk)
     page = " ".join(client.get(job.get_absolute_url()).content.decode().split())
     assert "<bdi>coder</bdi> is <bdi>coder</bdi>, a member of this study" in page
+    assert f'value="{SECOND}" checked' in page
     assert "What would be imported" in page
     assert not Interview.objects.exists()
     bring_in(client, job, member=SECOND)

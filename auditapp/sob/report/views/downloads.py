@@ -14,7 +14,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
 from auditapp.sob.errors import SobError
-from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.report_files import (
     CONTENT_TYPES,
     CSV_FILES,
@@ -24,20 +23,19 @@ from auditapp.sob.pure.outputs.report_files import (
     name_file,
     write_file,
 )
-from auditapp.sob.report.actions import record_download, write_sob_bundle
+from auditapp.sob.report.actions import record_bundle, record_download, write_bundle_file
+from auditapp.sob.report.bundle_jobs import BUNDLE, name_bundle, start_bundle
 from auditapp.sob.report.caveats import is_comparable
-from auditapp.sob.report.computing import ReportChoice, count_answers
+from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.requests import read_report
 from auditapp.sob.report.store import find_failure
 from auditapp.sob.report.views.opening import find_batch, open_batch
 from auditapp.sob.tables.mappings import find_rows
 from transcripts.charts.png import NoRenderer
+from transcripts.exchange.export_jobs import TooLong, watch_time
+from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-
-BUNDLE = "bundle"
-# Beyond this many answers a bundle takes longer to write than a page should be waited for.
-MAX_IN_A_REQUEST = 200_000
 
 
 @require_safe
@@ -49,7 +47,6 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "documents": DOCUMENTS,
         "drawings": FIGURES,
         "tables": CSV_FILES,
-        "too_large": count_answers(opened.batch) > MAX_IN_A_REQUEST,
     }
     return render(request, "sob/files.html", context)
 
@@ -96,19 +93,26 @@ def _choose_model(request: ProjectRequest, report: dict[str, list[dict[str, obje
 
 
 def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
-    if count_answers(batch) > MAX_IN_A_REQUEST:
-        messages.error(
-            request,
-            f"This batch is too large for a page. Write its bundle with `manage.py sob_bundle --batch {batch.pk}`.",
-        )
-        return redirect("sob:files", request.project.slug, batch.pk)
+    """Write the bundle and send it; where that takes long, leave it to a worker and show how far it is."""
+    with_texts = request.POST.get("texts") == "on"
     # The file lives in a folder that goes when the response is closed.
     folder = tempfile.TemporaryDirectory(prefix="auditapp-bundle-")
-    name = name_file(batch.pk, {"versions": {"report": REPORT_VERSION}}, BUNDLE, "zip")
+    name = name_bundle(batch.pk)
     try:
-        facts = write_sob_bundle(
-            batch=batch, path=Path(folder.name) / name, by=request.user, with_texts=request.POST.get("texts") == "on"
+        facts = write_bundle_file(
+            batch=batch,
+            path=Path(folder.name) / name,
+            with_texts=with_texts,
+            watch=watch_time(),
+            record=lambda facts: record_bundle(batch=batch, by=request.user, facts=facts, with_texts=with_texts),
         )
+    except TooLong:
+        folder.cleanup()
+        try:
+            return redirect(start_bundle(batch=batch, with_texts=with_texts, by=request.user))
+        except JobRefused as error:
+            messages.error(request, str(error))
+            return redirect("sob:files", request.project.slug, batch.pk)
     except SobError as error:
         folder.cleanup()
         messages.error(request, str(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
@@ -16,6 +17,7 @@ from transcripts.charts.figures import (
     Point,
     Row,
     RowChart,
+    Tone,
     Verdict,
     describe_cell,
     describe_panel,
@@ -24,7 +26,7 @@ from transcripts.charts.figures import (
 )
 from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, measure
 
-NAME, PLOT, FIGURES, VERDICT, GAP = 320, 300, 190, 240, 12
+NAME, PLOT, FIGURES, VERDICT, GAP = 320, 300, 190, 280, 12
 """Columns of a row chart: names, the scale, numbers and verdicts, at most so wide; and the distance between two."""
 BOLD = SIZE * 1.18
 """Bold words are as wide as others of this size."""
@@ -36,6 +38,8 @@ PANEL_WIDTH, PANEL_HEIGHT, PANEL_COLUMNS = 208, 128, 4
 PANEL_TOP, PANEL_BOTTOM = 42, 104
 
 CELL_WIDTH, CELL_HEIGHT, HEAD_HEIGHT = 52, 26, 96
+WIDE_COLUMNS, WIDE_CELL, WIDE_HEAD, WIDE_LETTERS = 6, 108, 60, 14
+"""A grid of so few columns has wider ones, with their names upright."""
 MAX_RADIUS = 11.0
 
 
@@ -95,7 +99,7 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
         return left + PLOT * (value - low) / (high - low)
 
     figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))], FIGURES)
-    verdicts = _find_width([row.verdict.words for row in rows if row.verdict], VERDICT, BOLD)
+    verdicts = _find_verdict_width([row.verdict for row in rows])
     figures_at = right + GAP
     verdicts_at = figures_at + (figures + GAP if figures else 0)
     width = verdicts_at + verdicts
@@ -203,8 +207,17 @@ def _find_width(words: Sequence[str], most: float, size: float = SIZE + 0.5) -> 
     return min(most, max((math.ceil(measure(each, size)) for each in words), default=0))
 
 
+def _find_verdict_width(verdicts: Sequence[Verdict | None]) -> float:
+    found = [_find_width([each.words], VERDICT, _find_size(each)) for each in verdicts if each]
+    return max(found, default=0)
+
+
 def _write_verdict(verdict: Verdict | None, x: float, y: float, width: float) -> list[Shape]:
-    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, BOLD))] if verdict else []
+    return [_text(x, y, f"tone-{verdict.tone}", fit(verdict.words, width, _find_size(verdict)))] if verdict else []
+
+
+def _find_size(verdict: Verdict) -> float:
+    return SIZE if verdict.tone is Tone.NONE else BOLD
 
 
 def _lay_out_panels(chart: PanelChart) -> Drawing:
@@ -277,40 +290,54 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
         (cell.value for row in rows for cell in row.cells if cell.value is not None and is_number(cell.value)),
         default=0.0,
     )
-    heads, left = Mark(), _find_width([row.name for row in rows], NAME) + GAP
+    left = _find_width([row.name for row in rows], NAME) + GAP
+    is_wide = len(chart.columns) <= WIDE_COLUMNS
+    cell_width, head_height = (WIDE_CELL, WIDE_HEAD) if is_wide else (CELL_WIDTH, HEAD_HEIGHT)
+    heads = Mark()
     for number, name in enumerate(chart.columns):
-        x = left + CELL_WIDTH * number + CELL_WIDTH / 2
-        heads.shapes.append(
-            Shape(
-                "text",
-                "text",
-                {"x": x, "y": HEAD_HEIGHT - 8, "transform": f"rotate(-40 {x:g} {HEAD_HEIGHT - 8})"},
-                fit(name, 116),
-            )
-        )
+        heads.shapes += _write_head(name, left + cell_width * (number + 0.5), head_height, is_wide=is_wide)
     marks = [heads]
-    end = left + CELL_WIDTH * len(chart.columns)
+    end = left + cell_width * len(chart.columns)
+    verdicts = _find_verdict_width([row.verdict for row in rows])
     for place, row in enumerate(rows):
-        y = HEAD_HEIGHT + CELL_HEIGHT * place
-        heads.shapes.append(_text(0, y + 17, "name", fit(row.name, NAME)))
-        heads.shapes += _write_verdict(row.verdict, end + GAP, y + 17, VERDICT)
+        y = head_height + CELL_HEIGHT * place
+        said = f"{row.name}: {row.verdict.words}" if row.verdict else ""
+        words = _write_verdict(row.verdict, end + GAP, y + 17, verdicts)
+        marks.append(Mark([_text(0, y + 17, "name", fit(row.name, NAME)), *words], label=said))
         for number, (column, cell) in enumerate(zip(chart.columns, row.cells, strict=True)):
-            x = left + CELL_WIDTH * number
-            marks.append(_lay_out_cell(chart, cell, describe_cell(row, column, cell), (x, y), highest))
-    width = end + max(GAP + VERDICT if any(row.verdict for row in rows) else 0, 80)
-    return Drawing(width, HEAD_HEIGHT + CELL_HEIGHT * len(rows) + 4, marks)
+            at = (left + cell_width * number, y, cell_width)
+            marks.append(_lay_out_cell(chart, cell, describe_cell(row, column, cell), at, highest))
+    width = end + (GAP + verdicts if verdicts else 0 if is_wide else 80)
+    return Drawing(width, head_height + CELL_HEIGHT * len(rows) + 4, marks)
 
 
-def _lay_out_cell(chart: GridChart, cell: Cell, label: str, at: tuple[float, float], highest: float) -> Mark:
-    x, y = at
+def _write_head(name: str, middle: float, height: float, *, is_wide: bool) -> list[Shape]:
+    """The name of a column: on up to three lines, or slanted where there are many columns."""
+    if not is_wide:
+        turned: dict[str, float | str] = {
+            "x": middle,
+            "y": height - 8,
+            "transform": f"rotate(-40 {middle:g} {height - 8:g})",
+        }
+        return [Shape("text", "text", turned, fit(name, 116))]
+    lines = textwrap.wrap(" ".join(name.split()), WIDE_LETTERS, max_lines=3, placeholder=" …") or [""]
+    first = height - 8 - LINE * (len(lines) - 1)
+    return [
+        _text(middle - 1, first + LINE * number, "text", fit(line, WIDE_CELL), "middle")
+        for number, line in enumerate(lines)
+    ]
+
+
+def _lay_out_cell(chart: GridChart, cell: Cell, label: str, at: tuple[float, float, float], highest: float) -> Mark:
+    x, y, width = at
     mark = Mark(label=label, href=cell.href)
-    middle = x + CELL_WIDTH / 2 - 1
+    middle = x + width / 2 - 1
     if cell.value is None or not is_number(cell.value):
         mark.shapes = [_text(middle, y + 17, "soft", cell.text or "–", "middle")]
         return mark
     share = min(max(cell.value / highest, 0.0), 1.0) if highest else 0.0
     if chart.has_circles:
-        mark.shapes.append(_rect(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, "row"))
+        mark.shapes.append(_rect(x, y, width - 2, CELL_HEIGHT - 2, "row"))
         if share:
             radius = _round(MAX_RADIUS * math.sqrt(share))
             circle = {"cx": middle, "cy": y + CELL_HEIGHT / 2 - 1, "r": radius}
@@ -319,8 +346,8 @@ def _lay_out_cell(chart: GridChart, cell: Cell, label: str, at: tuple[float, flo
         return mark
     step = round(share * SHADES)
     mark.shapes = [
-        _rect(x, y, CELL_WIDTH - 2, CELL_HEIGHT - 2, f"h{step}"),
-        _text(middle, y + 17, f"on h{step}", fit(cell.text, CELL_WIDTH), "middle"),
+        _rect(x, y, width - 2, CELL_HEIGHT - 2, f"h{step}"),
+        _text(middle, y + 17, f"on h{step}", fit(cell.text, width), "middle"),
     ]
     return mark
 

@@ -83,4 +83,11 @@ CIRCLES = GridChart(
     "circles", "Together", ["1", "2"], [GridRow("a", [Cell(4, "4"), Cell(1, "1", "a and b: 1")])], has_circles=True
 )
 
-CHARTS: list[Chart] = [DOTS, BARS, PANELS, COLUMNS, HEAT, CIRCLES]
+MANY = GridChart(
+    "many",
+    "Many columns",
+    [f"column {n}" for n in range(8)],
+    [GridRow("row", [Cell(float(n), f"{n}") for n in range(8)], Verdict("in 7 of 8 columns"))],
+)
+
+CHARTS: list[Chart] = [DOTS, BARS, PANELS, COLUMNS, HEAT, CIRCLES, MANY]

@@ -61,6 +61,21 @@ RUN_AXE = """async ([rules, places]) => {
   const found = await axe.run(places ?? document, { ...rules, resultTypes: ["violations"], preload: false });
   return found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target }) => target)}`);
 }"""
+FIND_WIDE_TABLES = """() => {
+  const folds = [...document.querySelectorAll("main details:not([open], .masked)")];
+  for (const fold of folds) fold.open = true;
+  const frame = (table) => table.closest(".table-scroll") ?? table.parentElement;
+  const wide = [...document.querySelectorAll("main table")].filter((table) => {
+    const { scrollWidth, clientWidth } = frame(table);
+    return table.checkVisibility() && scrollWidth > clientWidth + 1;
+  });
+  const found = wide.map((table) => {
+    const { scrollWidth, clientWidth } = frame(table);
+    return `${scrollWidth} of ${clientWidth}: ${table.textContent.trim().slice(0, 60)}`;
+  });
+  for (const fold of folds) fold.open = false;
+  return found;
+}"""
 # What is expected comes at once or, while workers and browsers share the processor, much later: five seconds tell nothing.
 expect.set_options(timeout=PATIENCE_SECONDS * 1000)
 
@@ -343,3 +358,8 @@ def run_axe(page: Page, rules: list[str], *, without: Sequence[str] = (), places
 def load_axe(page: Page) -> None:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
+
+
+def find_wide_tables(page: Page) -> list[str]:
+    """The tables that have to be scrolled sideways in the window as it is, folded ones among them."""
+    return list(page.evaluate(FIND_WIDE_TABLES))

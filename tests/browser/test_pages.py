@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.conftest import Visit, check_looks, find_violations
+from tests.browser.conftest import Visit, check_looks, find_violations, find_wide_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -27,6 +27,8 @@ PAGES = [
     "/p/demo/work/",
     "/p/demo/disagreements/",
     "/p/demo/agreement/",
+    "/p/trust/agreement/?family=themes",
+    "/p/trust/themes/presence/?rows=codes&coder=all",
     "/p/demo/adjudication/",
     "/p/demo/history/",
     "/p/demo/interviews/",
@@ -174,6 +176,8 @@ FULL = ("/preannotation/", "/sob/")
 def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: Visit, path: str) -> None:
     page = visit.open(path)
     check_looks(page)
+    # The codes by interview are as wide as a study has interviews.
+    assert "columns=interviews" in path or find_wide_tables(page) == []
     assert page.title()
     if any(room in path for room in FULL):
         assert page.locator("main .empty").count() == 0

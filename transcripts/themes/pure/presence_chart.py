@@ -26,8 +26,8 @@ def draw_presence(presence: Presence, *, title: str, things: str, link: Link, mi
             for row, cells, _ in presence.rows
         ],
         note=(
-            "Sentences found / sentences decided. The larger the share, the stronger the colour. A dash: nothing is decided there, so "
-            "absence says nothing. Unprompted: at least one sentence there came before the interviewer had raised it."
+            "Sentences found / sentences decided. The larger the share, the stronger the colour. A dash: nothing is decided there, "
+            "so absence says nothing. Unprompted: at least one sentence there came before the interviewer had raised it."
         ),
         missing=missing,
     )

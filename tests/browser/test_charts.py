@@ -1,0 +1,69 @@
+"""Charts in a browser: reached and opened by key, with their table below, and downloaded as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.browser.conftest import Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+AGREEMENT = "/p/trust/agreement/?family=themes"
+CHARTED = [
+    AGREEMENT,
+    "/p/trust/preannotation/calibration/?annotator=4",
+    "/p/trust/preannotation/influence/?annotator=4",
+    "/p/demo/sob/batches/2/values/",
+    "/p/demo/sob/batches/2/sensitivity/",
+    "/p/trust/themes/presence/?rows=codes&coder=all",
+]
+
+
+@pytest.mark.parametrize("path", CHARTED)
+def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: str) -> None:
+    page = visit.open(path)
+    charts = page.locator("figure.chart")
+    assert charts.count() > 0
+    for chart in charts.all():
+        named = chart.locator("svg").get_attribute("aria-labelledby") or ""
+        assert all((page.locator(f"[id='{each}']").text_content() or "").strip() for each in named.split())
+        table = page.locator(f"[id='{chart.get_attribute('data-table')}'] table").first
+        assert not table.is_visible()
+        table.locator("xpath=ancestor::details[1]").locator("summary").first.click()
+        assert table.is_visible()
+    assert visit.complaints == []
+
+
+def test_a_chart_is_read_opened_and_downloaded_by_keys_alone(visit: Visit, tmp_path: Path) -> None:
+    page = visit.open(AGREEMENT)
+    frame = page.locator(".chart-frame").first
+    frame.focus()
+    page.keyboard.press("Tab")
+    link = page.evaluate_handle("document.activeElement")
+    name = link.evaluate("element => element.getAttribute('aria-label')")
+    assert frame.evaluate("(frame, link) => frame.contains(link)", link)
+    assert ": " in name
+    rows = frame.locator("a").count()
+    for _ in range(rows):
+        page.keyboard.press("Tab")
+    for format in ("SVG", "PNG"):
+        pressed = page.evaluate("document.activeElement.innerText")
+        assert pressed.startswith(format)
+        with page.expect_download() as waiting:
+            page.keyboard.press("Enter")
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.name == f"trust-agreement.{format.lower()}"
+        if format == "SVG":
+            assert name in (ET.parse(path).getroot().findtext("{http://www.w3.org/2000/svg}desc") or "")
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG")
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("#codes-table table").is_visible()
+    link.evaluate("element => element.focus()")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/agreement/units/**")

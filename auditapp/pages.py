@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from auditapp.outage import is_outage, show_outage
+from transcripts.corpus.archive_views import show_left_out
 from transcripts.projects.access import visible_projects
 
 
@@ -45,7 +46,9 @@ def show_csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def show_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """404, for what does not exist and for what the person may not know about."""
+    """404, for what does not exist, for what the person may not know about, and for what lies in an archived interview."""
+    if (page := show_left_out(request)) is not None:
+        return page
     message = "There is nothing at this address, or it belongs to a study you are not a member of."
     return _show(request, 404, "Page not found", message)
 

@@ -72,7 +72,10 @@ def list_families(project: Project) -> list[CodeFamily]:
 def find_active(project: Project, family: str) -> dict[int, Adjudication]:
     """The active decisions about a family, by the number of the sentence."""
     rows = Adjudication.objects.filter(
-        project=project, family_identifier=family, withdrawn_at__isnull=True, sentence__retired_by__isnull=True
+        sentence__turn__interview__project=project,
+        family_identifier=family,
+        withdrawn_at__isnull=True,
+        sentence__retired_by__isnull=True,
     )
     return {row.sentence_id: row for row in rows.select_related("adjudicator", "chosen_coder")}
 

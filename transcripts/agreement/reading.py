@@ -92,7 +92,7 @@ def _keep_coders(table: BlindTable, wanted: Collection[int]) -> BlindTable:
 
 
 def _keep_assigned(table: BlindTable, selection: Selection) -> BlindTable:
-    rows = Assignment.objects.filter(round=selection.round, withdrawn_at__isnull=True)
+    rows = Assignment.objects.counted().filter(round=selection.round)
     assigned: dict[int, list[int]] = {}
     for coder, interview in rows.values_list("coder", "interview"):
         assigned.setdefault(coder, []).append(interview)

@@ -84,7 +84,7 @@ def _store(
 
 
 def _check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
-    if any(interview.project_id != project.pk for interview in interviews):
+    if any(interview.study_id != project.pk for interview in interviews):
         raise UnblindingRefused("This interview is not part of this study.")
     role = find_role(by, project)
     if role is None:

@@ -56,7 +56,7 @@ def read_version(version: CodebookVersion) -> CodebookContent:
 
 
 def _read_examples(version: CodebookVersion) -> Iterator[FileExample]:
-    rows = CodeExample.objects.filter(code__version=version).annotate(text=EXAMPLE_TEXT)
+    rows = CodeExample.objects.shown().filter(code__version=version).annotate(text=EXAMPLE_TEXT)
     columns = ("code__identifier", "kind", "text", "note", "sentence__turn__interview__external_id")
     for code, kind, quote, note, interview, position in rows.order_by(
         "code__family__position", "code__position", "-kind", "pk"

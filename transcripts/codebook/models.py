@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -134,6 +134,14 @@ class Code(models.Model):
         return self.name
 
 
+class CodeExampleQuerySet(models.QuerySet["CodeExample"]):
+    """Which examples are shown."""
+
+    def shown(self) -> Self:
+        """Invented ones, and sentences of interviews that count in their study."""
+        return self.filter(models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__project__isnull=False))
+
+
 class CodeExample(models.Model):
     """A sentence that shows what a code means: one that belongs, one that does not, or one that anchors its meaning.
 
@@ -154,6 +162,8 @@ class CodeExample(models.Model):
     note = models.CharField(max_length=500, blank=True)
     added_at = models.DateTimeField()
     added_by_name = models.CharField(max_length=200)
+
+    objects = CodeExampleQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["code_id", "kind", "pk"]

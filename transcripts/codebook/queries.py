@@ -111,7 +111,7 @@ def find_comparison(before: CodebookVersion, after: CodebookVersion) -> Comparis
 
 
 def _describe_examples(version: CodebookVersion) -> dict[str, list[str]]:
-    rows = CodeExample.objects.filter(code__version=version).order_by("kind", "pk")
+    rows = CodeExample.objects.shown().filter(code__version=version).order_by("kind", "pk")
     found: dict[str, list[str]] = {}
     for example in rows.select_related("code", "sentence__turn__interview").defer("sentence__turn__text"):
         line = example.sentence
@@ -262,7 +262,10 @@ def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
 
 def list_proposals(project: Project, *, only: User | None = None) -> QuerySet[CodeProposal]:
     """The proposals of a study, open ones first and then the newest; ``only`` those of one person."""
-    rows = CodeProposal.objects.filter(project=project).select_related("proposed_by", "answered_by", "code__version")
+    rows = CodeProposal.objects.filter(project=project).filter(
+        Q(sentence__isnull=True) | Q(sentence__turn__interview__project=project)
+    )
+    rows = rows.select_related("proposed_by", "answered_by", "code__version")
     rows = rows.annotate(interview_id=F("sentence__turn__interview"))
     if only is not None:
         rows = rows.filter(proposed_by=only)

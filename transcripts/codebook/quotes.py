@@ -29,7 +29,7 @@ EXAMPLE_TEXT = Case(
 def read_examples(which: Q) -> dict[int, list[Any]]:
     """Examples with their ``text``, cut out by the database, under the number of their code: one query. Those that belong
     come first, then those that do not."""
-    rows = CodeExample.objects.filter(which).annotate(text=EXAMPLE_TEXT).order_by("code_id", "-kind", "pk")
+    rows = CodeExample.objects.shown().filter(which).annotate(text=EXAMPLE_TEXT).order_by("code_id", "-kind", "pk")
     found: dict[int, list[Any]] = {}
     for row in rows.select_related("sentence__turn__interview").defer("sentence__turn__text"):
         found.setdefault(row.code_id, []).append(row)

@@ -68,7 +68,7 @@ def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[d
 
 
 def _codings(project: Project, user: User) -> Iterator[Rows]:
-    own = Coding.objects.filter(code__version__project=project, coder=user)
+    own = Coding.objects.filter(sentence__turn__interview__project=project, coder=user)
     made = own.filter(migrated_from__isnull=True)
     of_code = {"code": "code__name", "level": "level"}
     yield _select_columns(made.filter(supersedes__isnull=True), "applied", "created_at", **of_code)
@@ -86,7 +86,7 @@ def _decisions(project: Project, user: User) -> Iterator[Rows]:
 
 
 def _memos(project: Project, user: User) -> Iterator[Rows]:
-    own = Memo.objects.filter(project=project, author=user, interview__isnull=False).filter(_MADE_BY_HER)
+    own = Memo.objects.filter(project=project, author=user, interview__project=project).filter(_MADE_BY_HER)
     yield _select_columns(own.exclude(text=""), "memo", "created_at", interview="interview")
     yield _select_columns(own.filter(text=""), "emptied", "created_at", interview="interview")
 

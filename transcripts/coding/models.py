@@ -124,10 +124,14 @@ class MemoQuerySet(models.QuerySet["Memo"]):
         """Memos that have not been withdrawn."""
         return self.filter(withdrawn_at__isnull=True)
 
+    def counted(self) -> Self:
+        """Memos on no interview, or on one that counts in its study."""
+        return self.filter(models.Q(interview__isnull=True) | models.Q(interview__project__isnull=False))
+
     def visible_to(self, viewer: Sees) -> Self:
         """Memos of her study: her own, and others' where she may see them. Those on codes, themes and the study are on no
         interview."""
-        memos = self.filter(project=viewer.project)
+        memos = self.filter(project=viewer.project).counted()
         if not viewer.sees_all:
             return memos.filter(author=viewer.user_id)
         if viewer.visible_interviews is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from transcripts.audit_trail.rows import register_rows
 from transcripts.coding.models import Coding, Decision, Memo
 
-PROJECT_OF_A_SENTENCE = "sentence.turn.interview.project_id"
+PROJECT_OF_A_SENTENCE = "sentence.turn.interview.study_id"
 
 
 def register() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -25,6 +25,7 @@ class ImportedFile(models.Model):
         STORING = "storing", "Being stored"
         ABANDONED = "abandoned", "Given up, to be removed"
         STORED = "stored", "Stored"
+        UNDONE = "undone", "Undone"
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imported_files")
     name = models.CharField(max_length=255)
@@ -45,26 +46,71 @@ class ImportedFile(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "sha256"], name="%(app_label)s_%(class)s_once_per_project")
+            models.UniqueConstraint(
+                fields=["project", "sha256"],
+                condition=~models.Q(state="undone"),
+                name="%(app_label)s_%(class)s_once_per_project",
+            )
         ]
 
     def __str__(self) -> str:
         return self.name
 
 
+class InterviewQuerySet(models.QuerySet["Interview"]):
+    """Which interviews count. Those of ``project.interviews`` do; see ``Interview``."""
+
+    def staged(self) -> Self:
+        """Those of a file that is coming in."""
+        return self.filter(study__isnull=True)
+
+    def left_out(self) -> Self:
+        """Those that are archived or excluded."""
+        return self.filter(standing__in=LEFT_OUT)
+
+    def kept(self) -> Self:
+        """Those that count, are archived or are excluded: all but those whose import was undone."""
+        return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)
+
+
+class Standing(models.TextChoices):
+    """Whether an interview counts in its study, and if not, why."""
+
+    COUNTED = "counted", "Counted"
+    ARCHIVED = "archived", "Archived"
+    EXCLUDED = "excluded", "Excluded"
+    UNDONE = "undone", "Import undone"
+
+
+LEFT_OUT = (Standing.ARCHIVED, Standing.EXCLUDED)
+# What ``inclusion`` says, in any case of letters, of an interview that is not to be analysed.
+SAYS_EXCLUDED = ("excluded", "exclude")
+
+
 class Interview(models.Model):
     """One conversation with a model, with what is known of how it came about ("" is not known).
+
+    ``study`` owns the interview. ``project`` is the same study while the interview counts, and empty while its file comes in
+    and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
+    ``project``, so none of them finds the others; only what is about archives asks for those of a ``study``.
 
     The counts tell of text that never changes, so they are taken once, at import; what counts as a question and as a
     word is said in descriptives.py.
     """
 
-    # Empty while the file comes in, so that no query of a study finds half of it. Only storing.py meets such interviews.
     if TYPE_CHECKING:
         project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="interviews")
         project_id: int
+        study = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="every_interview")
+        study_id: int
     else:
         project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="interviews")
+        study = models.ForeignKey(
+            Project, on_delete=models.PROTECT, null=True, related_name="every_interview", db_index=False
+        )
+    standing = models.CharField(
+        max_length=10, choices=Standing.choices, default=Standing.COUNTED, db_default=Standing.COUNTED
+    )
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
     external_id = models.CharField(max_length=200)
     title = models.CharField(max_length=300)
@@ -86,16 +132,36 @@ class Interview(models.Model):
     author_words = models.PositiveIntegerField()
     model_words = models.PositiveIntegerField()
 
+    objects = InterviewQuerySet.as_manager()
+
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["project", "external_id"], name="%(app_label)s_%(class)s_id_once_per_project"
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["study", "external_id"],
+                condition=~models.Q(standing="undone"),
+                name="%(app_label)s_%(class)s_id_once_per_study",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(project__isnull=True)
+                | models.Q(standing="counted", study__isnull=False, study=models.F("project")),
+                name="%(app_label)s_%(class)s_counts_in_its_study",
+            ),
         ]
+        # Every page of a study counts those that it leaves out.
+        indexes: ClassVar = [models.Index(fields=["study", "standing"], name="corpus_interview_standing")]
 
     def __str__(self) -> str:
         return self.title
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """An interview that counts in a study is that study's."""
+        if self.study_id is None:
+            self.study_id = self.project_id
+        super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
         """Reads self.project: costs a query when it is not loaded."""
@@ -161,6 +227,27 @@ class BoundaryEdit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
+
+
+class InterviewChange(models.Model):
+    """A correction of what is known of an interview, or of one of its turns, or a change of its standing."""
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="changes")
+    turn = models.ForeignKey(
+        Turn, on_delete=models.PROTECT, null=True, blank=True, related_name="changes", db_index=False
+    )
+    field = models.CharField(max_length=30)
+    old = models.TextField(blank=True)
+    new = models.TextField(blank=True)
+    reason = models.TextField(blank=True)
+    changed_at = models.DateTimeField()
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="interview_changes")
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.field} of interview {self.interview_id}"
 
 
 class SentenceQuerySet(models.QuerySet["Sentence"]):

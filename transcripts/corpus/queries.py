@@ -7,9 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Count, Model
 
-from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, RedactionList, Sentence, Turn
+from transcripts.corpus.models import (
+    BoundaryEdit,
+    Consent,
+    ImportedFile,
+    Interview,
+    InterviewChange,
+    RedactionList,
+    Sentence,
+    Turn,
+)
 from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.projects.models import Project
 
@@ -31,6 +40,33 @@ def list_interviews(project: Project) -> list[Interview]:
     return list(project.interviews.order_by("pk").only(*columns))
 
 
+def list_left_out(project: Project) -> list[Interview]:
+    """The archived and excluded interviews of the study, each with ``latest``, the last change of its standing, if it is on
+    record: two queries."""
+    rows = list(project.every_interview.left_out().order_by("standing", "pk").defer("metadata", "opening_prompt"))
+    changes = InterviewChange.objects.filter(interview__in=rows, field="standing").select_related("changed_by")
+    latest = {change.interview_id: change for change in changes.order_by("pk")}
+    for row in rows:
+        row.latest = latest.get(row.pk)  # type: ignore[attr-defined]
+    return rows
+
+
+def count_left_out(project: Project) -> dict[str, int]:
+    """How many interviews of the study are archived, and how many excluded."""
+    rows = project.every_interview.left_out().order_by().values_list("standing")
+    return dict(rows.annotate(count=Count("pk")))
+
+
+def find_left_out(project: Project, *, interview_id: int | None, sentence_id: int | None) -> Interview | None:
+    """The archived or excluded interview of the study with this number, or with this sentence."""
+    rows = project.every_interview.left_out()
+    if interview_id is None and sentence_id is None:
+        return None
+    return rows.filter(
+        **({"pk": interview_id} if interview_id is not None else {"turns__sentences": sentence_id})
+    ).first()
+
+
 def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
     """The ids of the interviews of a file, in their order, and how many turns and sentences they have."""
     rows = list(imported.interviews.order_by("pk").values_list("pk", "turn_count", "sentence_count"))
@@ -38,10 +74,12 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
 
 
 def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """The ``TURN_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id."""
+    """The ``TURN_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
+    archived and excluded ones too, so that nothing comes in beside them."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
-        interviews = project.interviews.filter(external_id__in=external_ids[first : first + IDS_AT_A_TIME])
+        some = external_ids[first : first + IDS_AT_A_TIME]
+        interviews = project.every_interview.kept().filter(external_id__in=some)
         id_of = dict(interviews.values_list("pk", "external_id"))
         found.update({external_id: [] for external_id in id_of.values()})
         turns = Turn.objects.filter(interview__in=list(id_of)).order_by("interview", "position")

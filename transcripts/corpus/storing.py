@@ -12,6 +12,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
+from operator import or_
 from typing import Any, TypeVar
 
 from django.db import connection, transaction
@@ -21,7 +23,7 @@ from django.utils import timezone
 from transcripts.audit_trail.trail import Actor
 from transcripts.corpus import queries
 from transcripts.corpus.consent import store_stated
-from transcripts.corpus.models import Consent, ImportedFile, Interview, Sentence, Turn
+from transcripts.corpus.models import SAYS_EXCLUDED, Consent, ImportedFile, Interview, Sentence, Standing, Turn
 from transcripts.corpus.pure.preparing import SentenceRow
 from transcripts.corpus.pure.readers import ReadInterview
 from transcripts.projects.models import Project
@@ -52,7 +54,8 @@ def claim(project: Project, files: Sequence[ImportedFile]) -> None:
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
         for file in files:
-            other = project.imported_files.filter(sha256=file.sha256).first()
+            undone = ImportedFile.State.UNDONE
+            other = project.imported_files.filter(sha256=file.sha256).exclude(state=undone).first()
             if other is not None and not _is_of_same_job(file, other):
                 raise ImportInterrupted(_explain_other(file, other))
             file.state, file.touched_at = ImportedFile.State.STORING, timezone.now()
@@ -67,7 +70,7 @@ def _is_of_same_job(file: ImportedFile, other: ImportedFile) -> bool:
 def find_whole(file: ImportedFile) -> dict[str, tuple[int, int]]:
     """The interviews of a file that are stored with all their turns and sentences: by their id in the file, number and
     count of sentences. Those that are not whole are removed, in short transactions."""
-    staged = Interview.objects.filter(imported_file=file, project__isnull=True)
+    staged = Interview.objects.staged().filter(imported_file=file)
     turns = Counter(dict(_count_by_interview(Turn.objects.filter(interview__in=staged), "interview")))
     sentences = Counter(
         dict(_count_by_interview(Sentence.objects.filter(turn__interview__in=staged), "turn__interview"))
@@ -136,8 +139,8 @@ def publish(project: Project, files: Sequence[ImportedFile]) -> None:
     """
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], state=ImportedFile.State.STORING)
-    staged = Interview.objects.filter(imported_file__in=files, project__isnull=True)
-    taken = project.interviews.filter(external_id__in=staged.values("external_id"))
+    staged = Interview.objects.staged().filter(imported_file__in=files)
+    taken = project.every_interview.kept().filter(external_id__in=staged.values("external_id"))
     if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:IDS_NAMED]):
         raise ImportInterrupted(
             f"Interviews of these files came in by another import meanwhile, such as {', '.join(named)}. Nothing was "
@@ -147,7 +150,9 @@ def publish(project: Project, files: Sequence[ImportedFile]) -> None:
     mine = entered.filter(runner__in={file.runner for file in files})
     if mine.update(state=ImportedFile.State.STORED, touched_at=None, imported_at=now) != len(files):
         raise ImportInterrupted(_STOPPED)
-    staged.update(project=project)
+    excluded = reduce(or_, (Q(inclusion__iexact=word) for word in SAYS_EXCLUDED))
+    staged.filter(excluded).update(study=project, standing=Standing.EXCLUDED)
+    staged.update(study=project, project=project)
     for file in files:
         file.state, file.touched_at, file.imported_at = ImportedFile.State.STORED, None, now
 
@@ -164,10 +169,10 @@ def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
     for file in files:
         # Not what another run of the job has taken over.
         entered = ImportedFile.objects.filter(pk=file.pk, runner=file.runner)
-        given_up = entered.exclude(state=ImportedFile.State.STORED)
+        given_up = entered.filter(state__in=(ImportedFile.State.STORING, ImportedFile.State.ABANDONED))
         # From here on the import itself, should it go on after all, stores nothing more.
         if given_up.update(state=ImportedFile.State.ABANDONED):
-            for _ in _remove_rows(Interview.objects.filter(imported_file=file, project__isnull=True)):
+            for _ in _remove_rows(Interview.objects.staged().filter(imported_file=file)):
                 if time.monotonic() > end:
                     return
             given_up.delete()
@@ -188,7 +193,7 @@ def _remove_rows(interviews: QuerySet[Interview]) -> Iterator[None]:
             yield from _delete_by_parts(Sentence.objects.filter(turn__in=turn_ids))
             yield from _delete_by_parts(Turn.objects.filter(pk__in=turn_ids))
         yield from _delete_by_parts(Consent.objects.filter(interview__in=ids))
-        yield from _delete_by_parts(Interview.objects.filter(pk__in=ids, project__isnull=True))
+        yield from _delete_by_parts(Interview.objects.staged().filter(pk__in=ids))
 
 
 def _delete_by_parts(

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
-from django.db.models import TextField, Value
+from django.db.models import Q, TextField, Value
 from django.db.models.functions import Cast
 
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
@@ -20,7 +20,7 @@ from transcripts.exchange.rows import PLACE, Column, column, find_places, label_
 from transcripts.retrieval.prompts import StudyPrompts
 
 CODINGS = [
-    column("project", "sentence__turn__interview__project__slug"),
+    column("project", "sentence__turn__interview__study__slug"),
     column("interview", "sentence__turn__interview__external_id"),
     column("model", "sentence__turn__interview__model_label"),
     column("turn", "sentence__turn__position"),
@@ -65,7 +65,7 @@ POSITION, LABEL, START, TEXT, QUOTE_START, QUOTE_END, QUOTE, TURN, ROLE, CODE, S
 )
 
 DECISIONS = [
-    column("project", "sentence__turn__interview__project__slug"),
+    column("project", "sentence__turn__interview__study__slug"),
     column("interview", "sentence__turn__interview__external_id"),
     column("turn", "sentence__turn__position"),
     column("sentence_id", "sentence_id"),
@@ -87,7 +87,7 @@ REVEALS = [
 ]
 
 UNBLINDINGS = [
-    column("project", "interview__project__slug"),
+    column("project", "interview__study__slug"),
     column("interview", "interview__external_id"),
     column("person", "user__username", "User name of the person who unblinded it."),
     column("where", "where", "On which page."),
@@ -114,7 +114,7 @@ MEMOS = [
 ]
 
 BOUNDARY_EDITS = [
-    column("project", "turn__interview__project__slug"),
+    column("project", "turn__interview__study__slug"),
     column("interview", "turn__interview__external_id"),
     column("turn", "turn__position"),
     column("boundary_edit_id", "{}", "Number of the split or merge; its sentences share it."),
@@ -147,7 +147,7 @@ def count_decisions(scope: Scope) -> int:
 
 def read_codings(scope: Scope) -> Iterator[Sequence[object]]:
     """Every coding, withdrawn ones included, with what is derived about prompting where its coder did not say."""
-    codings = scope.keep(Coding.objects.filter(sentence__turn__interview__project=scope.project), "coder")
+    codings = scope.keep(Coding.objects.filter(scope.within("sentence__turn__interview")), "coder")
     # As text, for most are empty, and to make an object of each takes longer than all the rest of a row.
     plain = codings.annotate(answers=Cast("attributes", TextField()), range_text=Cast("range_id", TextField()))
     return complete(stream(quote_sentences(plain).order_by("pk"), [*CODINGS, *BESIDE]), StudyPrompts(scope.project))
@@ -180,25 +180,26 @@ def show_answers(stored: str) -> str:
 
 def read_decisions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every "read; nothing more here", with whether no code applied."""
-    decisions = scope.keep(Decision.objects.filter(sentence__turn__interview__project=scope.project), "coder")
+    decisions = scope.keep(Decision.objects.filter(scope.within("sentence__turn__interview")), "coder")
     return stream(label_sentences(decisions).order_by("pk"), DECISIONS)
 
 
 def read_reveals(scope: Scope) -> Iterator[Sequence[object]]:
     """When somebody first saw others' labels for a sentence."""
-    reveals = scope.keep(Reveal.objects.filter(sentence__turn__interview__project=scope.project), "coder")
+    reveals = scope.keep(Reveal.objects.filter(scope.within("sentence__turn__interview")), "coder")
     return stream(label_sentences(reveals).order_by("pk"), REVEALS)
 
 
 def read_unblindings(scope: Scope) -> Iterator[Sequence[object]]:
     """Who unblinded which interview, and when."""
-    unblindings = scope.keep(Unblinding.objects.filter(interview__project=scope.project), "user")
+    unblindings = scope.keep(Unblinding.objects.filter(scope.within("interview")), "user")
     return stream(unblindings.order_by("pk"), UNBLINDINGS)
 
 
 def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
     """Memos, former texts included."""
     memos = scope.keep(Memo.objects.filter(project=scope.project), "author")
+    memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return stream(label_sentences(memos).order_by("pk"), MEMOS)
 
 
@@ -219,7 +220,7 @@ def read_recuts(scope: Scope) -> Iterator[Sequence[object]]:
 
 def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
     by = f"{side}_by"
-    sentences = Sentence.objects.filter(turn__interview__project=scope.project, **{f"{by}__isnull": False})
+    sentences = Sentence.objects.filter(scope.within("turn__interview"), **{f"{by}__isnull": False})
     marked = quote_sentences(label_sentences(sentences, ""), "").annotate(side=Value(side))
     return stream(
         marked.order_by(by, "start"), [each._replace(source=each.source.format(by)) for each in BOUNDARY_EDITS]

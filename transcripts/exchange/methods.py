@@ -272,7 +272,7 @@ def _read_coded(project: Project) -> Facts:
 
 def _read_team(project: Project) -> Facts:
     rounds = list(Round.objects.filter(project=project).order_by("number"))
-    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    active = Assignment.objects.counted().filter(round__project=project)
     readers = Counter(interview for interview, _ in set(active.values_list("interview", "coder")))
     return {
         "rounds": rounds,
@@ -300,7 +300,7 @@ def _read_method(project: Project, families: dict[str, str]) -> Facts:
     reflexive = MethodStance.Stance.REFLEXIVE
     events = AuditEvent.objects.filter(stream=project_stream(project.pk), action="agreement.computed")
     computed = Counter(target.removeprefix("family:") for target in events.values_list("target", flat=True))
-    adjudications = Adjudication.objects.filter(project=project, withdrawn_at__isnull=True)
+    adjudications = Adjudication.objects.filter(sentence__turn__interview__project=project, withdrawn_at__isnull=True)
     outcomes = _tally(adjudications, "outcome")
     done = {"coefficient": computed, "adjudication": _tally(adjudications, "family_identifier")}
     return {

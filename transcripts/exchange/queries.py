@@ -54,10 +54,11 @@ INTERVIEWS = [
     column("file", "imported_file__name", "Name of the file it came in."),
     column("file_sha256", "imported_file__sha256", "SHA-256 of that file."),
     column("segmenter", "segmenter", "What divided it into sentences, with its version."),
+    column("standing", "standing", "counted, archived or excluded; the last two only where the file was to hold them."),
 ]
 
 CONSENTS = [
-    column("project", "interview__project__slug"),
+    column("project", "interview__study__slug"),
     column("interview", "interview__external_id"),
     column(
         "scope",
@@ -109,13 +110,13 @@ def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
     """The interviews with what is known of them, without their text."""
-    return stream(Interview.objects.filter(project=scope.project).order_by("pk"), INTERVIEWS)
+    return stream(Interview.objects.filter(scope.within()).order_by("pk"), INTERVIEWS)
 
 
 def read_consents(scope: Scope) -> Iterator[Sequence[object]]:
     """Every record of consent, in order; ``holds`` is true if there is no later one of the same scope."""
     later = Consent.objects.filter(interview=OuterRef("interview"), scope=OuterRef("scope"), pk__gt=OuterRef("pk"))
-    records = Consent.objects.filter(interview__project=scope.project).annotate(holds=~Exists(later))
+    records = Consent.objects.filter(scope.within("interview")).annotate(holds=~Exists(later))
     return stream(records.order_by("pk"), CONSENTS)
 
 

@@ -95,7 +95,7 @@ def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any
 
 # Where a sentence lies, for rows with a foreign key to one; they need ``label_sentences``.
 PLACE = (
-    column("project", "sentence__turn__interview__project__slug"),
+    column("project", "sentence__turn__interview__study__slug"),
     column("interview", "sentence__turn__interview__external_id"),
     column("turn", "sentence__turn__position"),
     column("sentence_id", "sentence_id"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from django.db.models import Q
+
 from transcripts.agreement.models import Adjudication
 from transcripts.codebook.models import CodeProposal
 from transcripts.exchange.registry import Scope
@@ -113,29 +115,30 @@ def read_rounds(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_assignments(scope: Scope) -> Iterator[Sequence[object]]:
     """Who was to code what, withdrawn assignments included."""
-    assignments = scope.keep(Assignment.objects.filter(round__project=scope.project), "coder")
+    assignments = scope.keep(Assignment.objects.filter(scope.within("interview")), "coder")
     return stream(assignments.order_by("pk"), ASSIGNMENTS)
 
 
 def read_adjudications(scope: Scope) -> Iterator[Sequence[object]]:
     """Every decision on differing readings, with those readings; later ones supersede earlier."""
-    adjudications = Adjudication.objects.filter(project=scope.project)
+    adjudications = Adjudication.objects.filter(scope.within("sentence__turn__interview"))
     return stream(quote_sentences(label_sentences(adjudications)).order_by("pk"), ADJUDICATIONS)
 
 
 def read_anchors(scope: Scope) -> Iterator[Sequence[object]]:
     """The sentences that anchor meaning, removed ones included."""
-    anchors = AnchorSentence.objects.filter(project=scope.project)
+    anchors = AnchorSentence.objects.filter(scope.within("sentence__turn__interview"))
     return stream(quote_sentences(label_sentences(anchors)).order_by("pk"), ANCHORS)
 
 
 def read_anchor_readings(scope: Scope) -> Iterator[Sequence[object]]:
     """What was read in them under which codebook version."""
-    readings = scope.keep(AnchorReading.objects.filter(version__project=scope.project), "coder")
+    readings = scope.keep(AnchorReading.objects.filter(scope.within("sentence__turn__interview")), "coder")
     return stream(label_sentences(readings).order_by("pk"), ANCHOR_READINGS)
 
 
 def read_proposals(scope: Scope) -> Iterator[Sequence[object]]:
     """Codes that were proposed, and what was answered."""
     proposals = scope.keep(CodeProposal.objects.filter(project=scope.project), "proposed_by")
+    proposals = proposals.filter(Q(sentence__isnull=True) | scope.within("sentence__turn__interview"))
     return stream(label_sentences(proposals).order_by("pk"), PROPOSALS)

@@ -82,7 +82,7 @@ def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
     """The sentences for and against each theme: their exact text, and the quotation with its edits marked."""
-    quotes = ThemeQuote.objects.filter(theme__project=scope.project)
+    quotes = ThemeQuote.objects.filter(scope.within("sentence__turn__interview"))
     return stream(quote_sentences(label_sentences(quotes)).order_by("theme__number", "pk"), THEME_QUOTES)
 
 

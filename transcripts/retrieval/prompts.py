@@ -16,7 +16,7 @@ from transcripts.projects.models import Project
 QUESTIONS = """
 SELECT t.interview_id, t.position, t.text, t.prompt_kind
 FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.project_id = %s AND t.role = %s AND t.channel = %s
+WHERE i.study_id = %s AND t.role = %s AND t.channel = %s
 """
 # The first turn of an interview, where it is the model's, and where the file gives an opening prompt: see ``Question``.
 OPENINGS = """
@@ -24,7 +24,7 @@ SELECT t.interview_id, t.position, {text}, {kind}
 FROM corpus_interview i JOIN corpus_turn t ON t.interview_id = i.id AND t.position = (
     SELECT MIN(e.position) FROM corpus_turn e WHERE e.interview_id = i.id AND e.role IN (%s, %s)
 )
-WHERE i.project_id = %s AND {which}
+WHERE i.study_id = %s AND {which}
 """
 BEGUN_BY_MODEL = OPENINGS.format(text="''", kind="''", which="t.role = %s")
 WITH_OPENING_PROMPT = OPENINGS.format(
@@ -37,7 +37,7 @@ JOIN codebook_code k ON k.id = c.code_id
 JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.project_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
+WHERE i.study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
 GROUP BY t.interview_id, c.coder_id, k.identifier
 """
 ENDING = re.compile("(?:ies|y|s)$")

@@ -152,7 +152,9 @@ def list_anchors(project: Project) -> QuerySet[AnchorSentence]:
     One whose sentence break was corrected since is none any more: its words are other sentences now.
     """
     return (
-        AnchorSentence.objects.filter(project=project, removed_at__isnull=True, sentence__retired_by__isnull=True)
+        AnchorSentence.objects.filter(
+            sentence__turn__interview__project=project, removed_at__isnull=True, sentence__retired_by__isnull=True
+        )
         .select_related("sentence__turn__interview")
         .order_by("sentence__turn__interview", "sentence__turn__position", "sentence__start")
     )

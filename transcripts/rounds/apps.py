@@ -20,4 +20,4 @@ class RoundsConfig(AppConfig):
             "withdrawn_at": "withdrawn_at",
         }
         register_closing(notes=closing.list_notes)
-        register_rows(Finish, columns=columns, project="interview.project_id")
+        register_rows(Finish, columns=columns, project="interview.study_id")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -83,6 +83,14 @@ class Finish(models.Model):
         return f"finish {self.pk}"
 
 
+class AssignmentQuerySet(models.QuerySet["Assignment"]):
+    """Which assignments count."""
+
+    def counted(self) -> Self:
+        """Those that were not withdrawn, of interviews that count in their study."""
+        return self.filter(withdrawn_at__isnull=True, interview__project__isnull=False)
+
+
 class Assignment(models.Model):
     """One interview one coder is to code in one round. ``signed_at``: she confirmed that these are her codings."""
 
@@ -93,6 +101,8 @@ class Assignment(models.Model):
     assigned_by_name = models.CharField(max_length=200)
     signed_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    objects = AssignmentQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["round", "interview", "coder"]

@@ -39,7 +39,7 @@ def has_assignments(project: Project) -> bool:
 
 def find_locked_interviews(project: Project) -> set[int]:
     """The interviews whose reading is over: assigned in a round that is locked, and in none that is not."""
-    rows = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    rows = Assignment.objects.counted().filter(round__project=project)
     closed = rows.values("interview").annotate(open=Count("pk", filter=Q(round__locked_at__isnull=True)))
     return set(closed.filter(open=0).values_list("interview", flat=True))
 
@@ -62,7 +62,7 @@ def read_labels(project: Project, models: Iterable[str] = ()) -> dict[int, str]:
 
 def list_rounds(project: Project) -> QuerySet[Round]:
     """Every round, newest first, with counts of its active assignments."""
-    active = Q(assignments__withdrawn_at__isnull=True)
+    active = Q(assignments__withdrawn_at__isnull=True, assignments__interview__project__isnull=False)
     return project.rounds.order_by("-number").annotate(
         interview_count=Count("assignments__interview", filter=active, distinct=True),
         coder_count=Count("assignments__coder", filter=active, distinct=True),
@@ -73,13 +73,13 @@ def list_rounds(project: Project) -> QuerySet[Round]:
 
 def list_active(round_: Round) -> list[Assignment]:
     """The active assignments of a round, with interview and coder."""
-    rows = round_.assignments.filter(withdrawn_at__isnull=True).select_related("interview", "coder")
+    rows = round_.assignments.counted().select_related("interview", "coder")
     return list(rows.order_by("interview", "coder"))
 
 
 def list_own(project: Project, person: User) -> list[tuple[Assignment, Progress]]:
     """What ``person`` is to code, with her own progress, newest round first; nothing of anybody else."""
-    rows = Assignment.objects.filter(round__project=project, coder=person, withdrawn_at__isnull=True)
+    rows = Assignment.objects.counted().filter(round__project=project, coder=person)
     own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
     progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
     return [(row, progress.find(row.interview_id, person.pk)) for row in own]

@@ -109,7 +109,7 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
 
 def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
     """The active quotes that the viewer may see. A quote reveals that somebody coded its sentence, so it is a label."""
-    quotes = ThemeQuote.objects.filter(theme__project=viewer.project, withdrawn_at__isnull=True)
+    quotes = ThemeQuote.objects.filter(sentence__turn__interview__project=viewer.project, withdrawn_at__isnull=True)
     if not viewer.sees_all:
         return quotes.filter(added_by=viewer.user)
     if viewer.visible_interviews is None:

@@ -68,13 +68,13 @@ CHOICE_COLUMNS = [
 
 def read_marks(scope: Scope) -> Iterator[Sequence[object]]:
     """Every mark of every audit, those that were thought over too."""
-    marks = PositiveMark.objects.filter(item__audit__annotator__project=scope.project).order_by("pk")
+    marks = PositiveMark.objects.filter(scope.within(AUDITED + "sentence__turn__interview")).order_by("pk")
     return stream(marks if scope.only is None else marks.filter(reviewer=scope.only), MARK_COLUMNS)
 
 
 def read_disagreements(scope: Scope) -> Iterator[Sequence[object]]:
     """Every sorted disagreement of a machine with blind readers."""
-    rows = Disagreement.objects.filter(annotator__project=scope.project).order_by("pk")
+    rows = Disagreement.objects.filter(scope.within("sentence__turn__interview")).order_by("pk")
     return stream(rows if scope.only is None else rows.filter(sorted_by=scope.only), DISAGREEMENT_COLUMNS)
 
 

@@ -169,7 +169,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     turn_text = "sentence__turn__text"
     length = F("sentence__end") - F("sentence__start")
     said = CriticReading.objects.filter(suggestion=OuterRef("pk")).exclude(verdict="").order_by("-cell_id")
-    suggestions = Suggestion.objects.filter(annotator__project=scope.project)
+    suggestions = Suggestion.objects.filter(scope.within("sentence__turn__interview"))
     moved = map_moved(suggestions)
     suggestions = suggestions.annotate(
         text=Substr(turn_text, F("sentence__start") + 1, length),
@@ -178,7 +178,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
         critic_verdict=Subquery(said.values("verdict")[:1]),
     )
     if scope.only is not None:
-        looks = Showing.objects.filter(coder=scope.only, sentence__turn__interview__project=scope.project)
+        looks = Showing.objects.filter(scope.within("sentence__turn__interview"), coder=scope.only)
         shown = set(chain.from_iterable(looks.values_list("suggestions", flat=True)))
         suggestions = suggestions.filter(sentence__turn__in=looks.values("sentence__turn"))
     rows = stream(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
@@ -199,7 +199,7 @@ def read_showings(scope: Scope) -> Iterator[Sequence[object]]:
     How far suggestions influenced one coder is shown to her alone. So rows of all coders do not name them, and have
     responses only in interviews where two or more coders looked.
     """
-    showings = Showing.objects.filter(sentence__turn__interview__project=scope.project)
+    showings = Showing.objects.filter(scope.within("sentence__turn__interview"))
     shared = None if scope.only is not None else find_shared(showings)
     if scope.only is not None:
         showings = showings.filter(coder=scope.only)
@@ -262,7 +262,7 @@ def _write_response(response: Response | None, *, is_own: bool) -> list[object]:
 
 def read_turn_arms(scope: Scope) -> Iterator[Sequence[object]]:
     """Every turn that was drawn, with the plan under which it was."""
-    arms = TurnArm.objects.filter(plan__project=scope.project).order_by("turn__interview", "turn__position")
+    arms = TurnArm.objects.filter(scope.within("turn__interview")).order_by("turn__interview", "turn__position")
     return stream(arms, ARM_COLUMNS)
 
 

@@ -153,7 +153,7 @@ class TestWhatIsSent:
     ) -> None:
         add_interviews(project, *(f"i{number}" for number in range(10, 20)))
         turns = list(Turn.objects.filter(role="model").values_list("pk", flat=True))
-        with django_assert_max_num_queries(7):
+        with django_assert_max_num_queries(8):
             assert len(KIND.write_prompts(arm, turns)) == len(turns)
 
 

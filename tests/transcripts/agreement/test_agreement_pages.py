@@ -339,7 +339,7 @@ class TestDisagreements:
     ) -> None:
         client = client_of(reader)
         for query in ({"model": "Model A"}, {}):
-            with django_assert_num_queries(25 if query else 24):
+            with django_assert_num_queries(26 if query else 25):
                 text_of(client, DISAGREEMENTS, **THEMES, **query)
 
 

@@ -93,7 +93,7 @@ def test_sentence_of_another_study_is_not_pinned(
     project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, owner: User
 ) -> None:
     other = actions.start_study(slug="other", name="Other", by=owner)
-    Interview.objects.update(project=other)
+    Interview.objects.update(project=other, study=other)
     with pytest.raises(actions.WrongInput, match="not part of this study"):
         pin(draft, Sentence.objects.get(pk=sentence.pk), lead)
 

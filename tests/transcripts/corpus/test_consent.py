@@ -201,7 +201,7 @@ class TestPages:
         record(project, lead, *bring(project, lead, *(make_line(str(number)) for number in range(120))))
         client = client_of(lead)
         # Session, person, study with role, records, interviews.
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             page = client.get(reverse("corpus:consent", args=[project.slug]))
         assert len(page.context["page"]) == 100
 

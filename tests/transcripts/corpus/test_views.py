@@ -84,7 +84,7 @@ def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
     bring(project, owner, *(make_line(str(number)) for number in range(120)))
     client = client_of(owner)
     # Session, person, study with role, interviews.
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         page = client.get(reverse("corpus:interviews", args=[project.slug]))
     assert len(page.context["page"]) == 100
 

@@ -103,7 +103,7 @@ def read_codebook(scope: Scope) -> CodebookContent:
 def read_active(scope: Scope) -> QuerySet[Coding]:
     """The codings that are written."""
     codings = Coding.objects.active().filter(
-        sentence__turn__interview__project=scope.project, sentence__retired_by__isnull=True
+        scope.within("sentence__turn__interview"), sentence__retired_by__isnull=True
     )
     return codings if scope.only is None else codings.filter(coder=scope.only)
 
@@ -111,6 +111,7 @@ def read_active(scope: Scope) -> QuerySet[Coding]:
 def read_memos(scope: Scope) -> QuerySet[Memo]:
     """The memos that are written."""
     memos = Memo.objects.active().filter(project=scope.project).exclude(text="")
+    memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return (memos if scope.only is None else memos.filter(author=scope.only)).order_by("pk")
 
 
@@ -147,7 +148,7 @@ def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
 
 def read_sources(scope: Scope) -> Iterator[QdpxSource]:
     """The interviews as texts with their turns, codings and notes."""
-    ids = list(scope.project.interviews.order_by("pk").values_list("pk", flat=True))
+    ids = list(Interview.objects.filter(scope.within()).order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
         scope.watch(first, len(ids))
         chosen = ids[first : first + AT_A_TIME]

@@ -58,14 +58,14 @@ def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[in
 
 def list_run_interviews(run: OfflineRun) -> set[int]:
     """The interviews that a run without a model has read."""
-    return set(run.readings.order_by().values_list("interview", flat=True))
+    return set(run.readings.filter(interview__project__isnull=False).order_by().values_list("interview", flat=True))
 
 
 def find_machine_read(project: Project) -> set[int]:
     """The interviews in which a machine has answered anything, whether or not it applied a code."""
     called = Cell.objects.filter(batch__project=project, batch__kind__in=(KIND, CHECK_KIND), result__isnull=False)
     turns = Turn.objects.filter(pk__in=called.values("input_id"), interview__project=project).order_by()
-    suggested = Suggestion.objects.filter(annotator__project=project).order_by()
+    suggested = Suggestion.objects.filter(sentence__turn__interview__project=project).order_by()
     alone = OfflineReading.objects.filter(interview__project=project).order_by()
     return {
         *turns.values_list("interview", flat=True).distinct(),

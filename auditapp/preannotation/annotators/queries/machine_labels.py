@@ -25,6 +25,7 @@ from auditapp.preannotation.annotators.queries.followed_labels import (
 from auditapp.preannotation.models import Annotator
 from auditapp.preannotation.suggestions.queries.boundary_edits import read_edited_turns
 from transcripts.codebook.models import Code, CodeFamily
+from transcripts.corpus.models import Sentence, Standing
 
 Numbers = NDArray[np.int64]
 
@@ -97,7 +98,7 @@ def read_machine_labels(
 
     ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
     After boundary edits it goes by followed_labels.py. Five queries, one more where answers do
-    not list what they were asked about, one more after boundary edits.
+    not list what they were asked about, one more after boundary edits, one more for all sentences.
     """
     rows = Code.objects.filter(version=annotator.version_id).order_by("family__position", "position")
     columns = ("pk", "identifier", "family__identifier")
@@ -112,6 +113,7 @@ def read_machine_labels(
         kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
     else:
         kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
+        kept = np.setdiff1d(kept, _list_left_out(annotator.project_id))
     asked_codes = set(chain.from_iterable(set(asked_for)))
     known = {identifier: pk for pk, identifier, *_ in codes if identifier in asked_codes}
     latest = _find_latest(asked_for, order, read, codes=tuple(known), sentence_ids=kept)
@@ -127,6 +129,14 @@ def read_machine_labels(
         labels |= mark(placed)
         latest[mark(unknown) & ~labels] = -1
     return MachineLabels(kept, tuple(known), latest >= 0, labels)
+
+
+def _list_left_out(project_id: int) -> Numbers:
+    """The sentences of interviews that do not count in the study, such as archived ones."""
+    rows = Sentence.objects.filter(turn__interview__study=project_id).exclude(
+        turn__interview__standing=Standing.COUNTED
+    )
+    return np.fromiter(rows.order_by().values_list("pk", flat=True), np.int64)
 
 
 def _read_answers(annotator: Annotator, codes: Sequence[Sequence[Any]]) -> Answers:

@@ -76,14 +76,16 @@ def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int]
 
 def find_interviews_left(run: OfflineRun) -> list[int]:
     """The interviews of a run that it has not read yet, in order."""
-    left = run.interviews.exclude(offline_readings__run=run)
+    left = run.interviews.filter(project__isnull=False).exclude(offline_readings__run=run)
     return list(left.order_by("pk").values_list("pk", flat=True))
 
 
 def read_run_progress(run: OfflineRun) -> dict[str, int]:
     """How many interviews there are and are done, and how many sentences and suggestions that makes. Two queries."""
     readings = list(run.readings.values_list("sentences", "accepted"))
-    interviews, done = run.interviews.count(), len(readings)
+    interviews, done = run.interviews.filter(project__isnull=False).count(), len(readings)
+    # An interview may have been archived after it was read.
+    interviews = max(interviews, done)
     return {
         "interviews": interviews,
         "done": done,

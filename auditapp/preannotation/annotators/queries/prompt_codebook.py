@@ -11,7 +11,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.pure.prompts import CodeText
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample, CodeFamily
-from transcripts.corpus.models import Consent, RedactionList, Sentence
+from transcripts.corpus.models import Consent, Interview, RedactionList, Sentence
 from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
 
@@ -53,7 +53,8 @@ def find_sent_redaction(version: CodebookVersion, variant: ModelVariant) -> Reda
 def _read_examples(version: CodebookVersion, variant: ModelVariant) -> tuple[list[PinnedSentence], int]:
     """The pinned sentences that the model may see, and how many it may not. Invented examples are for people."""
     examples = (
-        CodeExample.objects.filter(code__version=version, code__family__unit=CodeFamily.Unit.SENTENCE)
+        CodeExample.objects.shown()
+        .filter(code__version=version, code__family__unit=CodeFamily.Unit.SENTENCE)
         .select_related("sentence__turn")
         .order_by("code_id", "kind", "pk")
     )
@@ -89,13 +90,16 @@ def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> Co
 
 
 def may_send_instructions(arm: Arm) -> bool:
-    """Whether every interview whose sentences are sent to an external model as examples still consents to that."""
+    """Whether every interview whose sentences are sent as examples still counts in the study and, where the model is
+    external, consents to that. Reads arm.variant.account."""
     annotator = Annotator.objects.filter(pk=arm.settings.get("annotator")).first()
     examples = annotator.recipe.get("examples") if annotator else None
     if not examples:
         return True
     interviews = set(Sentence.objects.filter(pk__in=examples).values_list("turn__interview", flat=True))
-    return interviews <= list_consenting(interviews, Consent.Scope.EXTERNAL)
+    if Interview.objects.filter(pk__in=interviews, project__isnull=True).exists():
+        return False
+    return not is_external(arm.variant) or interviews <= list_consenting(interviews, Consent.Scope.EXTERNAL)
 
 
 def goes_by_a_list(arm: Arm) -> bool:

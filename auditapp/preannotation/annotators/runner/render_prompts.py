@@ -143,10 +143,12 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
 
 
 def _list_sendable(arm: Arm, input_ids: Sequence[int]) -> list[Turn]:
-    turns = list(Turn.objects.filter(pk__in=input_ids))
-    if not turns or not is_external(arm.variant):
+    turns = list(Turn.objects.filter(pk__in=input_ids, interview__project__isnull=False))
+    if not turns or not may_send_instructions(arm):
+        return []
+    if not is_external(arm.variant):
         return turns
-    if not may_send_instructions(arm) or not goes_by_a_list(arm):
+    if not goes_by_a_list(arm):
         return []
     allowed = list_consenting({turn.interview_id for turn in turns}, Consent.Scope.EXTERNAL)
     return [turn for turn in turns if turn.interview_id in allowed]
@@ -157,7 +159,7 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
     if not number or not turns:
         return []
     # Raises where the list is not there: nothing goes out unredacted for want of it.
-    redaction = RedactionList.objects.get(project__interviews=turns[0].interview_id, number=number)
+    redaction = RedactionList.objects.get(project__every_interview=turns[0].interview_id, number=number)
     return read_stored(redaction.entries)
 
 

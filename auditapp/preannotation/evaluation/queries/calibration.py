@@ -144,7 +144,7 @@ class _Comparison:
             self._is_seen = np.isin(readings.interview_ids, list(seen))
         self._is_inside = np.ones(len(self._ids), dtype=bool)
         if compared.only_withheld:
-            withheld = TurnArm.objects.filter(plan__project=annotator.project_id, arm=TurnArm.Arm.WITHHELD)
+            withheld = TurnArm.objects.filter(turn__interview__project=annotator.project_id, arm=TurnArm.Arm.WITHHELD)
             self._is_inside = np.isin(readings.turn_ids, list(withheld.values_list("turn_id", flat=True)))
 
     def compare(self, code: Code, family: str, table: BlindTable) -> ComparedCode:
@@ -192,7 +192,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
     if not may_code:
         everything = np.ones(len(compared.sentence_ids), dtype=bool)
         return {each.code.identifier: everything for each in compared.codes}
-    arms = TurnArm.objects.filter(plan__project=compared.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
+    arms = TurnArm.objects.filter(turn__interview__project=compared.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
     listable = ~np.isin(compared.turn_ids, list(arms.values_list("turn_id", flat=True)))
     own = compared.coders.index(viewer) if viewer in compared.coders else None
     return {

@@ -234,7 +234,7 @@ def _read_draws(annotator: Annotator) -> Draws:
 
     from auditapp.preannotation.evaluation.pure.turn_tables import Draws
 
-    rows = TurnArm.objects.filter(plan__project=annotator.project_id).order_by("turn_id")
+    rows = TurnArm.objects.filter(turn__interview__project=annotator.project_id).order_by("turn_id")
     drawn = list(rows.values_list("turn_id", "turn__interview_id", "plan_id", "arm", "probability"))
     strata: dict[tuple[int, int], int] = {}
     return Draws(

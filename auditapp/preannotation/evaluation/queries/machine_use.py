@@ -82,7 +82,7 @@ def read_machine_notes(project: Project) -> dict[str, Any]:
     """When coders saw suggestions, and how critics and audits tested them. Empty in a study without annotators."""
     if not Annotator.objects.filter(project=project).exists():
         return {}
-    arms = TurnArm.objects.filter(plan__project=project)
+    arms = TurnArm.objects.filter(turn__interview__project=project)
     plans = WithholdingPlan.objects.filter(turn_arms__isnull=False, project=project).distinct()
     showings = Showing.objects.filter(sentence__turn__interview__project=project)
     verdicts = count_verdicts(project)

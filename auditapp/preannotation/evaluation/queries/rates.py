@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 
 def read_arms(project: Project, readings: BlindReadings) -> tuple[Bools, Bools, NDArray[np.float64]]:
     """Of each sentence whether its turn was drawn, whether it is withheld, and with which probability: one query."""
-    rows = TurnArm.objects.filter(plan__project=project).values_list("turn_id", "arm", "probability")
+    rows = TurnArm.objects.filter(turn__interview__project=project).values_list("turn_id", "arm", "probability")
     drawn = sorted(rows)
     turns = np.array([turn for turn, *_ in drawn], dtype=np.int64)
     withheld = np.array([arm == TurnArm.Arm.WITHHELD for _, arm, _ in drawn], dtype=bool)

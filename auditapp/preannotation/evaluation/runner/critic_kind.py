@@ -29,7 +29,7 @@ class CriticKind:
     name = CRITIC_KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        found = list(Suggestion.objects.filter(pk__in=list(input_ids)).select_related("sentence__turn"))
+        found = list(Suggestion.objects.filter(pk__in=list(input_ids)).select_related("sentence__turn__interview"))
         allowed = _keep_allowed(arm, found)
         turns = {each.sentence.turn_id: each.sentence.turn for each in allowed}
         questions = read_questions(turns.values())
@@ -76,10 +76,11 @@ def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:
 
 
 def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Those whose interview may be sent to the critic, by the consent on record now. Reads arm.variant.account and
-    arm.batch."""
+    """Those whose interview counts in its study and may be sent to the critic, by the consent on record now. Reads
+    arm.variant.account and arm.batch."""
+    suggestions = [each for each in suggestions if each.sentence.turn.interview.project_id is not None]
     if not is_external(arm.variant):
-        return list(suggestions)
+        return suggestions
     if not goes_by_a_list(arm):
         return []
     interviews = {each.sentence.turn.interview_id for each in suggestions}
@@ -93,7 +94,7 @@ def _read_entries(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Entry]:
     if not number or not suggestions:
         return []
     interview = suggestions[0].sentence.turn.interview_id
-    return read_stored(RedactionList.objects.get(project__interviews=interview, number=number).entries)
+    return read_stored(RedactionList.objects.get(project__every_interview=interview, number=number).entries)
 
 
 def _write_message(

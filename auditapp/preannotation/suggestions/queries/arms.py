@@ -31,7 +31,7 @@ def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
 
 def list_withheld(project: Project) -> set[int]:
     """The turns of the study that never show suggestions."""
-    withheld = TurnArm.objects.filter(plan__project=project, arm=TurnArm.Arm.WITHHELD)
+    withheld = TurnArm.objects.filter(turn__interview__project=project, arm=TurnArm.Arm.WITHHELD)
     return set(withheld.values_list("turn_id", flat=True))
 
 

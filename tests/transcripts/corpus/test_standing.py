@@ -1,0 +1,229 @@
+"""Archived and excluded interviews are in no list, figure, export or launch, and come back whole."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+
+from auditapp.batches.models import Arm
+from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
+from tests.stage import ADDRESSES, Stage, set_stage
+from tests.test_access_matrix import OF_A_STUDY, Visitor
+from tests.transcripts.coding.desk_cast import find_code, put
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding
+from transcripts.corpus.actions import ImportRefused, import_file
+from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
+from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.exchange.actions import write_export
+from transcripts.exchange.registry import Scope, list_exports
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES
+from transcripts.retrieval.queries import measure
+
+# Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
+MARK = "Zanzibarba"
+# The list of archives; what a paid call was sent and answered is the record of the call, whatever became of the text.
+TELLS_OF_ARCHIVES = {"corpus:archive"}
+
+
+@pytest.fixture
+def stage(project: Project, owner: User, second_coder: User) -> Stage:
+    """One of everything on an interview that bears the mark, and a second interview beside it."""
+    stage = set_stage(project, owner, second_coder)
+    turn = stage.sentence.turn
+    Turn.objects.filter(pk=turn.pk).update(text=turn.text.replace("It depends", MARK))
+    Interview.objects.filter(pk=turn.interview_id).update(title=f"Title {MARK}", external_id=MARK)
+    line = '{"id": "i2", "title": "Another", "turns": [{"role": "model", "text": "No. Never."}]}'
+    import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)
+    return stage
+
+
+def archive(project: Project, keys: Iterable[int], by: User) -> None:
+    archive_interviews(
+        project=project, interviews=Interview.objects.filter(pk__in=list(keys)), reason="A wrong file.", by=by
+    )
+
+
+def crawl(stage: Stage, user: User) -> dict[str, tuple[int, str]]:
+    """What stands at every address of the study that a person can look at."""
+    visitor = Visitor(user)
+    found = {}
+    for name, row in OF_A_STUDY.items():
+        if "GET" in row:
+            answer = visitor.knock(stage.path(name), "GET")
+            found[name] = (answer.status_code, "" if answer.streaming else answer.content.decode(errors="replace"))
+    return found
+
+
+def export_all(scope: Scope) -> dict[str, bytes]:
+    """Every export of a study in every format, archives unpacked."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for export in list_exports():
+            if export.key == "audit":
+                continue
+            for format in export.formats:
+                path = Path(folder) / f"{export.key}.{format}"
+                write_export(export=export, scope=scope, format=format, path=path, by=trail.SYSTEM)
+                content = path.read_bytes()
+                if zipfile.is_zipfile(path):
+                    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+                        content = b"".join(packed.read(name) for name in packed.namelist())
+                found[f"{export.key}.{format}"] = content
+    return found
+
+
+def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project: Project, owner: User) -> None:
+    before = crawl(stage, owner)
+    exports = export_all(Scope(project, None))
+    assert sum(MARK in page for _, page in before.values()) > 15
+    assert sum(MARK.encode() in content for content in exports.values()) > 15
+
+    archive(project, [stage.sentence.turn.interview_id], owner)
+
+    after = crawl(stage, owner)
+    in_it = {
+        name for name in after if "interview_id" in ADDRESSES[name].holes or "sentence_id" in ADDRESSES[name].holes
+    }
+    shown = {name for name, (_, page) in after.items() if MARK in page}
+    assert shown - in_it - TELLS_OF_ARCHIVES == set()
+    broken = {name: status for name, (status, _) in after.items() if status not in {200, 302, 404}}
+    assert broken == {}
+    gone = {name for name, (status, _) in after.items() if status == 404 and before[name][0] != 404}
+    assert gone - in_it <= OF_THE_INTERVIEW
+    assert {name for name, content in export_all(Scope(project, None)).items() if MARK.encode() in content} == set()
+
+
+# Addresses whose thing lies in the archived interview, though the address does not name it.
+OF_THE_INTERVIEW = {"revision:re_review", "revision:old_re_review"}
+
+
+def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
+    stage: Stage, project: Project, owner: User, reader: User
+) -> None:
+    archive(project, [stage.sentence.turn.interview_id], owner)
+    desk = stage.path("coding:desk")
+
+    page = Visitor(reader).knock(desk, "GET")
+    assert page.status_code == 404
+    assert "archived this interview" in page.content.decode()
+    assert "A wrong file." in page.content.decode()
+    assert '<button class="button primary">Restore' not in page.content.decode()
+
+    visitor = Visitor(owner)
+    assert "Restore" in visitor.knock(desk, "GET").content.decode()
+    visitor.knock(stage.path("corpus:restore"), "POST", f"interviews={stage.sentence.turn.interview_id}")
+    assert visitor.knock(desk, "GET").status_code == 200
+
+
+def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Project, owner: User) -> None:
+    line = '{"id": "i3", "inclusion": "Excluded", "turns": [{"role": "model", "text": "No. Never."}]}'
+    import_file(project=project, name="third.jsonl", data=line.encode(), by=owner)
+    archive(project, [stage.sentence.turn.interview_id], owner)
+    visitor = Visitor(owner)
+    for name in ("projects:home", "corpus:interviews", "retrieval:search", "agreement:table", "themes:presence"):
+        page = visitor.knock(stage.path(name), "GET").content.decode()
+        assert "1 archived and 1 excluded interviews are left out of this page." in page, name
+
+
+def test_counts_fall_and_come_back(stage: Stage, project: Project, owner: User) -> None:
+    whole = measure(project)
+    archive(project, [stage.sentence.turn.interview_id], owner)
+    assert measure(project) == (whole[0] - 2, whole[1] - 1)
+    assert not Coding.objects.visible_to(Viewer(project, owner, ROLES["reader"])).exists()
+    restore_interviews(project=project, interviews=Interview.objects.filter(standing=Standing.ARCHIVED), by=owner)
+    assert measure(project) == whole
+    assert Coding.objects.visible_to(Viewer(project, owner, ROLES["reader"])).exists()
+
+
+def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, project: Project, owner: User) -> None:
+    whole = export_all(Scope(project, None))
+    archive(project, [stage.sentence.turn.interview_id], owner)
+    after = export_all(Scope(project, None, with_left_out=True))
+    for name in ("codings.csv", "theme_quotes.csv", "suggestions.csv", "study.qdpx"):
+        if name in whole:
+            assert after[name] == whole[name] or name.endswith("qdpx"), name
+            assert MARK.encode() in after[name], name
+    rows = [json.loads(line) for line in after["interviews.jsonl"].decode().splitlines()]
+    assert [row["standing"] for row in rows] == ["archived", "counted"]
+
+
+def test_every_archive_and_restore_is_in_the_history(stage: Stage, project: Project, owner: User) -> None:
+    key = stage.sentence.turn.interview_id
+    archive(project, [key], owner)
+    archive(project, [key], owner)
+    restore_interviews(project=project, interviews=Interview.objects.filter(pk=key), by=owner)
+    events = AuditEvent.objects.filter(action__startswith="corpus.interviews.").order_by("sequence")
+    assert [(event.action, event.details["interviews"]) for event in events] == [
+        ("corpus.interviews.archived", [key]),
+        ("corpus.interviews.restored", [key]),
+    ]
+    changes = InterviewChange.objects.filter(interview=key).values_list("old", "new", "reason")
+    assert list(changes) == [("counted", "archived", "A wrong file."), ("archived", "counted", "")]
+
+
+def test_the_trail_still_rebuilds_the_work_on_an_archived_interview(
+    sentence: Sentence, project: Project, owner: User, coder: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(sentence, find_code(project, "theme.balance"), coder)
+    archive(project, [sentence.turn.interview_id], owner)
+    call_command("verify_audit", "--rows")
+    assert "missing" not in capsys.readouterr().out.casefold()
+
+
+def test_a_file_is_not_imported_again_beside_its_archived_interviews(
+    interview: Interview, project: Project, owner: User
+) -> None:
+    archive(project, [interview.pk], owner)
+    other = json.dumps({"id": "i1", "turns": [{"role": "model", "text": "Another text."}]})
+    with pytest.raises(ImportRefused, match="differs"):
+        import_file(project=project, name="other.jsonl", data=other.encode(), by=owner)
+
+
+def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, project: Project, owner: User) -> None:
+    turn = stage.sentence.turn
+    arm = Arm.objects.select_related("variant__account", "batch").get(batch=stage.things["batch_id"])
+    assert set(render_turn_prompts(arm, [turn.pk])) == {turn.pk}
+    archive(project, [turn.interview_id], owner)
+    assert render_turn_prompts(arm, [turn.pk]) == {}
+
+
+def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(
+    interview: Interview, project: Project, owner: User
+) -> None:
+    with pytest.raises(StandingError, match="Say why"):
+        archive_interviews(project=project, interviews=[interview], reason=" ", by=owner)
+    with pytest.raises(StandingError, match="at least one"):
+        archive_interviews(project=project, interviews=[], reason="x", by=owner)
+    Interview.objects.filter(pk=interview.pk).update(project=None, standing=Standing.UNDONE)
+    with pytest.raises(StandingError, match="not part"):
+        archive_interviews(project=project, interviews=[interview], reason="x", by=owner)
+
+
+def test_what_a_file_calls_excluded_comes_in_excluded(project: Project, owner: User) -> None:
+    lines = [{"id": "i1", "inclusion": word, "turns": [{"role": "model", "text": "Yes."}]} for word in ["Excluded"]] + [
+        {"id": "i2", "inclusion": "included", "turns": [{"role": "model", "text": "Yes."}]}
+    ]
+    import_file(project=project, name="x.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
+    assert list(project.every_interview.order_by("pk").values_list("external_id", "standing", "project")) == [
+        ("i1", "excluded", None),
+        ("i2", "counted", project.pk),
+    ]
+
+
+def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, project: Project) -> None:
+    for change in ({"standing": Standing.ARCHIVED}, {"study": None}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Interview.objects.filter(pk=interview.pk).update(**change)

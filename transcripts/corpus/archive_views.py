@@ -1,0 +1,81 @@
+"""Archived and excluded interviews: their list, the buttons that archive and restore, and the page at their old addresses."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.corpus import queries
+from transcripts.corpus.models import Interview
+from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_archive(request: ProjectRequest) -> HttpResponse:
+    """Every interview that is archived or excluded: since when, by whom and why."""
+    rows = queries.list_left_out(request.project)
+    may_restore = Permission.IMPORT in request.role.permissions
+    return render(request, "corpus/archive.html", {"rows": rows, "may_restore": may_restore})
+
+
+@require_POST
+@project_view(Permission.IMPORT)
+def archive(request: ProjectRequest) -> HttpResponse:
+    """Archive the ticked interviews."""
+    interviews = _find_ticked(request)
+    try:
+        count = archive_interviews(
+            project=request.project, interviews=interviews, reason=request.POST.get("reason", ""), by=request.user
+        )
+    except StandingError as error:
+        messages.error(request, str(error))
+        return redirect("corpus:interviews", request.project.slug)
+    messages.success(request, f"{count} interview{pluralize(count)} archived. Nothing was deleted.")
+    return redirect("corpus:archive", request.project.slug)
+
+
+@require_POST
+@project_view(Permission.IMPORT)
+def restore(request: ProjectRequest) -> HttpResponse:
+    """Restore the ticked interviews."""
+    try:
+        count = restore_interviews(project=request.project, interviews=_find_ticked(request), by=request.user)
+    except StandingError as error:
+        messages.error(request, str(error))
+        return redirect("corpus:archive", request.project.slug)
+    messages.success(request, f"{count} interview{pluralize(count)} restored.")
+    return redirect("corpus:interviews", request.project.slug)
+
+
+def show_left_out(request: HttpRequest) -> HttpResponse | None:
+    """The page at an address inside an archived or excluded interview, for a member of its study; otherwise nothing."""
+    project, match = getattr(request, "project", None), request.resolver_match
+    if project is None or match is None:
+        return None
+    holes = match.kwargs
+    interview = queries.find_left_out(
+        project, interview_id=holes.get("interview_id"), sentence_id=holes.get("sentence_id")
+    )
+    if interview is None:
+        return None
+    changes = interview.changes.filter(field="standing").select_related("changed_by")
+    context = {
+        "interview": interview,
+        "latest": changes.order_by("-pk").first(),
+        "project": project,
+        "may_restore": Permission.IMPORT in request.role.permissions,  # type: ignore[attr-defined]
+    }
+    return render(request, "corpus/left_out.html", context, status=404)
+
+
+def _find_ticked(request: ProjectRequest) -> list[Interview]:
+    ticked = [
+        int(key) for key in request.POST.getlist("interviews") if key.isascii() and key.isdigit() and len(key) < 19
+    ]
+    return list(request.project.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))

@@ -1,0 +1,18 @@
+"""An interview that counts in a study belongs to it. In a transaction of its own, for PostgreSQL checks the new keys at its end."""
+
+from django.db import migrations
+from django.db.models import F
+
+
+def fill(apps, schema_editor):
+    interviews = apps.get_model("corpus", "Interview").objects.using(schema_editor.connection.alias)
+    interviews.filter(project__isnull=False).update(study=F("project"))
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('corpus', '0009_archives'),
+    ]
+
+    operations = [migrations.RunPython(fill, migrations.RunPython.noop, elidable=True)]

@@ -1,0 +1,41 @@
+"""What pages say of the interviews that they leave out: ``{% load corpus %}``."""
+
+from __future__ import annotations
+
+from django import template
+from django.template.context import RequestContext
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from transcripts.corpus.models import Standing
+from transcripts.corpus.queries import count_left_out
+
+register = template.Library()
+# Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
+ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "projects", "sob"}
+BUT = {"projects:home"}
+
+
+@register.simple_tag(takes_context=True)
+def left_out_note(context: RequestContext) -> SafeString:
+    """One line: how many interviews of the study are archived or excluded, and so not on this page; nothing where none is."""
+    project, role = context.get("project"), context.get("role")
+    match = getattr(context.get("request"), "resolver_match", None)
+    if not project or not role or match is None:
+        return SafeString()
+    if match.view_name not in BUT and ELSEWHERE & set(match.namespaces):
+        return SafeString()
+    counts = count_left_out(project)
+    parts = [
+        f"{counts[each]} {each.label.lower()}" for each in (Standing.ARCHIVED, Standing.EXCLUDED) if counts.get(each)
+    ]
+    if not parts:
+        return SafeString()
+    are = "interview is" if sum(counts.values()) == 1 else "interviews are"
+    return format_html(
+        '<p class="quiet left-out">{} {} left out of this page. <a href="{}">Show them</a></p>',
+        " and ".join(parts),
+        are,
+        reverse("corpus:archive", args=[project.slug]),
+    )

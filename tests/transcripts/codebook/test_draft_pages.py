@@ -110,6 +110,12 @@ class TestCodeForm:
         assert (content.name, content.definition, content.color) == ("Set aside", "Two\nlines.", "#2f7fb5")
         assert [each.key for each in content.attributes] == ["duration", "justification"]
 
+    def test_the_effect_is_said_to_be_needed_before_it_is(self, client: Client, draft: CodebookVersion) -> None:
+        page = client.get(address("edit_code", draft, find(draft, "move.bracket").pk)).content.decode()
+        legend = page.partition("Effect of the new wording")[2].partition("</legend>")[0]
+        assert "required once the definition, include or exclude changes" in legend
+        assert "optional" not in legend.replace('class="optional"', "")
+
     def test_form_sent_as_it_came_changes_nothing(self, client: Client, draft: CodebookVersion) -> None:
         for code in draft.codes.select_related("family"):
             code.version = draft

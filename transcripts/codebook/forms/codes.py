@@ -56,6 +56,9 @@ class FamilyForm(forms.Form):
         return FamilyContent(identifier="", **values)
 
 
+NEEDED_WHEN = "required once the definition, include or exclude changes"
+
+
 class CodeForm(forms.Form):
     """A code. ``place`` is a family (``f:themes``) or a code it is under (``c:theme.balance``)."""
 
@@ -73,7 +76,7 @@ class CodeForm(forms.Form):
             (CodeChange.Effect.WIDENING, "Wider: some sentences now belong that did not before"),
         ],
         widget=forms.RadioSelect,
-        help_text="Required if definition, include or exclude change. Narrower and wider meanings require re-review.",
+        help_text="Narrower and wider meanings require re-review.",
     )
     machine_definition = text_field(
         "Definition for machines", rows=4, help_text="When the answer is yes, and when it is no."
@@ -111,7 +114,10 @@ class CodeForm(forms.Form):
     def __init__(self, *args: Any, families: Sequence[FamilyNode], asks_effect: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "place", [(node.family.name, list(_offer_places(node))) for node in families])
-        if not asks_effect:
+        if asks_effect:
+            # What a label says instead of "optional".
+            self.fields["effect"].needed_when = NEEDED_WHEN  # type: ignore[attr-defined]
+        else:
             del self.fields["effect"]
 
     def clean_key(self) -> str:

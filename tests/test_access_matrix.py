@@ -133,6 +133,7 @@ OF_A_STUDY: dict[str, Row] = {
     "revision:migrate": sent(Permission.EDIT_CODEBOOK),
     "revision:undo_migration": sent(Permission.EDIT_CODEBOOK),
     "revision:queue": seen(Permission.CODE),
+    "revision:near": seen(Permission.CODE),
     "revision:re_review": filled_in(Permission.CODE),
     "revision:old_queue": seen(Permission.CODE),
     "revision:old_re_review": seen(Permission.CODE),

@@ -17,8 +17,12 @@ from transcripts.corpus.queries import read_questions
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.pure.drift import Point, measure_drift
+from transcripts.revision.pure.near import choose_stems, cut_words, find_near
 from transcripts.revision.queries import DueCoding
 
+MAX_NEAR = 50
+# More are not told apart by what is open.
+MAX_LOOKED_AT = 500
 TEXTS = {"definition": "Definition", "include": "Include", "exclude": "Exclude"}
 
 
@@ -68,6 +72,38 @@ def _compare(then: Code, now: Code) -> list[tuple[str, tuple[Piece, ...]]]:
     """The texts of a code that changed, each with its label and its words then and now."""
     pairs = [(label, getattr(then, name), getattr(now, name)) for name, label in TEXTS.items()]
     return [(label, compare_words(old, new)) for label, old, new in pairs if old != new]
+
+
+def find_near_sentences(code: Code, coder: User) -> dict[str, Any]:
+    """What one person may want to read again because a code means more now, the nearest first; at most ``MAX_NEAR``.
+
+    ``closed``: how many more there are in interviews that she cannot code now.
+    """
+    before = queries.find_before_widening(code)
+    shown_by = [example for example in code.examples.select_related("sentence__turn") if example.kind != "exclude"]
+    words = [example.words or (example.sentence.read_text() if example.sentence else "") for example in shown_by]
+    stems = choose_stems(
+        [code.definition, code.include, *words], [before.definition, before.include] if before is not None else []
+    )
+    near = find_near(queries.read_near_sentences(code, coder), stems, code.keyword_rules)
+    interview_of = dict(
+        Sentence.objects.filter(turn__interview__project=code.version.project_id)
+        .filter(pk__in=[pk for pk, _ in near[:MAX_LOOKED_AT]])
+        .values_list("pk", "turn__interview")
+    )
+    is_open = queries.find_open_interviews(code.version.project, coder)
+    near = [each for each in near if each[0] in interview_of]
+    offered = [each for each in near if interview_of[each[0]] in is_open]
+    shown = offered[:MAX_NEAR]
+    sentences = Sentence.objects.select_related("turn__interview").in_bulk([pk for pk, _ in shown])
+    return {
+        "items": [
+            {"sentence": sentences[pk], "pieces": cut_words(sentences[pk].read_text(), places)} for pk, places in shown
+        ],
+        "left_out": len(offered) - len(shown),
+        "closed": len(near) - len(offered),
+        "differences": _compare(before, code) if before is not None else [],
+    }
 
 
 def count_by_code(due: Iterable[DueCoding]) -> list[tuple[DueCoding, int]]:

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Substr
 
 from transcripts.accounts.models import User
-from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure.lineage import Step, follow
-from transcripts.coding.closure import CLOSURE, Closure
-from transcripts.coding.models import Coding
+from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
+from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorReading, AnchorSentence
@@ -42,6 +43,7 @@ JOIN corpus_turn t ON t.id = s.turn_id
 WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND (c.coder_id = %s OR %s)
 GROUP BY k.identifier, v.number
 """
+OPEN_INTERVIEWS = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
 MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.RETIRED]
 
 
@@ -108,6 +110,50 @@ def find_fate(coding: Coding, version: CodebookVersion) -> tuple[str, tuple[str,
     """What became of the code of a coding in ``version``; see ``follow``. Reads coding.code.version."""
     steps = read_steps(version.project, after=coding.code.version.number, until=version.number)
     return follow(coding.code.identifier, steps, version.codes.values_list("identifier", flat=True))
+
+
+def list_widened(version: CodebookVersion) -> list[Code]:
+    """The codes of a version, applied to sentences, whose present meaning is wider than the one before, in its order."""
+    widened = CodeChange.objects.filter(
+        version__project=version.project_id, effect=CodeChange.Effect.WIDENING, to_identifier=OuterRef("identifier")
+    ).filter(version__number=OuterRef("meaning_version"))
+    codes = Code.objects.filter(Exists(widened), version=version, family__unit=CodeFamily.Unit.SENTENCE)
+    return list(codes.select_related("family", "version").order_by("family__position", "position"))
+
+
+def find_before_widening(code: Code) -> Code | None:
+    """The code as it was before its present meaning. Reads code.version."""
+    earlier = Code.objects.filter(version__project=code.version.project_id, identifier=code.identifier)
+    earlier = earlier.filter(version__status=CodebookVersion.Status.PUBLISHED, version__number__lt=code.meaning_version)
+    return earlier.order_by("-version__number").first()
+
+
+def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
+    """What one person read before a code got its present meaning, and has not coded with it: texts by sentence.
+
+    A sentence that she has coded since is read anew, and is not among them.
+    """
+    widened = CodebookVersion.objects.get(project=code.version.project_id, number=code.meaning_version)
+    since = {"created_at__gte": widened.published_at}
+    of_sentence = {"coder": coder, "sentence": OuterRef("pk")}
+    codings, decisions = Coding.objects.active().filter(**of_sentence), Decision.objects.active().filter(**of_sentence)
+    sentences = (
+        Sentence.objects.current()
+        .filter(turn__interview__project=code.version.project_id, turn__role=Turn.Role.MODEL)
+        .filter(Exists(codings.exclude(**since)) | Exists(decisions.exclude(**since)))
+        .exclude(Exists(codings.filter(code__identifier=code.identifier)))
+        .exclude(Exists(codings.filter(**since)))
+    )
+    text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
+    rows = sentences.order_by("turn__interview", "position").values_list("pk", text)
+    return dict(rows.iterator(chunk_size=5_000))
+
+
+def find_open_interviews(project: Project, coder: User) -> set[int]:
+    """The interviews of a study that a person may code now. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN_INTERVIEWS, [project.pk, *[coder.pk] * CLOSURE_PARAMETERS])
+        return {pk for (pk,) in cursor.fetchall()}
 
 
 def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Code]:

@@ -88,8 +88,26 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
         if first is not None:
             return redirect("revision:re_review", request.project.slug, first.coding_id)
     closed = pages.list_closed(request.project, due)
-    page = {"version": version, "codes": pages.count_by_code(offered), "closed": closed}
+    page = {
+        "version": version,
+        "codes": pages.count_by_code(offered),
+        "closed": closed,
+        "widened": queries.list_widened(version),
+    }
     return render(request, "revision/queue.html", page)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.CODE)
+def show_near(request: ProjectRequest) -> HttpResponse:
+    """Sentences that one read before a code came to mean more, and that may belong to it now."""
+    version = _get_version(request)
+    wanted = request.GET.get("code", "")
+    widened = queries.list_widened(version)
+    code = next((each for each in widened if each.identifier == wanted), None)
+    near = pages.find_near_sentences(code, request.user) if code is not None else {}
+    return render(request, "revision/near.html", {"code": code, **near})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

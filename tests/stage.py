@@ -244,6 +244,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "older": version.number,
         "anchor_id": anchor.pk,
         "interview_id": sentence.turn.interview_id,
+        "file_id": sentence.turn.interview.imported_file_id,
         "sentence_id": sentence.pk,
         "batch_id": read.cell.batch_id,
         "attempt_id": read.pk,

@@ -94,6 +94,8 @@ OF_A_STUDY: dict[str, Row] = {
     "imports:cancel": sent(Permission.IMPORT),
     "imports:take_file": sent(Permission.IMPORT),
     "imports:delete_file": sent(Permission.IMPORT),
+    "corpus:files": seen(),
+    "corpus:undo": filled_in(Permission.IMPORT),
     "corpus:archive": seen(),
     "corpus:add_to_archive": sent(Permission.IMPORT),
     "corpus:restore": sent(Permission.IMPORT),

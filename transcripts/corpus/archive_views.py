@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.corpus import queries
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import ImportedFile, Interview
 from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
+from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+
+FILES_PER_PAGE = 50
+TITLES_SHOWN = 20
 
 
 @require_safe
@@ -51,6 +56,39 @@ def restore(request: ProjectRequest) -> HttpResponse:
         return redirect("corpus:archive", request.project.slug)
     messages.success(request, f"{count} interview{pluralize(count)} restored.")
     return redirect("corpus:interviews", request.project.slug)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_files(request: ProjectRequest) -> HttpResponse:
+    """Every file that was imported, newest first, with what of it still counts."""
+    page = Paginator(queries.list_files(request.project), FILES_PER_PAGE).get_page(request.GET.get("page"))
+    may_undo = Permission.IMPORT in request.role.permissions
+    return render(request, "corpus/files.html", {"page": page, "may_undo": may_undo})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def undo(request: ProjectRequest, file_id: int) -> HttpResponse:
+    """Ask, then undo the import of a file; where somebody has worked with it, say who, and undo nothing."""
+    file = get_object_or_404(request.project.imported_files, pk=file_id, state=ImportedFile.State.STORED)
+    work = count_work(file)
+    if request.method == "POST" and not work:
+        try:
+            count = undo_import(file=file, by=request.user)
+        except UndoRefused as error:
+            work = error.work
+        except StandingError as error:
+            messages.error(request, str(error))
+            return redirect("corpus:files", request.project.slug)
+        else:
+            messages.success(
+                request, f"The import of {file.name} is undone: {count} interview{pluralize(count)} taken back."
+            )
+            return redirect("corpus:files", request.project.slug)
+    context = {"file": file, "work": work, "interviews": file.interviews.order_by("pk")[:TITLES_SHOWN]}
+    context["more"] = max(0, file.interviews.count() - TITLES_SHOWN)
+    return render(request, "corpus/undo.html", context, status=409 if request.method == "POST" else 200)
 
 
 def show_left_out(request: HttpRequest) -> HttpResponse | None:

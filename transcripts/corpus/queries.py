@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Count, Model
+from django.db.models import Count, Model, Q, QuerySet
 
 from transcripts.corpus.models import (
     BoundaryEdit,
@@ -65,6 +65,16 @@ def find_left_out(project: Project, *, interview_id: int | None, sentence_id: in
     return rows.filter(
         **({"pk": interview_id} if interview_id is not None else {"turns__sentences": sentence_id})
     ).first()
+
+
+def list_files(project: Project) -> QuerySet[ImportedFile]:
+    """The files that were imported, newest first, each with the number of its interviews that count and of all of them."""
+    states = (ImportedFile.State.STORED, ImportedFile.State.UNDONE)
+    return (
+        project.imported_files.filter(state__in=states)
+        .annotate(counted=Count("interviews", filter=Q(interviews__project__isnull=False)), brought=Count("interviews"))
+        .order_by("-pk")
+    )
 
 
 def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:

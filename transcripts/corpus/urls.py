@@ -10,6 +10,9 @@ urlpatterns = [
     # /p/<slug>/interviews/
     path("p/<slug:slug>/interviews/", views.list_interviews, name="interviews"),
     path("p/<slug:slug>/interviews/import/", views.import_interviews, name="import"),
+    # /p/<slug>/interviews/files/
+    path("p/<slug:slug>/interviews/files/", archive_views.list_files, name="files"),
+    path("p/<slug:slug>/interviews/files/<int:file_id>/undo/", archive_views.undo, name="undo"),
     # /p/<slug>/interviews/archive/
     path("p/<slug:slug>/interviews/archive/", archive_views.show_archive, name="archive"),
     path("p/<slug:slug>/interviews/archive/add/", archive_views.archive, name="add_to_archive"),

@@ -1,0 +1,105 @@
+"""The import of a file is undone while nobody has worked with what it brought, and then the file can come in again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.apps import apps
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
+from transcripts.corpus.standing import archive_interviews
+from transcripts.corpus.undoing import PLANS, UndoRefused, count_work, undo_import
+from transcripts.projects.models import Project
+
+DATA = json.dumps(
+    {"id": "i9", "title": "Wrong chat", "turns": [{"role": "model", "text": "It depends. Ask."}]}
+).encode()
+
+
+@pytest.fixture
+def file(project: Project, owner: User) -> ImportedFile:
+    import_file(project=project, name="wrong.jsonl", data=DATA, by=owner)
+    return ImportedFile.objects.get(project=project, name="wrong.jsonl")
+
+
+def first_sentence(file: ImportedFile) -> Sentence:
+    return Sentence.objects.select_related("turn").filter(turn__interview__imported_file=file)[0]
+
+
+def test_undone_interviews_are_in_no_list_and_no_archive_and_their_rows_stay(
+    file: ImportedFile, project: Project, owner: User
+) -> None:
+    assert undo_import(file=file, by=owner) == 1
+    assert not project.interviews.exists()
+    assert not project.every_interview.kept().exists()
+    assert Turn.objects.filter(interview__imported_file=file).exists()
+    event = AuditEvent.objects.get(action="corpus.import.undone")
+    assert event.details["interviews"] == [Interview.objects.get().pk]
+
+
+def test_the_same_file_can_be_imported_and_undone_again(file: ImportedFile, project: Project, owner: User) -> None:
+    for _ in range(2):
+        undo_import(file=file, by=owner)
+        assert import_file(project=project, name="wrong.jsonl", data=DATA, by=owner).created
+        file = ImportedFile.objects.get(state="stored")
+    assert project.interviews.count() == 1
+    assert import_file(project=project, name="wrong.jsonl", data=DATA, by=owner).skipped
+
+
+def test_an_archived_interview_is_undone_with_its_file(file: ImportedFile, project: Project, owner: User) -> None:
+    archive_interviews(project=project, interviews=Interview.objects.all(), reason="x", by=owner)
+    undo_import(file=file, by=owner)
+    assert Interview.objects.get().standing == Standing.UNDONE
+
+
+def test_work_forbids_it_even_when_it_was_withdrawn_and_nothing_changes(
+    file: ImportedFile, project: Project, owner: User, coder: User, second_coder: User
+) -> None:
+    sentence = first_sentence(file)
+    take_off(put(sentence, find_code(project, "theme.balance"), coder), coder)
+    decide(sentence, second_coder)
+    with pytest.raises(UndoRefused) as refused:
+        undo_import(file=file, by=owner)
+    assert refused.value.work == [("coder", "Wrong chat", 1), ("second_coder", "Wrong chat", 1)]
+    assert project.interviews.count() == 1
+    assert ImportedFile.objects.get().state == "stored"
+
+
+def test_the_page_names_who_worked_where_and_no_label(
+    file: ImportedFile, project: Project, lead: User, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    code = find_code(project, "theme.balance")
+    put(first_sentence(file), code, coder)
+    path = reverse("corpus:undo", args=[project.slug, file.pk])
+    for answer in (client_of(lead).get(path), client_of(lead).post(path)):
+        page = answer.content.decode()
+        assert "cannot be undone" in page
+        assert ">coder<" in page
+        assert code.name not in page
+        assert code.identifier not in page
+    assert project.interviews.count() == 1
+
+
+def test_one_click_and_a_confirmation_undo_an_import(
+    file: ImportedFile, project: Project, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    client = client_of(lead)
+    path = reverse("corpus:undo", args=[project.slug, file.pk])
+    assert path in client.get(reverse("corpus:files", args=[project.slug])).content.decode()
+    assert "Wrong chat" in client.get(path).content.decode()
+    assert "is undone" in client.post(path, follow=True).content.decode()
+    assert client.get(path).status_code == 404
+    assert not project.interviews.exists()
+
+
+def test_an_import_nobody_worked_with_has_no_work(file: ImportedFile) -> None:
+    assert count_work(file) == []
+    assert all(apps.get_model(label) for label in PLANS)

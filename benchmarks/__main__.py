@@ -26,6 +26,7 @@ MEASURES = {
     "crowd": "benchmarks.crowd",
     "open": "benchmarks.opening",
     "desk": "benchmarks.long_desk",
+    "chart": "benchmarks.charting",
     "search": "benchmarks.searching",
     "import": "benchmarks.importing",
     "beside": "benchmarks.importing_beside",

@@ -230,21 +230,6 @@ def _sentence(name: str, said: Sequence[str], verdict: Verdict | None) -> str:
     return f"{name}: {words}" if words else name
 
 
-def describe(chart: Chart) -> str:
-    """Everything the chart shows, in sentences: the text alternative of a file."""
-    if isinstance(chart, RowChart):
-        said = [describe_row(chart, row) for row in chart.rows]
-    elif isinstance(chart, PanelChart):
-        said = [describe_panel(panel) for panel in chart.panels]
-    else:
-        said = [
-            describe_cell(row, column, cell)
-            for row in chart.rows
-            for column, cell in zip(chart.columns, row.cells, strict=True)
-        ]
-    return " ".join(f"{words.rstrip('.')}." for words in [chart.summary, *said] if words)
-
-
 def tabulate(chart: Chart) -> tuple[list[str], list[list[str]]]:
     """Heads and rows of the table behind a chart; the first column names the row."""
     if isinstance(chart, RowChart):

@@ -11,7 +11,8 @@ import textwrap
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape, quoteattr
+from functools import cache
+from xml.sax.saxutils import escape, unescape
 
 from transcripts.charts.png import FAMILY
 
@@ -29,6 +30,8 @@ SMALL = 11.5
 _UNWRITABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
+
+_PLAIN = re.compile(r"(?:[\w.,:;/()%$+–−-]+(?: [\w.,:;/()%$+–−-]+)*)?")
 
 
 @dataclass(frozen=True)
@@ -119,16 +122,16 @@ for _step in range(SHADES + 1):
 
 
 def show(words: str) -> str:
-    """Words as XML text on one line."""
-    return escape(_UNWRITABLE.sub("", " ".join(words.split())))
-
-
-def _quote(words: str) -> str:
-    return quoteattr(_UNWRITABLE.sub("", words))
+    """Words as XML text on one line, which may stand in an attribute too."""
+    if _PLAIN.fullmatch(words):
+        return words
+    return escape(_UNWRITABLE.sub("", " ".join(words.split())), {'"': "&quot;"})
 
 
 def measure(words: str, size: float = SIZE) -> float:
     """About how wide words are drawn: an average letter is little more than half as wide as high, a CJK one as wide."""
+    if words.isascii():
+        return size * 0.56 * len(words)
     return size * sum(1.0 if unicodedata.east_asian_width(letter) in "WF" else 0.56 for letter in words)
 
 
@@ -142,42 +145,59 @@ def fit(words: str, width: float, size: float = SIZE) -> str:
     return f"{line.rstrip()}…"
 
 
-def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) -> str:
-    """The drawing inside a page: every mark with a label is a link, or an image, of that name."""
-    size = f'width="{drawing.width:g}" height="{drawing.height:g}" viewBox="0 0 {drawing.width:g} {drawing.height:g}"'
-    parts = [
-        (
-            f'<svg class="chart-svg" {size} role="group" aria-labelledby="{key}-title {key}-desc" font-size="{SIZE:g}">'
-            f'<title id="{key}-title">{show(title)}</title><desc id="{key}-desc">{show(description)}</desc>'
-        ),
-        _define_stripes(key, on_page=True),
-    ]
+@dataclass(frozen=True)
+class PageSvg:
+    """A drawing as a page has it: its marks, and the words with which it is a figure of the page, or a file."""
+
+    key: str
+    title: str
+    description: str
+    width: float
+    height: float
+    marks: str
+
+
+def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) -> PageSvg:
+    """The drawing for a page: every mark with a label is a link, or an image, of that name."""
+    parts = []
     for mark in drawing.marks:
-        inside = "".join(_write(shape, key, on_page=True) for shape in mark.shapes)
-        if not mark.label:
+        inside = "".join([_write(shape, key) for shape in mark.shapes])
+        label = show(mark.label)
+        if not label:
             parts.append(f'<g aria-hidden="true">{inside}</g>')
-            continue
-        label = _quote(mark.label)
-        named = f"<title>{show(mark.label)}</title>{inside}"
-        if mark.href:
-            parts.append(f"<a href={_quote(mark.href)} aria-label={label}>{named}</a>")
+        elif mark.href:
+            parts.append(f'<a href="{show(mark.href)}" aria-label="{label}"><title>{label}</title>{inside}</a>')
         else:
-            parts.append(f'<g role="img" aria-label={label}>{named}</g>')
-    return "".join([*parts, "</svg>"])
+            parts.append(f'<g role="img"><title>{label}</title>{inside}</g>')
+    return PageSvg(key, title, description, drawing.width, drawing.height, "".join(parts))
 
 
-def write_file_svg(
-    drawing: Drawing, *, key: str, title: str, description: str, summary: str = "", notes: Sequence[str] = ()
-) -> str:
-    """The drawing as a document of its own, with its title above and its notes below."""
-    width = max(drawing.width + 32, 480)
+def embed(svg: PageSvg) -> str:
+    """The drawing as an element of a page."""
+    size = f'width="{svg.width:g}" height="{svg.height:g}" viewBox="0 0 {svg.width:g} {svg.height:g}"'
+    key, stripes = svg.key, _define_stripes(svg.key, 'class="c-stripe"')
+    return (
+        f'<svg class="chart-svg" {size} role="group" aria-labelledby="{key}-title {key}-desc" font-size="{SIZE:g}">'
+        f'<title id="{key}-title">{show(svg.title)}</title><desc id="{key}-desc">{show(svg.description)}</desc>'
+        f"{stripes}{svg.marks}</svg>"
+    )
+
+
+def write_file_svg(svg: PageSvg, *, summary: str = "", notes: Sequence[str] = ()) -> str:
+    """The drawing as a document of its own, with its title above and its notes below.
+
+    It is made from what the page shows: classes become the attributes of ``STYLES``, links and labels go.
+    """
+    key, width = svg.key, max(svg.width + 32, 480)
+    labels = [unescape(label, {"&quot;": '"'}) for label in _LABEL.findall(svg.marks)]
+    described = " ".join(f"{words.rstrip('.')}." for words in [summary, *labels] if words) or svg.description
     above = wrap(summary, width) if summary else []
     below = [line for note in notes if note for line in wrap(note, width)]
     top = 40 + 17 * len(above)
-    height = top + drawing.height + 16 + 16 * len(below)
+    height = top + svg.height + 16 + 16 * len(below)
     size = f'width="{width:g}" height="{height:g}"'
     lines = [f'<text x="16" y="{42 + 17 * place}">{show(line)}</text>' for place, line in enumerate(above)]
-    first = top + drawing.height + 16
+    first = top + svg.height + 16
     lines += [f'<text x="16" y="{first + 16 * n:g}" fill="{QUIET}">{show(line)}</text>' for n, line in enumerate(below)]
     return "\n".join(
         [
@@ -185,14 +205,14 @@ def write_file_svg(
                 f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width:g} {height:g}" role="img" '
                 f'aria-labelledby="{key}-title {key}-desc" font-family="{FONT}" font-size="{SIZE:g}" fill="{INK}">'
             ),
-            f'<title id="{key}-title">{show(title)}</title>',
-            f'<desc id="{key}-desc">{show(description)}</desc>',
-            _define_stripes(key, on_page=False),
+            f'<title id="{key}-title">{show(svg.title)}</title>',
+            f'<desc id="{key}-desc">{show(described)}</desc>',
+            _define_stripes(key, _list_attributes("stripe")),
             f'<rect {size} fill="{PAPER}"/>',
-            f'<text x="16" y="24" font-size="16" font-weight="bold">{show(title)}</text>',
+            f'<text x="16" y="24" font-size="16" font-weight="bold">{show(svg.title)}</text>',
             *lines,
             f'<g transform="translate(16 {top:g})">',
-            *("".join(_write(shape, key, on_page=False) for shape in mark.shapes) for mark in drawing.marks),
+            _CLASS.sub(lambda found: f" {_list_attributes(_STYLE_OF[found[1]])}", _GROUP.sub(r"<\1g>", svg.marks)),
             "</g>",
             "</svg>",
             "",
@@ -200,28 +220,35 @@ def write_file_svg(
     )
 
 
-def _define_stripes(key: str, *, on_page: bool) -> str:
-    stripe = _write(Shape("line", "stripe", {"x1": 0, "y1": 0, "x2": 0, "y2": 6}), key, on_page=on_page)
+# Words are written without quotation marks of their own, so that these find what we wrote and nothing else.
+_LABEL = re.compile(r"<title>([^<]*)</title>")
+_GROUP = re.compile(r"<(/?)(?:a|g)(?: [^>]*)?>")
+_CLASS = re.compile(r' class="([^"]*)"')
+
+
+def _define_stripes(key: str, attributes: str) -> str:
     return (
         f'<defs><pattern id="{key}-stripes" width="6" height="6" patternUnits="userSpaceOnUse" '
-        f'patternTransform="rotate(45)">{stripe}</pattern></defs>'
+        f'patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6" {attributes}/></pattern></defs>'
     )
 
 
-def _write(shape: Shape, key: str, *, on_page: bool) -> str:
-    written = "".join(
-        f' {name}="{value:g}"' if isinstance(value, (int, float)) else f" {name}={_quote(value)}"
-        for name, value in shape.at.items()
-    )
+def _write(shape: Shape, key: str) -> str:
+    """An element. Values of ``at`` are our own: numbers, and words of SVG."""
+    parts = [
+        f' {name}="{value}"' if isinstance(value, str) else f' {name}="{value:g}"' for name, value in shape.at.items()
+    ]
     if shape.style == "part1":
-        written += f' fill="url(#{key}-stripes)"'
-    if on_page:
-        written += f' class="{_name_class(shape.style)}"'
-    else:
-        written += "".join(f' {name}="{value}"' for name, value in STYLES[shape.style].items())
-    return f"<{shape.tag}{written}>{show(shape.words)}</{shape.tag}>" if shape.words else f"<{shape.tag}{written}/>"
+        parts.append(f' fill="url(#{key}-stripes)"')
+    start = f'<{shape.tag}{"".join(parts)} class="{_name_class(shape.style)}"'
+    return f"{start}>{show(shape.words)}</{shape.tag}>" if shape.words else f"{start}/>"
 
 
+def _list_attributes(style: str) -> str:
+    return " ".join(f'{name}="{value}"' for name, value in STYLES[style].items())
+
+
+@cache
 def _name_class(style: str) -> str:
     """The class of a style. Shades are those of every page (h0 to h20), for a ground and for the words on it."""
     if style.startswith("on h"):
@@ -232,3 +259,6 @@ def _name_class(style: str) -> str:
 def wrap(words: str, width: float) -> list[str]:
     """Lines of words that fit below or above a drawing."""
     return textwrap.wrap(words, max(30, int((width - 32) / (SIZE * 0.5))))
+
+
+_STYLE_OF = {_name_class(style): style for style in STYLES}

@@ -87,21 +87,22 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
 def download_chart(request: ProjectRequest) -> HttpResponseBase:
     """A chart as SVG or PNG, just as this person's page showed it: the form carries it signed. Recorded, as files are."""
     format = request.POST.get("format", "")
-    file = read_chart(request.POST.get("chart", ""), study=request.project.slug, user_id=request.user.pk)
-    if file is None or format not in {"svg", "png"}:
+    found = read_chart(request.POST.get("chart", ""), study=request.project.slug, user_id=request.user.pk)
+    if found is None or format not in {"svg", "png"}:
         messages.error(
             request, "This chart can no longer be downloaded. Open its page again and choose SVG or PNG there."
         )
         return redirect("exchange:exports", request.project.slug)
     try:
-        data = write_png(file.svg) if format == "png" else file.svg.encode()
+        name, svg = found
+        data = write_png(svg) if format == "png" else svg.encode()
     except NoRenderer as error:
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
     digest = hashlib.sha256(data).hexdigest()
-    actions.record_chart(project=request.project, name=file.name, format=format, sha256=digest, by=request.user)
+    actions.record_chart(project=request.project, name=name, format=format, sha256=digest, by=request.user)
     response = HttpResponse(data, content_type=actions.CONTENT_TYPES[format])
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{file.name}.{format}"'
+    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}.{format}"'
     response["X-Content-SHA256"] = digest
     return response
 

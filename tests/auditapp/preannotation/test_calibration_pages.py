@@ -191,7 +191,7 @@ class TestPage:
         self, project: Project, reader: User, client_of: ClientOf
     ) -> None:
         shown = page(client_of(reader), project)
-        said, table = re.findall(r'aria-label="Balance: ([^"]*)"', shown), shown.partition('id="themes-table"')[2]
+        said, table = re.findall(r"<title>Balance: ([^<]*)</title>", shown), shown.partition('id="themes-table"')[2]
         [people, machine, verdict] = said[0].split("; ")
         assert verdict == "too few cases: 4 of 10"
         for words in (people, machine):

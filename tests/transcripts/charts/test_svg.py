@@ -23,29 +23,36 @@ from transcripts.charts.figures import (
     Row,
     RowChart,
     Verdict,
-    describe,
     tabulate,
 )
 from transcripts.charts.layout import lay_out
 from transcripts.charts.png import write_png
-from transcripts.charts.svg import SHADES, STYLES, choose_ink, contrast, mix_shade, write_file_svg, write_page_svg
+from transcripts.charts.svg import (
+    SHADES,
+    STYLES,
+    PageSvg,
+    choose_ink,
+    contrast,
+    embed,
+    mix_shade,
+    show,
+    write_file_svg,
+    write_page_svg,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def write_page(chart: Chart) -> str:
+def draw(chart: Chart) -> PageSvg:
     return write_page_svg(lay_out(chart), key=chart.key, title=chart.title, description=chart.summary or chart.title)
 
 
+def write_page(chart: Chart) -> str:
+    return embed(draw(chart))
+
+
 def write_file(chart: Chart) -> str:
-    return write_file_svg(
-        lay_out(chart),
-        key=chart.key,
-        title=chart.title,
-        description=describe(chart),
-        summary=chart.summary,
-        notes=[chart.note],
-    )
+    return write_file_svg(draw(chart), summary=chart.summary, notes=[chart.note])
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
@@ -57,7 +64,8 @@ def test_a_drawing_on_a_page_has_a_name_and_no_style(chart: Chart) -> None:
     assert not re.search(r" style=|<style|<script|\son\w+=|#[0-9a-f]{6}", written)
     for element in root:
         if element.tag in {"a", "g"}:
-            assert element.get("aria-hidden") == "true" or element.get("aria-label")
+            assert element.get("aria-hidden") == "true" or element.findtext("title")
+            assert element.tag == "g" or element.get("aria-label") == element.findtext("title")
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
@@ -81,6 +89,9 @@ def test_a_file_stands_alone(chart: Chart) -> None:
     description = root.find(f"{SVG}desc")
     assert description is not None
     assert chart.summary in str(description.text)
+    if chart is DOTS:
+        assert "Care: people 0.50, 0.25 to 0.75; machine 1.00; usable." in str(description.text)
+    assert len(list(root.iter())) > 12
     assert write_png(written).startswith(b"\x89PNG")
 
 
@@ -160,3 +171,16 @@ def test_words_of_people_are_escaped(write: Callable[[Chart], str]) -> None:
         root = ET.fromstring(write(chart))
         assert not [element for element in root.iter() if "script" in element.tag]
         assert not [element for element in root.iter() if any(key.startswith("on") for key in element.attrib)]
+
+
+def test_words_that_look_like_our_own_elements_stay_words_in_a_file() -> None:
+    name = '<a href="x" class="c-dot0">" aria-label="y"'
+    root = ET.fromstring(write_file(RowChart("a", "A", [Row(name, [Dot(0.5, text=name)])], series=("x",))))
+    words = [element.text for element in root.iter(f"{SVG}title")]
+    assert words == ["A", f"{name}: {name}"]
+
+
+@pytest.mark.parametrize("words", ["", " ", "a  b", "0.50, 0.25 to 0.75", 'a "b" & <c>', "−0.12", "é\t\n–", "a\u202eb"])
+def test_words_are_written_on_one_line_and_read_back(words: str) -> None:
+    read = ET.fromstring(f'<x y="{show(words)}">{show(words)}</x>')
+    assert (read.text or "") == read.get("y") == " ".join(words.split()).replace("\u202e", "")

@@ -17,13 +17,18 @@ from tests.transcripts.charts.samples import CHARTS, DOTS
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.figures import Chart, Missing, RowChart
+from transcripts.charts.layout import lay_out
+from transcripts.charts.svg import write_file_svg, write_page_svg
 from transcripts.projects.models import Project
-from transcripts.ui.chart_files import ChartFile, sign_chart
+from transcripts.ui.chart_files import sign_chart
 
 ClientOf = Callable[[User], Client]
-SVG = (
-    "<svg xmlns='http://www.w3.org/2000/svg' width='20' height='20'><rect width='20' height='20' fill='#123456'/></svg>"
-)
+CHART = write_page_svg(lay_out(DOTS), key="agreement", title="Agreement", description="")
+SVG = write_file_svg(CHART)
+
+
+def sign(project: str, user: User) -> str:
+    return sign_chart(CHART, summary="", note="", study=project, user_id=user.pk)
 
 
 def ask(client: Client, project: Project, token: str, format: str) -> HttpResponse:
@@ -41,7 +46,7 @@ def render(chart: Chart, project: Project | None, user: object, table: str = "")
 @pytest.mark.django_db
 @pytest.mark.parametrize("format", ["svg", "png"])
 def test_a_chart_comes_as_a_file_and_on_record(client_of: ClientOf, coder: User, project: Project, format: str) -> None:
-    token = sign_chart(ChartFile("agreement", SVG), study=project.slug, user_id=coder.pk)
+    token = sign(project.slug, coder)
     response = ask(client_of(coder), project, token, format)
     assert response.status_code == 200
     assert response["Content-Disposition"] == f'attachment; filename="{project.slug}-agreement.{format}"'
@@ -56,9 +61,9 @@ def test_a_chart_of_somebody_else_or_made_up_is_refused(
 ) -> None:
     client = client_of(coder)
     for token, format in (
-        (sign_chart(ChartFile("a", SVG), study=project.slug, user_id=owner.pk), "svg"),
-        (sign_chart(ChartFile("a", SVG), study="another", user_id=coder.pk), "svg"),
-        (sign_chart(ChartFile("a", SVG), study=project.slug, user_id=coder.pk), "exe"),
+        (sign(project.slug, owner), "svg"),
+        (sign("another", coder), "svg"),
+        (sign(project.slug, coder), "exe"),
         (SVG, "svg"),
         ("", "png"),
     ):

@@ -6,10 +6,10 @@ from django import template
 from django.template.context import RequestContext
 from django.utils.safestring import mark_safe
 
-from transcripts.charts.figures import Chart, Missing, describe, tabulate
+from transcripts.charts.figures import Chart, Missing, tabulate
 from transcripts.charts.layout import lay_out
-from transcripts.charts.svg import write_file_svg, write_page_svg
-from transcripts.ui.chart_files import ChartFile, sign_chart
+from transcripts.charts.svg import embed, write_page_svg
+from transcripts.ui.chart_files import sign_chart
 
 NOTHING = Missing("There is nothing to draw yet.")
 
@@ -24,24 +24,17 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     """
     if figure.is_empty:
         return {"missing": figure.missing or NOTHING}
-    drawing, request = lay_out(figure), context.get("request")
-    project, user = context.get("project"), getattr(request, "user", None)
-    token = ""
+    svg = write_page_svg(
+        lay_out(figure), key=figure.key, title=figure.title, description=figure.summary or figure.title
+    )
+    request, project, token = context.get("request"), context.get("project"), ""
+    user = getattr(request, "user", None)
     if project is not None and user is not None and user.is_authenticated:
-        svg = write_file_svg(
-            drawing,
-            key=figure.key,
-            title=figure.title,
-            description=describe(figure),
-            summary=figure.summary,
-            notes=[figure.note] if figure.note else [],
-        )
-        token = sign_chart(ChartFile(figure.key, svg), study=project.slug, user_id=user.pk)
-    drawn = write_page_svg(drawing, key=figure.key, title=figure.title, description=figure.summary or figure.title)
+        token = sign_chart(svg, summary=figure.summary, note=figure.note, study=project.slug, user_id=user.pk)
     heads, rows = tabulate(figure) if not table else ([], [])
     return {
         "chart": figure,
-        "drawn": mark_safe(drawn),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
+        "drawn": mark_safe(embed(svg)),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
         "token": token,
         "project": project,
         "csrf_token": context.get("csrf_token"),

@@ -196,7 +196,7 @@ MFA_TOTP_TOLERANCE = 1  # a clock may be half a minute off
 MFA_TOTP_ISSUER = f"auditapp ({_address.hostname})"
 REQUIRE_SECOND_FACTOR = env_second_factor()
 LOGIN_URL = "account_login"
-LOGIN_REDIRECT_URL = "projects:list"
+LOGIN_REDIRECT_URL = "projects:land"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # A session ends so long after its last use, and so long after its person signed in.
 SESSION_IDLE_HOURS = env_number("SESSION_IDLE_HOURS")

@@ -25,6 +25,7 @@ MEASURES = {
     "save": "benchmarks.saving",
     "crowd": "benchmarks.crowd",
     "open": "benchmarks.opening",
+    "pages": "benchmarks.pages",
     "desk": "benchmarks.long_desk",
     "chart": "benchmarks.charting",
     "search": "benchmarks.searching",

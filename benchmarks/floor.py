@@ -23,6 +23,7 @@ if not settings.configured:
         USE_TZ=True,
         DEFAULT_AUTO_FIELD=site.DEFAULT_AUTO_FIELD,
         DATABASES=site.DATABASES,
+        TRUSTED_PROXIES=site.TRUSTED_PROXIES,
     )
     django.setup()
 

@@ -25,6 +25,7 @@ OF_A_KIND = 2
 # Steps of a task that begins on such a page: one click more.
 STEPS = {
     *("codebook:retire_code", "codebook:split_code", "preannotation:launch_check"),
+    *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
     *("preannotation:run", "sob:mark", "sob:reading_history"),
     *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
 }

@@ -20,11 +20,13 @@ from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.bundle_jobs import BUNDLE_KIND
 from auditapp.sob.report.exports import SOB_ANSWERS
+from auditapp.sob.report.overview import place_newest
 from auditapp.sob.report.requests import request_after_change, request_after_formatting
 from auditapp.sob.report.scorecard import read_parts
 from auditapp.sob.texts.actions.import_jobs import TEXTS_KIND
 from transcripts.exchange.registry import register_export
 from transcripts.imports.kinds import register_job_kind
+from transcripts.projects.overview import register_card
 
 
 def remove_abandoned() -> None:
@@ -50,4 +52,5 @@ register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
 register_job_kind(TEXTS_KIND)
 register_job_kind(BUNDLE_KIND)
+register_card("sob/_card.html", place_newest, rank=50)
 register_sweep("abandoned datasets", remove_abandoned)

@@ -14,6 +14,7 @@ app_name = "sob"
 # /p/<slug>/sob/
 urlpatterns = [
     path("p/<slug:slug>/sob/", reports.show_dashboard, name="dashboard"),
+    path("p/<slug:slug>/sob/newest/", reports.show_newest, name="newest"),
     path("p/<slug:slug>/sob/datasets/", datasets.list_datasets, name="datasets"),
     path("p/<slug:slug>/sob/datasets/load/", loading.load, name="load"),
     path("p/<slug:slug>/sob/datasets/combine/", datasets.combine, name="combine"),

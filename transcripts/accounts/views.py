@@ -81,7 +81,7 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
             logout(request)
         note_link(request, user)
         # As after a password: a second factor is asked for, if there is one.
-        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("projects:list")))
+        answer: HttpResponse = perform_login(request, Login(user=user, redirect_url=reverse("projects:land")))
         if not user.has_usable_password():
             messages.info(
                 request, "You have no password yet. To sign in without a link, choose your name above and set one."

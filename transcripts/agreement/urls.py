@@ -13,6 +13,7 @@ urlpatterns = [
     path("p/<slug:slug>/differences/", disagreements.redirect_old_address, name="old_disagreements"),
     # /p/<slug>/agreement/
     path("p/<slug:slug>/agreement/", tables.show_table, name="table"),
+    path("p/<slug:slug>/agreement/so-far/", tables.show_so_far, name="so_far"),
     path("p/<slug:slug>/agreement/compute/", tables.compute, name="compute"),
     path("p/<slug:slug>/agreement/download/", tables.download, name="download"),
     path("p/<slug:slug>/agreement/units/", tables.list_units, name="units"),

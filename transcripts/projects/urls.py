@@ -8,6 +8,7 @@ app_name = "projects"
 
 urlpatterns = [
     path("", views.list_studies, name="list"),
+    path("land/", views.land, name="land"),
     path("invitations/<int:invitation_id>/answer/", views.answer_invitation, name="answer_invitation"),
     # /p/<slug>/
     path("p/<slug:slug>/", views.home, name="home"),

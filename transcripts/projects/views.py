@@ -16,6 +16,7 @@ from transcripts.projects import actions, queries
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
+from transcripts.projects.overview import list_waiting, read_cards, read_notes
 from transcripts.projects.roles import ROLES, Permission
 
 EVENTS_PER_PAGE = 100
@@ -23,17 +24,35 @@ EVENTS_PER_PAGE = 100
 
 @require_safe
 def list_studies(request: HttpRequest) -> HttpResponse:
-    """The studies one may see; where everybody lands."""
+    """The studies one may see, a line each with what is left or running."""
     person = person_of(request)
-    page = {"studies": queries.studies_of(person), "invitations": queries.invitations_for(person)}
-    return render(request, "projects/list.html", page)
+    studies = queries.studies_of(person)
+    notes = read_notes([study for study, _ in studies], person)
+    lines = [(study, role, notes[study.pk]) for study, role in studies]
+    return render(request, "projects/list.html", {"lines": lines, "invitations": queries.invitations_for(person)})
+
+
+@require_safe
+def land(request: HttpRequest) -> HttpResponse:
+    """Where one comes after signing in: to the overview of one's only study, or to the list of studies."""
+    person = person_of(request)
+    studies = queries.studies_of(person)
+    if len(studies) == 1 and not person.is_superuser and not queries.invitations_for(person):
+        return redirect(studies[0][0])
+    return redirect("projects:list")
 
 
 @require_safe
 @project_view(Permission.VIEW)
 def home(request: ProjectRequest) -> HttpResponse:
-    """One study: what it is, one's role in it, its pages and its people."""
-    return render(request, "projects/home.html", {"members": queries.members_of(request.project)})
+    """The overview of a study: what is left, how far everybody is, what runs, and what the newest figures are."""
+    page = {
+        "members": queries.members_of(request.project),
+        "waiting": list_waiting(request),
+        "cards": read_cards(request),
+        "is_empty": not request.project.interviews.exists(),
+    }
+    return render(request, "projects/home.html", page)
 
 
 @require_safe

@@ -9,6 +9,7 @@ app_name = "rounds"
 urlpatterns = [
     # /p/<slug>/work/
     path("p/<slug:slug>/work/", views.show_own_work, name="work"),
+    path("p/<slug:slug>/work/everybody/", views.show_all_work, name="all_work"),
     path("p/<slug:slug>/work/<int:interview_id>/finish/", finish_views.finish, name="finish"),
     path("p/<slug:slug>/work/<int:interview_id>/take-back/", finish_views.take_back, name="take_back_finish"),
     # /p/<slug>/rounds/

@@ -19,6 +19,7 @@ from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
 from transcripts.rounds.forms import CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
 from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
 
@@ -31,6 +32,14 @@ INTERVIEWS_PER_PAGE = 50
 def show_own_work(request: ProjectRequest) -> HttpResponse:
     """What one is to code, with one's own progress only."""
     return render_own_work(request)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_all_work(request: ProjectRequest) -> HttpResponse:
+    """A part of the overview, loaded after the rest of it: how far each coder is, and each interview."""
+    return render(request, "rounds/_all_work.html", read_all_work(request.project))
 
 
 @require_POST

@@ -35,7 +35,7 @@ def wrong_passwords(name: str, times: int, *, address: str = "127.0.0.1", client
 def test_right_password_signs_in_and_leads_to_the_studies(client: Client, person: User) -> None:
     answer = sign_in(client, "Rosalind", PASSWORD)
     assert answer.status_code == 302
-    assert answer["Location"] == "/"
+    assert answer["Location"] == "/land/"
     assert is_signed_in(client)
     assert actions_in_trail()[-1] == "account.signed_in"
 
@@ -53,7 +53,7 @@ def test_sign_in_leads_back_to_the_page_that_was_asked_for(client: Client, perso
 
 
 def test_sign_in_never_leads_to_another_site(client: Client, person: User) -> None:
-    assert sign_in(client, "Rosalind", PASSWORD, next="https://elsewhere.example/")["Location"] == "/"
+    assert sign_in(client, "Rosalind", PASSWORD, next="https://elsewhere.example/")["Location"] == "/land/"
 
 
 @pytest.mark.parametrize("name", ["Rosalind", "nobody"])

@@ -41,7 +41,7 @@ def test_opening_a_link_offers_to_sign_in_and_spends_nothing(client: Client, sec
 
 
 def test_using_a_link_signs_its_person_in_once(client: Client, newcomer: User, secret: str) -> None:
-    assert client.post(f"/sign-in/{secret}/")["Location"] == "/"
+    assert client.post(f"/sign-in/{secret}/")["Location"] == "/land/"
     assert client.session["_auth_user_id"] == str(newcomer.pk)
     again = Client()
     for answer in (again.post(f"/sign-in/{secret}/"), again.get(f"/sign-in/{secret}/")):

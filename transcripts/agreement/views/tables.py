@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -19,6 +19,7 @@ from transcripts.accounts.models import User
 from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.queries import Selection, list_places, read_items
+from transcripts.agreement.views.adjudication import Queue
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
@@ -37,6 +38,26 @@ def show_table(request: ProjectRequest) -> HttpResponse:
     """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
     page_request = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE)
     return _render_table(request, page_request)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_so_far(request: ProjectRequest) -> HttpResponse:
+    """A part of the overview, loaded after the rest of it: agreement on the first family whose method measures it."""
+    page_request = PageRequest(request, QueryDict(), prefer=NOT_REFLEXIVE)
+    context: dict[str, object] = {"page_request": page_request}
+    if page_request.selection is not None and page_request.stance != Stance.REFLEXIVE:
+        queue = Queue(request, page_request.selection)
+        context["visible"] = queue.visible
+        if not queue.visible.is_hidden:
+            measured = _measure(page_request, page_request.selection, queue.visible)
+            context |= {
+                "chart": _draw(request, page_request, measured),
+                "compared": queue.compared,
+                "waiting": len(queue.places) - len(queue.decided),
+            }
+    return render(request, "agreement/_so_far.html", context)
 
 
 @require_POST

@@ -16,6 +16,7 @@ from auditapp.sob.pure.showing.figures import Counting, Figures, read_score
 from auditapp.sob.pure.showing.heat_map import arrange_heat_map, choose_targets
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.caveats import count_cells, is_comparable
+from auditapp.sob.report.overview import draw_newest
 from auditapp.sob.report.store import forget_failures
 from auditapp.sob.report.views.opening import Opened, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
@@ -37,6 +38,20 @@ def show_dashboard(request: ProjectRequest) -> HttpResponse:
         **_describe_scores(request, opened),
     }
     return render(request, "sob/dashboard.html", context)
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_newest(request: ProjectRequest) -> HttpResponse:
+    """A part of the overview of a study, loaded after the rest of it: the scores of the newest batch."""
+    newest = request.project.batches.filter(kind=KIND).first()
+    opened = open_batch(newest) if newest else None
+    context: dict[str, Any] = {"opened": opened}
+    if opened is not None:
+        context["has_fake"] = any(arm.variant.is_fake for arm in opened.arms)
+        if opened.figures is not None:
+            context["chart"] = draw_newest(opened.figures, slug=request.project.slug, batch_id=opened.batch.pk)
+    return render(request, "sob/_newest.html", context)
 
 
 @require_safe

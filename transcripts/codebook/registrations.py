@@ -1,0 +1,22 @@
+"""What the codebook adds to the overview."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from transcripts.codebook.models import CodeProposal
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.overview import Waiting, register_waiting
+from transcripts.projects.roles import Permission
+
+
+def find_proposals(request: ProjectRequest) -> Waiting | None:
+    """Proposed codes that nobody has answered, for those who edit the codebook."""
+    if Permission.EDIT_CODEBOOK not in request.role.permissions:
+        return None
+    count = CodeProposal.objects.filter(project=request.project, state=CodeProposal.State.OPEN).count()
+    words = f"{count} proposed code{' waits' if count == 1 else 's wait'} for an answer"
+    return Waiting(words, reverse("codebook:proposals", args=[request.project.slug])) if count else None
+
+
+register_waiting(find_proposals)

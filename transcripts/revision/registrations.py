@@ -1,0 +1,24 @@
+"""What re-reviews add to the overview."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from transcripts.codebook.queries import current_version
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.overview import Waiting, register_waiting
+from transcripts.projects.roles import Permission
+from transcripts.revision.queries import list_due
+
+
+def find_re_reviews(request: ProjectRequest) -> Waiting | None:
+    """One's own codings whose code has changed in meaning."""
+    version = current_version(request.project) if Permission.CODE in request.role.permissions else None
+    due = sum(each.is_open for each in list_due(version, coder=request.user)) if version else 0
+    words = (
+        f"{due} of your codings {'needs' if due == 1 else 'need'} re-review, because their code has changed in meaning"
+    )
+    return Waiting(words, reverse("revision:queue", args=[request.project.slug])) if due else None
+
+
+register_waiting(find_re_reviews)

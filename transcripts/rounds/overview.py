@@ -1,0 +1,127 @@
+"""What the overview of a study shows of its reading: to a coder what is left, to leads how far everybody is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from django.urls import reverse
+
+from transcripts.accounts.models import User
+from transcripts.charts.figures import Part, Row, RowChart
+from transcripts.projects.access import ProjectRequest
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+from transcripts.rounds.models import Assignment, Finish
+from transcripts.rounds.progress import Progress, read_progress
+from transcripts.rounds.queries import list_coders
+
+INTERVIEWS_SHOWN = 12
+SERIES = ("decided", "not yet decided")
+
+
+def read_own_work(request: ProjectRequest) -> Mapping[str, object] | None:
+    """What is left for the person who asks, and the desk where she goes on; ``None`` for whoever does not code."""
+    if Permission.CODE not in request.role.permissions:
+        return None
+    titles = find_open(request.project, request.user)
+    progress = read_progress(titles, coder_id=request.user.pk)
+    own = {pk: progress.find(pk, request.user.pk) for pk in titles}
+    left = [pk for pk in titles if own[pk].undecided]
+    # What was begun comes before what is new.
+    following = sorted(left, key=lambda pk: own[pk].decided == 0)[:1]
+    return {
+        "left": sum(own[pk].undecided for pk in left),
+        "interviews_left": len(left),
+        "interviews": len(titles),
+        "decided": sum(each.decided for each in own.values()),
+        "total": sum(each.total for each in own.values()),
+        "next": following[0] if following else None,
+        "next_title": titles[following[0]] if following else "",
+        "is_begun": any(each.decided for each in own.values()),
+    }
+
+
+def find_open(project: Project, person: User) -> dict[int, str]:
+    """The interviews that ``person`` may code now by the rule of ``is_open_for``, in their order, with their titles."""
+    interviews = dict(project.interviews.order_by("pk").values_list("pk", "title"))
+    finished = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
+    done = dict(finished.values_list("interview", "shown_at"))
+    rows = list(
+        Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).values_list(
+            "interview", "coder", "signed_at", "round__locked_at"
+        )
+    )
+    if not rows:
+        return {pk: title for pk, title in interviews.items() if pk not in done}
+    own = {pk for pk, coder, signed, locked in rows if coder == person.pk and signed is None and locked is None}
+    return {pk: title for pk, title in interviews.items() if pk in own and done.get(pk) is None}
+
+
+def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:
+    """A place for how far everybody is, which the browser fills: in a large study it takes longer than the rest of the page."""
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions or not request.project.interviews.exists():
+        return None
+    return {}
+
+
+def read_all_work(project: Project) -> dict[str, object]:
+    """How far each coder is, and each interview."""
+    titles = dict(project.interviews.order_by("pk").values_list("pk", "title"))
+    names, pairs = _find_pairs(project, titles)
+    progress = read_progress(titles)
+    by_coder: dict[int, list[Progress]] = defaultdict(list)
+    by_interview: dict[int, list[Progress]] = defaultdict(list)
+    for interview, coder in pairs:
+        found = progress.find(interview, coder)
+        by_coder[coder].append(found)
+        by_interview[interview].append(found)
+    coders = [_draw(names[pk], by_coder[pk]) for pk in sorted(by_coder, key=lambda pk: names[pk].lower())]
+    behind = sorted(by_interview, key=lambda pk: (_sum(by_interview[pk]).percent == 100, pk))[:INTERVIEWS_SHOWN]
+    interviews = [
+        _draw(titles[pk], by_interview[pk], href=reverse("coding:desk", args=[project.slug, pk])) for pk in behind
+    ]
+    total = _sum([each for some in by_coder.values() for each in some])
+    return {
+        "total": total,
+        "coders": RowChart("progress-coders", "Sentences decided, by coder", coders, SERIES, high=None),
+        "interviews": RowChart("progress-interviews", "Sentences decided, by interview", interviews, SERIES, high=None),
+        "left_out": len(by_interview) - len(behind),
+        "unassigned": len(titles) - len(by_interview),
+    }
+
+
+def _find_pairs(project: Project, titles: Iterable[int]) -> tuple[dict[int, str], list[tuple[int, int]]]:
+    """The names of coders, and who is to read which interview: as assigned, or every coder each interview."""
+    assigned = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())
+    if rows:
+        return {coder: name for _, coder, name in rows}, [(interview, coder) for interview, coder, _ in rows]
+    names = {each.pk: each.username for each in list_coders(project)}
+    return names, [(interview, coder) for interview in titles for coder in names]
+
+
+def _sum(found: Iterable[Progress]) -> Progress:
+    found = list(found)
+    return Progress(sum(each.decided for each in found), sum(each.total for each in found))
+
+
+def _draw(name: str, found: list[Progress], *, href: str = "") -> Row:
+    whole = _sum(found)
+    parts = [Part(whole.decided, 0), Part(whole.undecided, 1)]
+    return Row(name, parts=parts, text=f"{whole.decided:,} of {whole.total:,} ({whole.percent} %)", href=href)
+
+
+def read_notes(studies: Iterable[Project], person: User) -> dict[int, str]:
+    """How many interviews are assigned to ``person`` in each study and not signed off yet."""
+    own = Assignment.objects.filter(
+        round__project__in=[each.pk for each in studies],
+        coder=person,
+        withdrawn_at__isnull=True,
+        signed_at__isnull=True,
+        round__locked_at__isnull=True,
+    )
+    counts: dict[int, int] = defaultdict(int)
+    for study in own.values_list("round__project", flat=True):
+        counts[study] += 1
+    return {pk: f"{n} interview{'' if n == 1 else 's'} assigned to you" for pk, n in counts.items()}

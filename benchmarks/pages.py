@@ -1,4 +1,4 @@
-"""Pages that list a whole study: its overview, in the server, as a coder and as a lead open it."""
+"""Pages that list a whole study: its overview, as a coder and as a lead open it, and its list of interviews, in the server."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from benchmarks.setup import Setup
 from benchmarks.study import Person
 
 SLOWEST_MS = 60.0
-PAGES = (("overview, coder", "coder0", "/p/{slug}/"), ("overview, lead", "importer", "/p/{slug}/"))
+PAGES = (
+    ("overview, coder", "coder0", "/p/{slug}/"),
+    ("overview, lead", "importer", "/p/{slug}/"),
+    ("interviews, lead", "importer", "/p/{slug}/interviews/"),
+)
 
 
 def measure(setup: Setup) -> Measured:
     """Each page many times, between rounds of the floor."""
     study = setup.study
-    setup.tell("pages: overview")
+    setup.tell("pages: overview, interviews")
     floor_environment = make_floor(setup.folder / "pages-floor")
     rows, numbers = [], dict[str, object]()
     with (

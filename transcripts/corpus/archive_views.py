@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.corpus import queries
+from transcripts.corpus import listing, queries
 from transcripts.corpus.models import ImportedFile, Interview
 from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
 from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
@@ -113,7 +113,8 @@ def show_left_out(request: HttpRequest) -> HttpResponse | None:
 
 
 def _find_ticked(request: ProjectRequest) -> list[Interview]:
-    ticked = [
-        int(key) for key in request.POST.getlist("interviews") if key.isascii() and key.isdigit() and len(key) < 19
-    ]
+    """The interviews that are ticked, or all that match what the list of interviews was asked for."""
+    if "every" in request.POST:
+        return listing.list_matching(request.project, listing.read_wanted(request.POST), None)
+    ticked = {int(key) for key in request.POST.getlist("interview") if key.isdecimal() and len(key) < 19}
     return list(request.project.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.corpus.consent import ConsentError, record_consent
 from transcripts.corpus.consent_forms import ConsentForm
+from transcripts.corpus.listing import list_matching, read_wanted
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import STATES, count_states, holds, list_consents, list_scopes
 from transcripts.projects.access import ProjectRequest, project_view
@@ -71,6 +72,9 @@ def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
 
 def _read_chosen(request: ProjectRequest) -> list[Interview]:
     """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
+    if "every" in request.POST and "sort" in request.POST:
+        # From the list of interviews, which is narrowed in another way.
+        return list_matching(request.project, read_wanted(request.POST), None)
     if "every" in request.POST:
         shown = [line["pk"] for line in _filter(list_consents(request.project), request.POST)]
         return list(request.project.interviews.filter(pk__in=shown))

@@ -36,7 +36,7 @@ def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
 
 def list_interviews(project: Project) -> list[Interview]:
     """Every interview of the study with what its list shows, in the order in which they came in: one query."""
-    columns = ("project", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
+    columns = ("project", "external_id", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
     return list(project.interviews.order_by("pk").only(*columns))
 
 

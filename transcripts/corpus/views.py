@@ -10,8 +10,10 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
-from transcripts.corpus import queries
+from transcripts.accounts.models import User
+from transcripts.corpus import listing
 from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
+from transcripts.corpus.consent_forms import ConsentForm
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
 from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.pure.descriptives import summarise
@@ -22,7 +24,7 @@ from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
-INTERVIEWS_PER_PAGE = 100
+INTERVIEWS_PER_PAGE = 50
 # A file of this size takes a second or two to read and store; a larger one is left to a worker.
 LARGE_SIZE = 500_000
 
@@ -30,19 +32,35 @@ LARGE_SIZE = 500_000
 @require_safe
 @project_view(Permission.VIEW)
 def list_interviews(request: ProjectRequest) -> HttpResponse:
-    """Every interview with its counts, and what they come to; ``?model=`` keeps those with one model."""
-    model = request.GET.get("model", "")
-    every = queries.list_interviews(request.project)
-    shown = [row for row in every if not model or row.model_label == model]
+    """The interviews that match what is asked for, with the work on them, and what their counts come to.
+
+    Who sees every coding sees everybody's work; a coder sees her own.
+    """
+    wanted = listing.read_wanted(request.GET)
+    sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
+    only = None if sees_all else request.user
+    shown = listing.list_matching(request.project, wanted, only)
+    page = Paginator(shown, INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    if not wanted.needs_work:
+        listing.add_work(list(page), only)
+    models = request.project.interviews.exclude(model_label="").order_by("model_label")
+    coders = request.project.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
     return render(
         request,
         "corpus/interviews.html",
         {
-            "page": Paginator(shown, INTERVIEWS_PER_PAGE).get_page(request.GET.get("page")),
+            "page": page,
             "summary": summarise([row.counts for row in shown]),
-            "models": sorted({row.model_label for row in every if row.model_label}),
-            "model": model,
-            "study_is_empty": not every,
+            "models": list(models.values_list("model_label", flat=True).distinct()),
+            "coders": list(coders.values_list("username", flat=True)),
+            "wanted": wanted,
+            "wanted_items": wanted._asdict().items(),
+            "is_narrowed": any(wanted._replace(sort="")),
+            "sorts": listing.SORTS.items(),
+            "stages": listing.STAGES.items(),
+            "sees_all": sees_all,
+            "consent_form": ConsentForm(),
+            "study_is_empty": not shown and not any(wanted) and not request.project.interviews.exists(),
         },
     )
 

@@ -1,10 +1,13 @@
-"""What rounds add to the overview."""
+"""What rounds add to the overview and to the list of interviews."""
 
 from __future__ import annotations
 
+from transcripts.corpus.listing import register_work_reader
 from transcripts.projects.overview import register_card, register_note
 from transcripts.rounds.overview import place_all_work, read_notes, read_own_work
+from transcripts.rounds.work_reader import read_work
 
 register_card("rounds/_own_work_card.html", read_own_work, rank=10)
 register_card("rounds/_all_work_card.html", place_all_work, rank=30)
 register_note(read_notes)
+register_work_reader(read_work)

@@ -124,7 +124,7 @@ def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
 
     visitor = Visitor(owner)
     assert "Restore" in visitor.knock(desk, "GET").content.decode()
-    visitor.knock(stage.path("corpus:restore"), "POST", f"interviews={stage.sentence.turn.interview_id}")
+    visitor.knock(stage.path("corpus:restore"), "POST", f"interview={stage.sentence.turn.interview_id}")
     assert visitor.knock(desk, "GET").status_code == 200
 
 

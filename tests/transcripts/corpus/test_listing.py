@@ -1,0 +1,103 @@
+"""The list of interviews: who works on them, what is searched, kept and sorted, and what is done with all that match."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put
+from transcripts.accounts.models import User
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.listing import list_matching, read_wanted
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.queries import list_consenting
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment, Round
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def talks(project: Project, owner: User, coder: User, second_coder: User) -> list[Interview]:
+    """Three interviews: the coder is through with the second and has begun the third, which another is to code."""
+    said = [("a", "Beta", "One. Two."), ("b", "alpha", "Three."), ("c", "Gamma", "Four. Five.")]
+    lines = [
+        json.dumps({"id": name, "title": title, "model": f"M {name}", "turns": [{"role": "model", "text": text}]})
+        for name, title, text in said
+    ]
+    import_file(project=project, name="three.jsonl", data="\n".join(lines).encode(), by=owner)
+    talks = list(project.interviews.order_by("pk"))
+    decide(first_sentence(talks[1]), coder)
+    put(first_sentence(talks[2]), find_code(project, "theme.balance"), coder)
+    now = timezone.now()
+    round_ = Round.objects.create(project=project, number=1, name="R", opened_at=now, opened_by_name="x")
+    Assignment.objects.create(
+        round=round_, interview=talks[2], coder=second_coder, assigned_at=now, assigned_by_name="x"
+    )
+    return talks
+
+
+def first_sentence(talk: Interview) -> Sentence:
+    return Sentence.objects.select_related("turn__interview").filter(turn__interview=talk).order_by("position")[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, "abc"),
+        ({"q": "ALPH"}, "b"),
+        ({"q": "c"}, "c"),
+        ({"model": "M a"}, "a"),
+        ({"stage": "none"}, "a"),
+        ({"stage": "begun"}, "c"),
+        ({"stage": "complete"}, "b"),
+        ({"coder": "coder"}, "bc"),
+        ({"coder": "second_coder"}, "c"),
+        ({"sort": "title"}, "bac"),
+        ({"sort": "sentences"}, "acb"),
+        ({"sort": "progress"}, "acb"),
+        ({"sort": "activity"}, "cba"),
+        ({"sort": "nonsense", "stage": "nonsense"}, "abc"),
+    ],
+)
+def test_what_is_shown_and_in_which_order(
+    project: Project, talks: list[Interview], asked: dict[str, str], expected: str
+) -> None:
+    assert "".join(row.external_id for row in list_matching(project, read_wanted(asked), None)) == expected
+
+
+def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(
+    project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+) -> None:
+    path = reverse("corpus:interviews", args=[project.slug])
+    everybody = client_of(lead).get(path).context["page"][2].work
+    assert [(each.name, each.decided, each.total, each.is_assigned) for each in everybody.people] == [
+        ("coder", 1, 2, False),
+        ("second_coder", 0, 2, True),
+    ]
+    page = client_of(second_coder).get(path)
+    assert [[each.name for each in row.work.people] for row in page.context["page"]] == [[], [], ["second_coder"]]
+    assert page.context["page"][1].work.last is None
+
+
+def test_all_that_match_are_archived(
+    project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+) -> None:
+    form = {"every": "1", "stage": "complete", "sort": "", "reason": "Done elsewhere."}
+    path = reverse("corpus:add_to_archive", args=[project.slug])
+    assert client_of(coder).post(path, form).status_code == 403
+    client_of(lead).post(path, form)
+    assert list(project.interviews.order_by("pk")) == [talks[0], talks[2]]
+
+
+def test_consent_is_recorded_for_all_that_match(
+    project: Project, talks: list[Interview], lead: User, client_of: SignIn
+) -> None:
+    form = {"every": "1", "q": "alpha", "sort": "", "scope": "external", "given": "given", "basis": "A letter."}
+    client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
+    assert list_consenting([talk.pk for talk in talks], "external") == {talks[1].pk}

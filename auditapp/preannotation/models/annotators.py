@@ -91,6 +91,9 @@ class OfflineRun(models.Model):
     asked = models.CharField(max_length=64, blank=True)
     claimed_by = models.CharField(max_length=60, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)
+    # How far the learning is that comes before reading: so many steps of so many.
+    learnt_steps = models.PositiveIntegerField(default=0)
+    learning_steps = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
     launched_by = models.ForeignKey(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -412,6 +413,21 @@ class TestRuns:
         assert OfflineReading.objects.count() == 1
         with pytest.raises(PreannotationError, match="already ended"):
             cancel_run(run=run, by=lead)
+
+    def test_a_run_that_is_cancelled_while_it_learns_stops_and_says_how_far_it_was(
+        self, run: OfflineRun, lead: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def learn_slowly(_annotator: Annotator, *, heartbeat: Callable[[int, int], object]) -> Any:
+            heartbeat(3, 10)
+            assert (OfflineRun.objects.get().learnt_steps, OfflineRun.objects.get().learning_steps) == (3, 10)
+            cancel_run(run=run, by=lead)
+            heartbeat(4, 10)
+            raise AssertionError("it went on")
+
+        monkeypatch.setattr(offline, "make_reader", learn_slowly)
+        assert finish(run).state == "cancelled"
+        assert OfflineRun.objects.get().learnt_steps == 3
+        assert not OfflineReading.objects.exists()
 
     def test_an_error_nobody_expected_ends_the_run_with_its_kind(
         self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch

@@ -108,17 +108,21 @@ def count_examples(
     return found | {"threshold": None, "parts": 0} | dict.fromkeys(("tp", "fp", "fn", "tn"))
 
 
+Heartbeat = Callable[[int, int], object]
+"""Is told how many steps are done, of how many."""
+
+
 def learn(
     lesson: Lesson,
     *,
     minimum: int = MIN_POSITIVES,
     fewest_interviews: int = MIN_INTERVIEWS,
     seed: int,
-    heartbeat: Callable[[], object] = lambda: None,
+    heartbeat: Heartbeat = lambda _done, _total: None,
 ) -> tuple[LearntReader, dict[str, dict[str, Any]]]:
     """The reader, and the outcome of each code: what ``count_examples`` gives, with what it came to.
 
-    ``heartbeat`` is called again and again meanwhile. Raises ``NothingToLearn``.
+    ``heartbeat`` is told again and again how far it is, and may raise to end it. Raises ``NothingToLearn``.
     """
     outcomes = {
         code: count_examples(rows, yes, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)
@@ -127,19 +131,24 @@ def learn(
     if all(each["reason"] for each in outcomes.values()):
         raise NothingToLearn("No code has enough examples yet.")
     words = _Words(lesson.texts)
-    for code, (rows, yes) in lesson.codes.items():
+    steps = len(lesson.codes)
+    for number, (code, (rows, yes)) in enumerate(lesson.codes.items(), 1):
         if not outcomes[code]["reason"]:
             outcomes[code] |= _judge(words, lesson.interviews, rows, yes, seed=f"{seed} {code}")
-        heartbeat()
+        heartbeat(number, 2 * steps)
     thresholds = {code: each["threshold"] for code, each in outcomes.items() if each["threshold"] is not None}
-    return fit(lesson, thresholds, heartbeat=heartbeat, words=words), outcomes
+
+    def tell(done: int, total: int) -> None:
+        heartbeat(steps + done, steps + total)
+
+    return fit(lesson, thresholds, heartbeat=tell, words=words), outcomes
 
 
 def fit(
     lesson: Lesson,
     thresholds: Mapping[str, float],
     *,
-    heartbeat: Callable[[], object] = lambda: None,
+    heartbeat: Heartbeat = lambda _done, _total: None,
     words: _Words | None = None,
 ) -> LearntReader:
     """The reader of those codes that have a threshold, from all examples. The same examples give the same reader."""
@@ -148,7 +157,7 @@ def fit(
     for code, (rows, yes) in lesson.codes.items():
         if code in thresholds:
             models[code] = _fit_code(words.matrix[rows], yes)
-            heartbeat()
+            heartbeat(len(models), len(thresholds))
     return LearntReader(words, models, thresholds)
 
 

@@ -10,7 +10,7 @@ import datetime
 import os
 import random
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -44,6 +44,10 @@ LEASE = datetime.timedelta(seconds=30)
 AT_ONCE = 1_000
 
 
+class Lost(Exception):
+    """The run was cancelled, or another worker has it."""
+
+
 class CannotRead(Exception):
     """The annotator cannot be made again from what is kept of it; the sentence says why."""
 
@@ -55,7 +59,7 @@ def run_offline(run_id: int) -> None:
         return
     run = OfflineRun.objects.select_related("annotator__project", "annotator__version").get(pk=run_id)
     try:
-        reader = make_reader(run.annotator, heartbeat=lambda: _renew(run_id, who))
+        reader = make_reader(run.annotator, heartbeat=lambda done, total: _tell(run_id, who, done, total))
         codes = dict(run.annotator.version.codes.values_list("identifier", "pk"))
         for interview_id in find_interviews_left(run):
             if stopping.is_set():
@@ -63,6 +67,8 @@ def run_offline(run_id: int) -> None:
                 return
             if not _read_interview(run, who, interview_id, reader, codes):
                 return
+    except Lost:
+        return
     except (CannotRead, learning.NothingToLearn) as error:
         _end(run_id, who, OfflineRun.State.FAILED, str(error))
     except (OperationalError, InterfaceError):
@@ -85,7 +91,7 @@ def name_reader(kind: str) -> str:
     return RULES_READER if kind == Annotator.Kind.RULES else learning.name_reader()
 
 
-def make_reader(annotator: Annotator, *, heartbeat: Callable[[], object] = lambda: None) -> OfflineReader:
+def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda _done, _total: None) -> OfflineReader:
     """The reader that an annotator's recipe describes; what is learnt for the first time is judged, and the recipe says
     how it did. Raises ``CannotRead`` and ``NothingToLearn``."""
     recipe = annotator.recipe
@@ -110,7 +116,7 @@ def make_reader(annotator: Annotator, *, heartbeat: Callable[[], object] = lambd
             "creates another annotator from the codings as they are now."
         )
     lesson = read_lesson(families)
-    heartbeat()
+    heartbeat(0, len(lesson.codes))
     if "judged_with" in recipe:
         reader = learning.fit(lesson, _read_thresholds(recipe), heartbeat=heartbeat)
     else:
@@ -149,6 +155,13 @@ def _renew(run_id: int, who: str) -> bool:
     """Say again that the run is being done; ``False`` when it was cancelled, or another has it."""
     runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
     return bool(runs.update(claimed_until=read_now() + LEASE))
+
+
+def _tell(run_id: int, who: str, done: int, total: int) -> None:
+    """Say how far the learning is, and that the run is being done. Raises ``Lost``."""
+    runs = OfflineRun.objects.filter(pk=run_id, claimed_by=who, state=OfflineRun.State.RUNNING)
+    if not runs.update(claimed_until=read_now() + LEASE, learnt_steps=done, learning_steps=total):
+        raise Lost
 
 
 def _let_go(run_id: int, who: str) -> None:

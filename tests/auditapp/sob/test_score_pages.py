@@ -81,7 +81,7 @@ class TestEveryPage:
                 assert "Unknown is the only warranted answer" in page, name
                 assert "does not certify a judge" in page, name
                 assert "Fake provider." in page, name
-                assert 'aria-label="Batch' in page, name
+                assert reverse("sob:values", args=[pages.batch.project.slug, pages.batch.pk]) in page, name
                 assert ("The figures are out of date" in page) is not is_current, name
 
     def test_it_opens_before_the_first_answer(self, batch: Batch, coder: User, client_of: ClientOf) -> None:

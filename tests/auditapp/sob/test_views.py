@@ -48,6 +48,24 @@ class TestDashboard:
         assert answers.count('<details class="masked">') == 2
         assert "sob 1.00 over 2 answers" in " ".join(answers.split())
 
+    def test_the_map_comes_first_and_what_it_was_made_with_is_folded_below(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(batch, ["Person: Unknown"])
+        for page in (
+            get(client_of(coder), "sob:dashboard", project.slug),
+            get(client_of(coder), "sob:report", project.slug, batch.pk),
+        ):
+            order = [page.index(part) for part in ('<table class="heat">', '<ul class="cards">', 'class="made-with"')]
+            assert order == sorted(order)
+
+    def test_shares_of_fewer_than_ten_answers_are_marked(
+        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(batch, ["Person: Unknown", "I cannot help with that."])
+        page = get(client_of(coder), "sob:dashboard", project.slug)
+        assert "† marks a share of fewer than ten answers." in page
+
     def test_fake_answers_are_named_as_such(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf
     ) -> None:

@@ -94,6 +94,7 @@ OF_A_STUDY: dict[str, Row] = {
     "imports:cancel": sent(Permission.IMPORT),
     "imports:take_file": sent(Permission.IMPORT),
     "imports:delete_file": sent(Permission.IMPORT),
+    "corpus:details": {"GET": Permission.VIEW, "POST": Permission.IMPORT},
     "corpus:files": seen(),
     "corpus:undo": filled_in(Permission.IMPORT),
     "corpus:archive": seen(),

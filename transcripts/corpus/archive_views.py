@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -10,6 +11,8 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.corpus import listing, queries
+from transcripts.corpus.details import FIELDS, PROMPT_KIND, edit_details
+from transcripts.corpus.forms import DetailsForm
 from transcripts.corpus.models import ImportedFile, Interview
 from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
 from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
@@ -89,6 +92,43 @@ def undo(request: ProjectRequest, file_id: int) -> HttpResponse:
     context = {"file": file, "work": work, "interviews": file.interviews.order_by("pk")[:TITLES_SHOWN]}
     context["more"] = max(0, file.interviews.count() - TITLES_SHOWN)
     return render(request, "corpus/undo.html", context, status=409 if request.method == "POST" else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.VIEW)
+def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """What is known of an interview, with the history of corrections; who may import corrects it here."""
+    may_edit = Permission.IMPORT in request.role.permissions
+    if request.method == "POST" and not may_edit:
+        raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+    interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
+    form = DetailsForm(request.POST if request.method == "POST" else None, interview=interview)
+    if request.method == "POST" and form.is_valid():
+        values = {name: form.cleaned_data[name] for name in FIELDS}
+        try:
+            changes = edit_details(
+                project=request.project,
+                interview=interview,
+                values=values,
+                kinds=form.read_kinds(),
+                reason=form.cleaned_data["reason"],
+                by=request.user,
+            )
+        except StandingError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "Saved." if changes else "Nothing was different, so nothing was saved.")
+            return redirect("corpus:details", request.project.slug, interview.pk)
+    rows = interview.changes.select_related("changed_by", "turn").defer("turn__text").order_by("-pk")
+    names = {**FIELDS, "standing": "State", PROMPT_KIND: "Kind of prompt"}
+    context = {
+        "interview": interview,
+        "form": form,
+        "may_edit": may_edit,
+        "known": [(names[name], getattr(interview, name)) for name in FIELDS],
+        "changes": [(row, names.get(row.field, row.field)) for row in rows],
+    }
+    return render(request, "corpus/details.html", context, status=422 if form.errors else 200)
 
 
 def show_left_out(request: HttpRequest) -> HttpResponse | None:

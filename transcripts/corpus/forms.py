@@ -3,15 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
+from transcripts.corpus.details import FIELDS
+from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.readers import FORMATS
+from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
 
 MAX_UPLOAD_SIZE = 64 * 1024 * 1024
+
+
+class DetailsForm(forms.Form):
+    """What is known of an interview, with the kind of each prompt of its interviewer (``kind-`` and the turn)."""
+
+    title = forms.CharField(max_length=300)
+    model_label = forms.CharField(label="Model", max_length=200, required=False)
+    period = forms.CharField(
+        label="Date", help_text="As you write it, such as 2025-03.", max_length=100, required=False
+    )
+    tier = forms.CharField(max_length=50, required=False)
+    inclusion = forms.CharField(
+        help_text="With “excluded” the interview is left out of every list and figure.", max_length=50, required=False
+    )
+    inclusion_reason = forms.CharField(label="Reason of the inclusion", max_length=1_000, required=False)
+    reason = forms.CharField(label="Why you change this", max_length=1_000, required=False)
+
+    def __init__(self, *args: Any, interview: Interview, **kwargs: Any) -> None:
+        kwargs["initial"] = {name: getattr(interview, name) for name in FIELDS}
+        super().__init__(*args, **kwargs)
+        self.questions = list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
+        for turn in self.questions:
+            known = [turn.prompt_kind] if turn.prompt_kind not in PROMPT_KINDS else []
+            self.fields[f"kind-{turn.pk}"] = forms.ChoiceField(
+                choices=[(kind, kind.replace("_", " ") or "not known") for kind in [*PROMPT_KINDS, *known]],
+                initial=turn.prompt_kind,
+                required=False,
+            )
+
+    @property
+    def details(self) -> list[forms.BoundField]:
+        """The fields of the interview itself."""
+        return [self[name] for name in (*FIELDS, "reason")]
+
+    @property
+    def prompts(self) -> list[tuple[Turn, forms.BoundField]]:
+        """Every prompt with the field for its kind."""
+        return [(turn, self[f"kind-{turn.pk}"]) for turn in self.questions]
+
+    def read_kinds(self) -> dict[int, str]:
+        """The kinds by turn, of the prompts that the form was sent with."""
+        names = {turn.pk: f"kind-{turn.pk}" for turn in self.questions}
+        return {pk: self.cleaned_data[name] for pk, name in names.items() if name in self.data}
 
 
 class SeveralFilesInput(forms.ClearableFileInput):

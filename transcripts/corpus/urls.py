@@ -10,6 +10,7 @@ urlpatterns = [
     # /p/<slug>/interviews/
     path("p/<slug:slug>/interviews/", views.list_interviews, name="interviews"),
     path("p/<slug:slug>/interviews/import/", views.import_interviews, name="import"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/details/", archive_views.show_details, name="details"),
     # /p/<slug>/interviews/files/
     path("p/<slug:slug>/interviews/files/", archive_views.list_files, name="files"),
     path("p/<slug:slug>/interviews/files/<int:file_id>/undo/", archive_views.undo, name="undo"),

@@ -34,8 +34,8 @@ from transcripts.retrieval.queries import measure
 
 # Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
 MARK = "Zanzibarba"
-# The list of archives; what a paid call was sent and answered is the record of the call, whatever became of the text.
-TELLS_OF_ARCHIVES = {"corpus:archive"}
+# The list of archives, and the page that says what undoing an import would take back.
+TELLS_OF_ARCHIVES = {"corpus:archive", "corpus:undo"}
 
 
 @pytest.fixture

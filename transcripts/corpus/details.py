@@ -1,0 +1,88 @@
+"""Correcting what is known of an interview. Texts never change; every correction leaves the old value in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview, InterviewChange, Standing, Turn
+from transcripts.corpus.standing import StandingError, store_standings
+from transcripts.projects.models import Project
+
+# The fields that can be corrected, by the names that people see.
+FIELDS = {
+    "title": "Title",
+    "model_label": "Model",
+    "period": "Date",
+    "tier": "Tier",
+    "inclusion": "Inclusion",
+    "inclusion_reason": "Reason of the inclusion",
+}
+PROMPT_KIND = "prompt_kind"
+
+
+@transaction.atomic
+def edit_details(
+    *,
+    project: Project,
+    interview: Interview,
+    values: Mapping[str, str],
+    kinds: Mapping[int, str],
+    reason: str,
+    by: User,
+) -> list[InterviewChange]:
+    """Correct fields of an interview (``FIELDS``) and the kinds of its interviewer's prompts, by turn.
+
+    What ``inclusion`` says makes a counted interview excluded, and an excluded one counted. Returns what changed. Raises
+    ``StandingError``.
+    """
+    held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, study=project).first()
+    if held is None:
+        raise StandingError("This interview is not part of this study; nothing was changed.")
+    new = {name: values[name].strip() for name in FIELDS if name in values}
+    if not new.get("title", held.title):
+        raise StandingError("An interview needs a title.")
+    for name, value in new.items():
+        limit = Interview._meta.get_field(name).max_length
+        if limit is not None and len(value) > limit:
+            raise StandingError(f"{FIELDS[name]} has {len(value):,} characters; the limit is {limit:,}.")
+    now = timezone.now()
+    changes = [
+        InterviewChange(field=name, old=getattr(held, name), new=value)
+        for name, value in new.items()
+        if getattr(held, name) != value
+    ]
+    asked = held.turns.filter(pk__in=list(kinds), role=Turn.Role.INTERVIEWER).order_by("position")
+    changes += [
+        InterviewChange(turn=turn, field=PROMPT_KIND, old=turn.prompt_kind, new=kinds[turn.pk])
+        for turn in asked.only("pk", "prompt_kind", "interview")
+        if turn.prompt_kind != kinds[turn.pk]
+    ]
+    if not changes:
+        return []
+    for change in changes:
+        change.interview, change.reason, change.changed_at, change.changed_by = held, reason.strip(), now, by
+        if change.turn is not None:
+            Turn.objects.filter(pk=change.turn.pk).update(prompt_kind=change.new)
+        else:
+            setattr(held, change.field, change.new)
+    held.save(update_fields=list(FIELDS))
+    InterviewChange.objects.bulk_create(changes)
+    if held.standing in (Standing.COUNTED, Standing.EXCLUDED):
+        store_standings([held], to=Standing.COUNTED, reason=held.inclusion_reason, by=by)
+    trail.record(
+        "corpus.interview.edited",
+        target=held,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "fields": [change.field for change in changes if change.turn is None],
+            "turns": [change.turn.pk for change in changes if change.turn is not None],
+            "standing": held.standing,
+        },
+    )
+    return changes

@@ -70,3 +70,21 @@ def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: S
     expect(page.locator("#findings .empty")).to_be_visible()
     page.get_by_role("link", name="Code: Balance").click()
     expect(page.locator(".result")).to_have_count(every)
+
+
+def test_a_long_list_of_codes_is_narrowed_by_words_and_keeps_what_is_ticked(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    page.goto(f"{site.base_url}/p/{STUDY}/search/")
+    page.get_by_text("Narrow the search").click()
+    codes = page.locator(".codes input[type='checkbox']")
+    total = codes.count()
+    codes.first.check()
+    box = page.get_by_label("Find in this list")
+    box.fill("no code is called this")
+    expect(page.locator(".codes input[type='checkbox']:visible")).to_have_count(1)
+    expect(page.get_by_text(f"1 of {total} shown")).to_be_visible()
+    box.press("Enter")
+    assert "code=" not in page.url, "Enter in the box sent the form"
+    assert find_violations(page) == []
+    box.fill("")
+    expect(page.locator(".codes input[type='checkbox']:visible")).to_have_count(total)

@@ -96,6 +96,32 @@ def list_exports() -> list[Export]:
     return [export for export in _exports.values() if not export.is_deprecated]
 
 
+WANTED_MOST = ("codings", "codebook", "qdpx")
+USES = (
+    ("Coding", ("interviews", "decisions", "memos", "boundary_edits", "codebook_changes", "proposals")),
+    (
+        "Team and agreement",
+        ("rounds", "assignments", "adjudications", "anchors", "anchor_readings", "reveals", "unblindings"),
+    ),
+    ("Themes", ("themes", "theme_quotes", "phase_entries", "positionality")),
+    ("Methods and record", ("methods", "dictionary", "stances", "consents", "audit")),
+)
+"""What exports are for, by key. Those of other rooms, and any without an entry, are about models."""
+
+
+def group_exports(exports: Sequence[Export]) -> list[tuple[str, list[Export]]]:
+    """These exports under headings by use, those wanted most first; a heading without any is left out."""
+    by_key = {export.key: export for export in exports}
+    placed = {key for _, keys in USES for key in keys} | set(WANTED_MOST)
+    uses = [
+        ("Wanted most often", WANTED_MOST),
+        *USES,
+        ("Models and benchmark", tuple(key for key in by_key if key not in placed)),
+    ]
+    groups = [(name, [by_key[key] for key in keys if key in by_key]) for name, keys in uses]
+    return [(name, found) for name, found in groups if found]
+
+
 def find_export(key: str) -> Export | None:
     """The export with that key, which may be a deprecated one."""
     load_registrations()

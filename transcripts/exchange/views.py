@@ -21,7 +21,7 @@ from transcripts.exchange.export_jobs import TooLong, find_hidden, start_export,
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
-from transcripts.exchange.registry import Export, Scope, find_export, list_exports
+from transcripts.exchange.registry import Export, Scope, find_export, group_exports, list_exports
 from transcripts.exchange.study_jobs import PROJECT_FILE
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_own_files, list_recent_jobs
@@ -41,9 +41,12 @@ LARGE_SIZE = 300_000
 def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
-    own_only = not get_viewer(request).sees_all
-    jobs = list_own_files(request.project, request.user)
-    return render(request, "exchange/exports.html", {"exports": exports, "own_only": own_only, "jobs": jobs})
+    context = {
+        "groups": group_exports(exports),
+        "own_only": not get_viewer(request).sees_all,
+        "jobs": list_own_files(request.project, request.user),
+    }
+    return render(request, "exchange/exports.html", context)
 
 
 @require_safe

@@ -41,7 +41,10 @@ PER_PAGE = 50
 @require_safe
 @project_view(Permission.VIEW)
 def list_batches(request: ProjectRequest) -> HttpResponse:
-    """Every batch of the study, newest first, in the same number of queries however many there are."""
+    """Every batch of the study, newest first, in the same number of queries however many there are.
+
+    While one of them is open, htmx asks for the page again every five seconds and takes the list from it.
+    """
     page = Paginator(Batch.objects.filter(project=request.project), PER_PAGE).get_page(request.GET.get("page"))
     batches, viewer = list(page), get_viewer(request)
     progress = read_progress_of(batches)
@@ -61,6 +64,7 @@ def list_batches(request: ProjectRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": rows,
+        "is_watched": any(batch.is_open for batch in batches),
         "has_closed": not all(row["is_open"] for row in rows),
         "worker": live.sum_up_workers(read_workers()),
         "has_fake": bool(fake),

@@ -498,6 +498,17 @@ class TestListAndSpend:
             page = read(client, reverse("batches:list", args=[project.slug]))
         assert page.count("1 of 3") == 6
 
+    def test_the_list_renews_itself_while_a_batch_is_open(
+        self, project: Project, coder: User, client_of: ClientOf
+    ) -> None:
+        batch = launch(project)
+        client, path = client_of(coder), reverse("batches:list", args=[project.slug])
+        assert 'hx-select="#batch-list"' in read(client, path)
+        Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE)
+        page = read(client, path)
+        assert 'id="batch-list"' in page
+        assert "hx-select" not in page
+
     def test_spend_is_shown_and_downloaded_by_arm_and_day(
         self, project: Project, coder: User, client_of: ClientOf
     ) -> None:

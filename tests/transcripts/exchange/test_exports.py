@@ -24,7 +24,7 @@ from transcripts.coding.models import Coding, Reveal, Unblinding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.exchange.registry import Export, list_exports
+from transcripts.exchange.registry import USES, WANTED_MOST, Export, group_exports, list_exports
 from transcripts.formats.codebook_csv import read_codebook
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
@@ -273,6 +273,14 @@ class TestRights:
         page = client_of(coder).get(reverse("exchange:exports", args=[project.slug])).content.decode()
         assert "Codings" in page
         assert "Audit trail" not in page
+
+    def test_exports_are_grouped_by_use_and_those_wanted_most_come_first(self) -> None:
+        groups = group_exports(list_exports())
+        assert [export.key for export in groups[0][1]] == ["codings", "codebook", "qdpx"]
+        assert "sob_answers" in [export.key for export in dict(groups)["Models and benchmark"]]
+        assert sorted(each.key for _, group in groups for each in group) == sorted(each.key for each in list_exports())
+        named = {key for _, keys in USES for key in keys} | set(WANTED_MOST)
+        assert named <= {each.key for each in list_exports()}
 
 
 class TestCommand:

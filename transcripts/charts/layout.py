@@ -40,7 +40,8 @@ PANEL_TOP, PANEL_BOTTOM = 42, 104
 CELL_WIDTH, CELL_HEIGHT, HEAD_HEIGHT = 52, 26, 96
 WIDE_COLUMNS, WIDE_CELL, WIDE_HEAD, WIDE_LETTERS = 6, 108, 60, 14
 """A grid of so few columns has wider ones, with their names upright."""
-MAX_RADIUS = 11.0
+MAX_RADIUS, CIRCLE_CELL, CIRCLE_HEAD = 12.0, 30, 22
+"""Circles stand close; their columns have short names, such as numbers."""
 
 
 Place = Callable[[float], float]
@@ -291,8 +292,10 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
         default=0.0,
     )
     left = _find_width([row.name for row in rows], NAME) + GAP
-    is_wide = len(chart.columns) <= WIDE_COLUMNS
+    is_wide = chart.has_circles or len(chart.columns) <= WIDE_COLUMNS
     cell_width, head_height = (WIDE_CELL, WIDE_HEAD) if is_wide else (CELL_WIDTH, HEAD_HEIGHT)
+    if chart.has_circles:
+        cell_width, head_height = CIRCLE_CELL, CIRCLE_HEAD
     heads = Mark()
     for number, name in enumerate(chart.columns):
         heads.shapes += _write_head(name, left + cell_width * (number + 0.5), head_height, is_wide=is_wide)
@@ -305,6 +308,8 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
         words = _write_verdict(row.verdict, end + GAP, y + 17, verdicts)
         marks.append(Mark([_text(0, y + 17, "name", fit(row.name, NAME)), *words], label=said))
         for number, (column, cell) in enumerate(zip(chart.columns, row.cells, strict=True)):
+            if chart.has_circles and not is_number(cell.value):
+                continue
             at = (left + cell_width * number, y, cell_width)
             marks.append(_lay_out_cell(chart, cell, describe_cell(row, column, cell), at, highest))
     width = end + (GAP + verdicts if verdicts else 0 if is_wide else 80)

@@ -67,7 +67,8 @@ class Drawing:
 
 STYLES: dict[str, dict[str, str]] = {
     "name": {"fill": INK},
-    "head": {"fill": INK, "font-weight": "bold"},
+    # Readable where a line of the scale runs behind it.
+    "head": {"fill": INK, "font-weight": "bold", "paint-order": "stroke", "stroke": PAPER, "stroke-width": "4"},
     "text": {"fill": INK},
     "soft": {"fill": QUIET},
     "tick": {"fill": QUIET, "font-size": f"{SMALL:g}"},

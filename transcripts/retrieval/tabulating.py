@@ -14,7 +14,7 @@ from transcripts.retrieval import counts
 from transcripts.retrieval.catalog import Catalog, Question
 from transcripts.retrieval.counts import Mark
 from transcripts.retrieval.pure.asking import Search, Speaker, Together, write_answer
-from transcripts.retrieval.pure.charts import draw_bars, draw_bubbles
+from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
 from transcripts.retrieval.pure.score_sheet import CHALLENGE, build_sheet, draw_sheet
 from transcripts.retrieval.pure.tables import UNIT_WORDS, Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
@@ -103,7 +103,8 @@ def tabulate_pairs(wanted: Wanted, *, by_turn: bool) -> dict[str, object]:
     return {
         "headings": headings,
         "rows": rows,
-        "chart": draw_bubbles(headings, table.count, table.highest),
+        "chart": draw_pairs(headings, table.count, by_turn=by_turn),
+        "is_empty": not any(table.count(n, n)[0] for n in range(len(headings))),
         "by_turn": by_turn,
         "out_of": decided[by_turn],
         "undecided": said[by_turn] - decided[by_turn],
@@ -249,7 +250,8 @@ def _finish(
         "rows": rows,
         "totals": [_make_cell(wanted, each, table.total(each)) for each in table.headings],
         "spread": [f"{table.count_interviews(each)} of {_plural(interviews, 'interview')}" for each in table.headings],
-        "chart": draw_bars(table.headings, groups),
+        "chart": draw_shares(table.headings, groups),
+        "is_empty": not any(table.total(each).places for each in table.headings),
         "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
         "decided": _describe((sentences, turns), (all_sentences, all_turns)),
         "undecided_sentences": all_sentences - sentences,

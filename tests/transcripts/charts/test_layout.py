@@ -87,7 +87,7 @@ def test_a_cell_is_as_dark_and_a_circle_as_large_as_its_number() -> None:
     marks = find_marks(HEAT)
     assert [find_shapes(mark, "rect")[0].style for mark in marks.values() if find_shapes(mark, "rect")] == ["h0", "h20"]
     circles = [find_shapes(mark, "circle")[0].at["r"] for mark in find_marks(CIRCLES).values()]
-    assert circles == [11.0, 5.5]  # a quarter of the area
+    assert circles == [12.0, 6.0]  # a quarter of the area
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)

@@ -249,10 +249,10 @@ class TestWhoSeesWhat:
     ) -> None:
         arguments = ["culture", *([interview.pk] if name == "score_sheet" else [])]
         client = client_of(second_coder)
-        before = client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2]
+        before = read_main(client, reverse(f"retrieval:{name}", args=arguments))
         put(coder, "There are", "theme.compassion", attributes={"direction": "about self"})
         put(coder, "There are", "move.revise", enactment="enacted")
-        assert client.get(reverse(f"retrieval:{name}", args=arguments)).content.partition(b"<main")[2] == before
+        assert read_main(client, reverse(f"retrieval:{name}", args=arguments)) == before
 
     @pytest.mark.parametrize("query", ["coder=coder", "coder=all", "beside=coder"])
     def test_a_coder_cannot_ask_for_others(
@@ -289,3 +289,24 @@ def test_tables_of_an_empty_study_say_so(project: Project, owner: User, client_o
     client = client_of(owner)
     for name in ("by_interview", "by_model", "by_answer", "cooccurrence", "score_sheets"):
         assert client.get(reverse(f"retrieval:{name}", args=[project.slug])).status_code == 200
+
+
+def read_main(client: Client, path: str) -> str:
+    """The main part of a page, without the token of its forms, which is another each time."""
+    main = client.get(path).content.decode().partition("<main")[2]
+    return re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", main)
+
+
+@pytest.mark.parametrize("name", ["by_interview", "by_model", "cooccurrence"])
+def test_a_table_of_noughts_says_what_is_missing_and_where_to_get_it(
+    coder: User, interview: Interview, client_of: ClientOf, put: Put, name: str
+) -> None:
+    client, path = client_of(coder), reverse(f"retrieval:{name}", args=["culture"])
+    page = read_main(client, path)
+    assert "the table would be all noughts" in page
+    assert "<table" not in page
+    assert "<svg" not in page
+    put(coder, "There are", "theme.compassion", attributes={"direction": "about self"})
+    page = read_main(client, path)
+    assert "<table" in page
+    assert ("No two of these codes" in page) is (name == "cooccurrence")

@@ -1,106 +1,70 @@
 """Counts as charts: shares as bars, codes together as circles. Knows nothing of Django.
 
-A bar has a filled part for semantic codings and a framed part for latent ones. Its count is printed at its end, so that
-no reader has to rely on colour or length alone. Charts are dictionaries for a template; lengths are in pixels.
+A bar has a solid part for semantic codings and a striped one for latent ones; its count is printed beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
 
+from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
 from transcripts.retrieval.pure.tables import Count, Heading
 
-NAME_WIDTH = 190
-MAX_BAR_WIDTH = 150
-FIGURE_WIDTH = 78
-ROW_HEIGHT = 22
-TOP = 34
-PANEL_GAP = 16
-MAX_NAME_LENGTH = 28
-BUBBLE_CELL = 30
-MAX_RADIUS = 10.0
-BUBBLES_TOP = 24
+
+def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> RowChart:
+    """The codes that occur in each group, all groups on one scale."""
+    rows = [
+        _draw_share(heading, count, group if len(groups) > 1 else "")
+        for group, counts in groups
+        for heading, count in zip(headings, counts, strict=True)
+        if count.places
+    ]
+    return RowChart(
+        key="shares",
+        title="Share of decided sentences or turns with each code",
+        rows=rows,
+        series=("semantic", "latent"),
+        high=None,
+        unit="%",
+        note=(
+            "Shares of what is decided, on one scale. A place coded at both levels counts as semantic here. Codes without a "
+            "count are left out."
+        ),
+        missing=Missing("None of these codes is applied to a decided sentence yet, so there is no share to draw."),
+    )
 
 
-def draw_bars(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequence[Count]]]) -> dict[str, object]:
-    """One panel for each group, all on one scale that ends at the largest share."""
-    highest = max((count.share for _, counts in groups for count in counts), default=0.0)
-    panels = []
-    for number, (group, counts) in enumerate(groups):
-        x = NAME_WIDTH + number * (MAX_BAR_WIDTH + FIGURE_WIDTH + PANEL_GAP)
-        pairs = enumerate(zip(headings, counts, strict=True))
-        bars = [_draw_bar(heading, count, x, n, highest) for n, (heading, count) in pairs]
-        panels.append({"x": x, "name": group, "bars": bars})
-    return {
-        "width": NAME_WIDTH + len(groups) * (MAX_BAR_WIDTH + FIGURE_WIDTH + PANEL_GAP),
-        "height": TOP + ROW_HEIGHT * len(headings) + 6,
-        "names": [
-            {"y": _find_row_y(n), "text": shorten(each.name), "full": each.name} for n, each in enumerate(headings)
-        ],
-        "panels": panels,
-        "highest_percent": f"{100 * highest:.1f}",
-    }
+def _draw_share(heading: Heading, count: Count, group: str) -> Row:
+    # Together as long as the share: a place coded at both levels is in the solid part alone.
+    semantic = min(count.semantic, count.places)
+    parts = [Part(100 * semantic / count.out_of), Part(100 * (count.places - semantic) / count.out_of, 1)]
+    return Row(heading.name, parts=parts, text=f"{count.places:,}/{count.out_of:,}", group=group)
 
 
-def _draw_bar(heading: Heading, count: Count, x: int, number: int, highest: float) -> dict[str, object]:
-    length = MAX_BAR_WIDTH * count.share / highest if highest else 0.0
-    # A place with both a semantic and a latent coding counts as semantic here, so that the bar is as long as its share.
-    semantic = min(length * count.semantic / count.places, length) if count.places else 0.0
-    return {
-        "x": x,
-        "y": _find_row_y(number),
-        "semantic": round(semantic, 1),
-        "latent_x": round(x + semantic, 1),
-        "latent": round(length - semantic, 1),
-        "figure": f"{count.places:,}/{count.out_of:,}",
-        "figure_x": round(x + length + 5, 1),
-        "title": f"{heading.name}: {count.in_words}",
-        "family": heading.family,
-    }
+def draw_pairs(
+    headings: Sequence[Heading], count: Callable[[int, int], tuple[int, int]], *, by_turn: bool
+) -> GridChart:
+    """A circle for every pair of codes that occurs; its area grows with the count. Each pair appears once, below the diagonal."""
+    where = "in the same turn" if by_turn else "on the same sentence"
+    rows = [
+        GridRow(
+            f"{n + 1} {one.name}",
+            [_draw_pair(one, other, count(n, m)[0] if m < n else None) for m, other in enumerate(headings[:-1])],
+        )
+        for n, one in enumerate(headings)
+    ]
+    hint = "" if by_turn else " Choose “in the same turn” above to look at whole turns."
+    return GridChart(
+        key="pairs",
+        title=f"Codes {where}",
+        columns=[str(n + 1) for n in range(len(headings) - 1)],
+        rows=rows,
+        has_circles=True,
+        rows_are="Code",
+        note="The area of a circle grows with the count printed on it. Columns have the same numbers as the rows.",
+        missing=Missing(f"No two of these codes are {where} yet, so there are no pairs to draw.{hint}"),
+    )
 
 
-def draw_bubbles(
-    headings: Sequence[Heading], count: Callable[[int, int], tuple[int, int]], highest: int
-) -> dict[str, object]:
-    """A circle for every pair of codes that occurs; its area grows with the count, which is printed on it.
-
-    Each pair appears once, in the lower half of the table of pairs. Columns are numbered as the rows are.
-    """
-    bubbles = []
-    for n, one in enumerate(headings):
-        for m, other in enumerate(headings[:n]):
-            places, _ = count(n, m)
-            if places:
-                bubble = {
-                    "x": NAME_WIDTH + BUBBLE_CELL * m + BUBBLE_CELL / 2,
-                    "y": BUBBLES_TOP + BUBBLE_CELL * n + BUBBLE_CELL / 2,
-                    "radius": round(MAX_RADIUS * sqrt(places / highest), 1),
-                    "figure": f"{places:,}",
-                    "title": f"{one.name} and {other.name}: {places:,}",
-                }
-                bubbles.append(bubble)
-    numbers = [(n + 1, NAME_WIDTH + BUBBLE_CELL * n + BUBBLE_CELL // 2) for n in range(max(len(headings) - 1, 0))]
-    return {
-        "width": NAME_WIDTH + BUBBLE_CELL * len(numbers) + 8,
-        "height": BUBBLES_TOP + BUBBLE_CELL * len(headings) + 6,
-        "names": [
-            {
-                "y": BUBBLES_TOP + BUBBLE_CELL * n + BUBBLE_CELL // 2,
-                "text": f"{n + 1} {shorten(each.name)}",
-                "full": each.name,
-            }
-            for n, each in enumerate(headings)
-        ],
-        "numbers": numbers,
-        "bubbles": bubbles,
-    }
-
-
-def _find_row_y(number: int) -> int:
-    return TOP + ROW_HEIGHT * number
-
-
-def shorten(name: str) -> str:
-    """A name that fits beside its row; the full name is in the chart's title and in the table."""
-    return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1].rstrip() + "…"
+def _draw_pair(one: Heading, other: Heading, places: int | None) -> Cell:
+    return Cell(places or None, f"{places:,}" if places else "", f"{one.name} and {other.name}: {places or 0:,}")

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from transcripts.retrieval.pure.charts import NAME_WIDTH, ROW_HEIGHT, shorten
 from transcripts.retrieval.pure.tables import Heading
 
+NAME_WIDTH = 190
+MAX_NAME_LENGTH = 28
+ROW_HEIGHT = 22
 COLUMN = 46
 TOP = 46
 APART = 13
@@ -147,3 +149,8 @@ def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iter
         count = str(part.count) if part.count > 1 else ""
         x = round(first + APART * number, 1)
         yield {"x": x, "y": y, "fill": part.fill, "count": count, "title": title, "family": heading.family}
+
+
+def shorten(name: str) -> str:
+    """A name that fits beside its row; the full name is in the drawing's title and in the table."""
+    return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1].rstrip() + "…"

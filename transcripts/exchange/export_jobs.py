@@ -41,7 +41,15 @@ def watch_time() -> Callable[[int, int], None]:
 
 
 def start_export(
-    *, project: Project, export: Export, format: str, only_own: bool, exact: bool, by: User, role: Role
+    *,
+    project: Project,
+    export: Export,
+    format: str,
+    only_own: bool,
+    exact: bool,
+    by: User,
+    role: Role,
+    with_left_out: bool = False,
 ) -> ImportJob:
     """Leave an export to a worker. Raises ``JobRefused``."""
     options = {
@@ -50,22 +58,32 @@ def start_export(
         "format": format,
         "only_own": only_own,
         "exact": exact,
+        "with_left_out": with_left_out,
         "role": role.key,
     }
     return start_job(project=project, kind=EXPORT.name, by=by, options=options)
 
 
-def find_hidden(viewer: Viewer, export: Export) -> set[int]:
-    """The interviews whose labels this person may not see yet, and would see in the file."""
+def find_hidden(viewer: Viewer, export: Export, *, with_left_out: bool = False) -> set[int]:
+    """The interviews whose labels this person may not see yet, and would see in the file.
+
+    Of archived and excluded ones, every one that she has not unblinded: she may code it again once it is restored.
+    """
     machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
-    return machine | viewer.hidden_interviews
+    left_out = set[int]()
+    if with_left_out and viewer.codes:
+        rows = viewer.project.every_interview.left_out().exclude(unblindings__user=viewer.user_id)
+        left_out = set(rows.values_list("pk", flat=True))
+    return machine | viewer.hidden_interviews | left_out
 
 
 def run_export(run: JobRun) -> None:
     """Write the file of a job and keep it."""
     job, options = run.job, run.job.options
     export, format = _find_export(job), options["format"]
-    scope = Scope(job.project, job.asked_by if options["only_own"] else None)
+    scope = Scope(
+        job.project, job.asked_by if options["only_own"] else None, with_left_out=options.get("with_left_out", False)
+    )
     _check_role(job, find_role(job.asked_by, job.project))
     rows_in_all = export.count_rows(scope) if export.count_rows is not None else 0
     scope = scope._replace(watch=lambda done, total: run.tell("Writing the file", done, total or rows_in_all))
@@ -121,7 +139,11 @@ def _check_blind(job: ImportJob, export: Export) -> None:
     _check_role(job, role)
     if not export.unblinds or job.options["only_own"] or role is None:
         return
-    hidden = len(find_hidden(Viewer(job.project, job.asked_by, role), export))
+    hidden = len(
+        find_hidden(
+            Viewer(job.project, job.asked_by, role), export, with_left_out=job.options.get("with_left_out", False)
+        )
+    )
     if hidden:
         others = f"{hidden:,} more interview{'' if hidden == 1 else 's'}"
         raise JobRefused(

@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect, retarget
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.png import NoRenderer, write_png
+from transcripts.corpus.queries import count_left_out
 from transcripts.exchange import actions
 from transcripts.exchange.export_jobs import TooLong, find_hidden, start_export, watch_time
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
@@ -45,6 +46,8 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
         "groups": group_exports(exports),
         "own_only": not get_viewer(request).sees_all,
         "jobs": list_own_files(request.project, request.user),
+        "left_out": sum(count_left_out(request.project).values()),
+        "with_left_out": request.GET.get("left_out") == "on",
     }
     return render(request, "exchange/exports.html", context)
 
@@ -70,7 +73,8 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     viewer = get_viewer(request)
     only_own = not viewer.sees_all or request.POST.get("rows") == "own"
-    if export.unblinds and not only_own and (hidden := find_hidden(viewer, export)):
+    with_left_out = request.POST.get("left_out") == "on"
+    if export.unblinds and not only_own and (hidden := find_hidden(viewer, export, with_left_out=with_left_out)):
         if request.POST.get("rows") != "all":
             context = {
                 "export": export,
@@ -78,11 +82,13 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
                 "hidden": len(hidden),
                 "holds_machines": export.find_unblinded is not None,
                 "exact": request.POST.get("exact"),
+                "with_left_out": with_left_out,
             }
             return render(request, "exchange/confirm.html", context, status=409)
-        interviews = list(request.project.interviews.filter(pk__in=hidden).order_by("pk"))
+        interviews = list(request.project.every_interview.kept().filter(pk__in=hidden).order_by("pk"))
         unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="export")
-    return _send(request, export, format, Scope(request.project, request.user if only_own else None))
+    scope = Scope(request.project, request.user if only_own else None, with_left_out=with_left_out)
+    return _send(request, export, format, scope)
 
 
 @require_POST
@@ -127,7 +133,7 @@ def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) ->
         )
     except TooLong:
         folder.cleanup()
-        return _leave_to_worker(request, export, format, exact=exact, only_own=scope.only is not None)
+        return _leave_to_worker(request, export, format, scope, exact=exact)
     except actions.ExportError as error:
         folder.cleanup()
         messages.error(request, str(error))
@@ -144,14 +150,15 @@ def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) ->
 
 
 def _leave_to_worker(
-    request: ProjectRequest, export: Export, format: str, *, exact: bool, only_own: bool
+    request: ProjectRequest, export: Export, format: str, scope: Scope, *, exact: bool
 ) -> HttpResponse:
     try:
         job = start_export(
             project=request.project,
             export=export,
             format=format,
-            only_own=only_own,
+            only_own=scope.only is not None,
+            with_left_out=scope.with_left_out,
             exact=exact,
             by=request.user,
             role=request.role,

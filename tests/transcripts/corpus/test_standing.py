@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 
 from auditapp.batches.models import Arm
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
@@ -227,3 +228,16 @@ def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, proje
     for change in ({"standing": Standing.ARCHIVED}, {"study": None}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Interview.objects.filter(pk=interview.pk).update(**change)
+
+
+def test_whoever_takes_archived_interviews_out_unblinds_them_too(
+    sentence: Sentence, project: Project, owner: User, lead: User, coder: User
+) -> None:
+    put(sentence, find_code(project, "theme.balance"), coder)
+    archive(project, [sentence.turn.interview_id], owner)
+    visitor, path = Visitor(lead), reverse("exchange:download", args=[project.slug, "codings", "csv"])
+    assert visitor.knock(path, "POST").status_code == 200
+    assert visitor.knock(path, "POST", "left_out=on").status_code == 409
+    assert not lead.unblindings.exists()
+    assert visitor.knock(path, "POST", "left_out=on&rows=all").status_code == 200
+    assert [each.interview_id for each in lead.unblindings.all()] == [sentence.turn.interview_id]

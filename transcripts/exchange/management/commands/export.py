@@ -22,6 +22,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--output", required=True, metavar="PATH")
         parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas")
+        parser.add_argument("--with-left-out", action="store_true", help="archived and excluded interviews, too")
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
@@ -35,7 +36,7 @@ class Command(BaseCommand):
         try:
             rows, sha256 = write_export(
                 export=export,
-                scope=Scope(study, None),
+                scope=Scope(study, None, with_left_out=bool(options["with_left_out"])),
                 format=str(options["format"]) or export.formats[0],
                 path=Path(output),
                 by=trail.SYSTEM,

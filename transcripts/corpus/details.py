@@ -47,7 +47,7 @@ def edit_details(
     if not new.get("title", held.title):
         raise StandingError("An interview needs a title.")
     for name, value in new.items():
-        limit = Interview._meta.get_field(name).max_length
+        limit = getattr(Interview._meta.get_field(name), "max_length", None)
         if limit is not None and len(value) > limit:
             raise StandingError(f"{FIELDS[name]} has {len(value):,} characters; the limit is {limit:,}.")
     now = timezone.now()

@@ -105,7 +105,7 @@ def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: st
                 interview=row, field="standing", old=row.standing, new=new, reason=reason, changed_at=now, changed_by=by
             )
         )
-        row.standing, row.project_id = new, row.study_id if new == Standing.COUNTED else None  # type: ignore[assignment]
+        row.standing, row.project_id = new, row.study_id if new == Standing.COUNTED else None
         moved.append(row)
     Interview.objects.bulk_update(moved, ["standing", "project"], batch_size=AT_A_TIME)
     InterviewChange.objects.bulk_create(changes, batch_size=AT_A_TIME)

@@ -25,7 +25,7 @@ class Work(NamedTuple):
 
     person: str
     interview: str
-    count: int
+    records: int
 
 
 class UndoRefused(StandingError):

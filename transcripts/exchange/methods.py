@@ -78,7 +78,7 @@ def _word(part: str, facts: Facts) -> str:
 
 def as_markdown(text: Facts) -> str:
     """The text as a Markdown file."""
-    parts = [f"# {text['title']}"]
+    parts = ["# " + _escape(text["title"]).replace("[", "\\[")]
     for title, paragraphs in text["sections"].items():
         parts += [f"## {title}", *map(_escape, paragraphs)]
     parts.append("## Limitations")

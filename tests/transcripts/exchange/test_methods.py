@@ -149,3 +149,10 @@ class TestPage:
         path = tmp_path / "methods.md"
         call_command("export", "methods", "--project", coded.slug, "--output", str(path), stdout=io.StringIO())
         assert path.read_text(encoding="utf-8").startswith("# Methods: Cultural schemas")
+
+
+def test_the_name_of_a_study_is_words_and_no_markup(project: Project) -> None:
+    project.name = "<img src=x onerror=alert(1)> [a](javascript:alert(1))"
+    project.save()
+    title = as_markdown(draft_methods(project)).splitlines()[0]
+    assert title == r"# Methods: &lt;img src=x onerror=alert(1)> \[a](javascript:alert(1))"

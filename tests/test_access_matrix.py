@@ -58,6 +58,7 @@ OF_A_STUDY: dict[str, Row] = {
     "projects:change_role": sent(Permission.MANAGE_MEMBERS),
     "projects:remove_member": filled_in(Permission.MANAGE_MEMBERS),
     "projects:renew_link": sent(Permission.MANAGE_MEMBERS),
+    "projects:revoke_link": sent(Permission.MANAGE_MEMBERS),
     "codebook:current": seen(),
     "codebook:version": seen(),
     "codebook:import": filled_in(Permission.EDIT_CODEBOOK),

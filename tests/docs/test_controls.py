@@ -51,6 +51,7 @@ def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
     assert f"{PBKDF2PasswordHasher.iterations:,} rounds" in page
     assert PBKDF2PasswordHasher.iterations >= 600_000
     assert f"for {int(actions.SIGN_IN_LINK_LIFE.total_seconds()) // 60} minutes" in page
+    assert f"or {actions.INVITATION_LIFE.days} days for somebody invited" in page
     assert allauth.RATE_LIMITS["login_failed"] == "10/m/ip,5/300s/key"
     assert allauth.RATE_LIMITS["login"] == "30/m/ip"
     assert allauth.RATE_LIMITS["login_failed_anywhere"] == "30/h/key"

@@ -18,6 +18,8 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
+# Of the first link of somebody new, who reads her mail when she does; it opens an account without any work in it.
+INVITATION_LIFE = datetime.timedelta(days=7)
 MAX_TOKENS = 25
 # How late the time of a token's last use may be: to write it at each request would make each a write.
 LATENESS = datetime.timedelta(minutes=1)
@@ -201,15 +203,15 @@ def _end_links_made_by(user: User) -> None:
         stream=trail.SITE,
         action="account.sign_in_link.created",
         actor_id=str(user.pk),
-        at__gt=timezone.now() - SIGN_IN_LINK_LIFE,
+        at__gt=timezone.now() - INVITATION_LIFE,
     )
     numbers = [target.rpartition(":")[2] for target in made.values_list("target", flat=True)]
     queries.open_links().filter(pk__in=numbers).update(expires_at=timezone.now())
 
 
 @transaction.atomic
-def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
-    """The secret of a link that signs ``user`` in once within thirty minutes; her older links end.
+def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta = SIGN_IN_LINK_LIFE) -> str:
+    """The secret of a link that signs ``user`` in once within its ``life``; her older links end.
 
     Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
     """
@@ -218,11 +220,18 @@ def create_sign_in_link(*, user: User, by: trail.Actor) -> str:
     _end_open_links(user)
     secret = make_secret()
     now = timezone.now()
-    link = SignInLink.objects.create(
-        user=user, secret_hash=hash_secret(secret), created_at=now, expires_at=now + SIGN_IN_LINK_LIFE
-    )
+    link = SignInLink.objects.create(user=user, secret_hash=hash_secret(secret), created_at=now, expires_at=now + life)
     trail.record("account.sign_in_link.created", target=link, by=by, details={"username": user.username})
     return secret
+
+
+@transaction.atomic
+def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
+    """End the unused links of ``user``; whether there were any. Callers make sure that ``by`` may (see ``projects.actions``)."""
+    if not _end_open_links(user):
+        return False
+    trail.record("account.sign_in_link.revoked", target=user, by=by, details={"username": user.username})
+    return True
 
 
 @transaction.atomic
@@ -231,7 +240,7 @@ def use_sign_in_link(*, secret: str) -> User:
     # Locked before it is looked at: of two who use it at once, the second finds it spent.
     link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
     if link is None or not queries.open_links().filter(pk=link.pk).exists():
-        raise LinkRefused("This sign-in link has already been used or is older than thirty minutes. Ask for a new one.")
+        raise LinkRefused(queries.explain_link(link))
     link.used_at = timezone.now()
     link.save(update_fields=["used_at"])
     trail.record("account.sign_in_link.used", target=link, by=link.user)
@@ -362,5 +371,5 @@ def revoke_token(*, token: ApiToken, by: trail.Actor) -> None:
         trail.record("account.token.revoked", target=token, by=by, details={"name": token.name})
 
 
-def _end_open_links(user: User) -> None:
-    queries.open_links().filter(user=user).update(expires_at=timezone.now())
+def _end_open_links(user: User) -> int:
+    return queries.open_links().filter(user=user).update(expires_at=timezone.now())

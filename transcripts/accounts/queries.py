@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from allauth.mfa.models import Authenticator
@@ -12,10 +13,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from transcripts.accounts import sealing
 from transcripts.accounts.hashing import hash_secret
 from transcripts.accounts.models import ApiToken, Session, SignInLink, User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import describe_target
 
 # Enough to tell one's own sessions apart, and nothing that opens one.
 REFERENCE_LENGTH = 16
@@ -44,6 +48,32 @@ def open_links() -> QuerySet[SignInLink]:
 def find_open_link(secret: str) -> SignInLink | None:
     """The link that ``secret`` opens, with its person, or ``None`` for one that is unknown, used or too old."""
     return open_links().select_related("user").filter(secret_hash=hash_secret(secret)).first()
+
+
+def find_link(secret: str) -> SignInLink | None:
+    """The link of this secret, whether it still works or not."""
+    return SignInLink.objects.select_related("user").filter(secret_hash=hash_secret(secret)).first()
+
+
+def explain_link(link: SignInLink | None) -> str:
+    """Why a link does not work any more, and who can send a new one. Told to whoever holds its secret."""
+    if link is None:
+        return "There is no such link. Perhaps a part of its address is missing: copy all of it."
+    made = AuditEvent.objects.filter(action="account.sign_in_link.created", target=describe_target(link)).first()
+    maker = made.actor_name if made and made.actor_id.isdecimal() else ""
+    ask = f"Ask {maker} for a new one." if maker else "Ask the person who runs this site for a new one."
+    if link.used_at:
+        return f"It works once, and was used on {_write_day(link.used_at)}. {ask}"
+    return f"It ended on {_write_day(link.expires_at)}: it expired, was revoked, or a newer one took its place. {ask}"
+
+
+def _write_day(at: datetime.datetime) -> str:
+    return date_format(timezone.localtime(at), "j F Y, H:i")
+
+
+def find_link_ends(users: Iterable[User]) -> dict[int, datetime.datetime]:
+    """Until when the unused link of each of these people works, by her number. One query."""
+    return dict(open_links().filter(user__in=users).values_list("user", "expires_at"))
 
 
 def find_token(secret: str) -> ApiToken | None:

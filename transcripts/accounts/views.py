@@ -89,7 +89,7 @@ def use_link(request: HttpRequest, secret: str) -> HttpResponse:
         return answer
     link = queries.find_open_link(secret)
     if link is None:
-        return _refuse_link(request, "It has already been used, or is older than thirty minutes.")
+        return _refuse_link(request, queries.explain_link(queries.find_link(secret)))
     return render(request, "accounts/use_link.html", {"person": link.user})
 
 

@@ -10,11 +10,13 @@ from django.utils.crypto import get_random_string
 from django.utils.text import slugify
 
 from transcripts.accounts.actions import (
+    INVITATION_LIFE,
     AccountError,
     check_may_invite,
     check_may_start_studies,
     create_sign_in_link,
     create_user,
+    revoke_sign_in_links,
 )
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_user
@@ -133,7 +135,7 @@ def invite_person(
     membership = _write_role(project=project, user=user, role=role, by=by)
     membership.came_by_invitation = True
     membership.save(update_fields=["came_by_invitation"])
-    return user, create_sign_in_link(user=user, by=by)
+    return user, create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
 
 
 @transaction.atomic
@@ -214,18 +216,35 @@ def renew_invitation(*, project: Project, user: User, by: User) -> str:
     """
     check_may_invite(by)
     _lock_members(project, by=by)
-    membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
-    if membership is None:
-        raise ProjectError(f"{user.username} is not a member of this study.")
+    membership = _find_newcomer(project, user)
     if not may_renew_invitation(by, membership):
         raise ProjectError(
             f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
             f"another study too. Only the administrator of this site can create a link: manage.py sign_in_link {user.username}"
         )
     try:
-        return create_sign_in_link(user=user, by=by)
+        return create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
     except AccountError as error:
         raise ProjectError(str(error)) from error
+
+
+@transaction.atomic
+def revoke_invitation(*, project: Project, user: User, by: User) -> bool:
+    """End the unused sign-in link of a member who never came in; she stays a member, and a new link can be made for her.
+
+    Whether there was one. Raises ``ProjectError`` for somebody for whom ``by`` could not have made it.
+    """
+    _lock_members(project, by=by)
+    if not may_renew_invitation(by, _find_newcomer(project, user)):
+        raise ProjectError(f"{user.username} has no link of this study that you could revoke.")
+    return revoke_sign_in_links(user=user, by=by)
+
+
+def _find_newcomer(project: Project, user: User) -> Membership:
+    membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
+    if membership is None:
+        raise ProjectError(f"{user.username} is not a member of this study.")
+    return membership
 
 
 @transaction.atomic

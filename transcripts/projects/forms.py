@@ -17,7 +17,7 @@ class MemberForm(forms.Form):
     username = forms.CharField(label="User name", max_length=150, widget=forms.TextInput({"autocomplete": "off"}))
     is_new = forms.BooleanField(
         label="This person has no account here yet: create one",
-        help_text="You will get a link to give to this person. It works once, within thirty minutes.",
+        help_text="You will get a link to give to this person. It works once, within seven days.",
         required=False,
     )
     role = forms.ChoiceField(

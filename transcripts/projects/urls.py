@@ -27,4 +27,5 @@ urlpatterns = [
     path("p/<slug:slug>/members/<int:user_id>/role/", views.change_role, name="change_role"),
     path("p/<slug:slug>/members/<int:user_id>/remove/", views.remove_member, name="remove_member"),
     path("p/<slug:slug>/members/<int:user_id>/link/", views.renew_link, name="renew_link"),
+    path("p/<slug:slug>/members/<int:user_id>/link/revoke/", views.revoke_link, name="revoke_link"),
 ]

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.accounts.actions import AccountError, check_may_invite
 from transcripts.accounts.models import User
-from transcripts.accounts.queries import person_of, sign_in_address
+from transcripts.accounts.queries import find_link_ends, person_of, sign_in_address
 from transcripts.projects import actions, queries
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
@@ -165,6 +165,24 @@ def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
     return _render_members(request, MemberForm(), (member, secret))
 
 
+@require_POST
+@project_view(Permission.MANAGE_MEMBERS)
+def revoke_link(request: ProjectRequest, user_id: int) -> HttpResponse:
+    """End the unused sign-in link of an invited person."""
+    member = _find_member(request, user_id)
+    try:
+        was_open = actions.revoke_invitation(project=request.project, user=member, by=request.user)
+    except actions.ProjectError as error:
+        return _refuse(request, error)
+    messages.success(
+        request,
+        f"The link of {member.username} does not work any more."
+        if was_open
+        else f"{member.username} had no link that still worked.",
+    )
+    return redirect("projects:members", request.project.slug)
+
+
 @require_safe
 @project_view(Permission.SEE_ALL_CODINGS)
 def history(request: ProjectRequest) -> HttpResponse:
@@ -226,9 +244,12 @@ def _render_members(
     request: ProjectRequest, form: MemberForm, invited: tuple[User, str] | None = None, *, status: int = 200
 ) -> HttpResponse:
     may_manage = Permission.MANAGE_MEMBERS in request.role.permissions
+    members = queries.members_of(request.project)
+    awaited = [member.user for member in members if member.is_awaited] if may_manage else []
     page = {
         "form": form,
-        "members": queries.members_of(request.project),
+        "members": members,
+        "link_ends": find_link_ends(awaited) if awaited else {},
         "invitations": queries.open_invitations(request.project) if may_manage else [],
         "roles": ROLES.values(),
         "invited": invited[0] if invited else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from django.urls import reverse
 
@@ -68,8 +68,8 @@ def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:
 def read_all_work(project: Project) -> dict[str, object]:
     """How far each coder is, and each interview."""
     titles = dict(project.interviews.order_by("pk").values_list("pk", "title"))
-    names, pairs = _find_pairs(project, titles)
     progress = read_progress(titles)
+    names, pairs = _find_pairs(project, titles, progress.list_coders())
     by_coder: dict[int, list[Progress]] = defaultdict(list)
     by_interview: dict[int, list[Progress]] = defaultdict(list)
     for interview, coder in pairs:
@@ -91,13 +91,19 @@ def read_all_work(project: Project) -> dict[str, object]:
     }
 
 
-def _find_pairs(project: Project, titles: Iterable[int]) -> tuple[dict[int, str], list[tuple[int, int]]]:
-    """The names of coders, and who is to read which interview: as assigned, or every coder each interview."""
+def _find_pairs(
+    project: Project, titles: Iterable[int], at_work: Collection[int]
+) -> tuple[dict[int, str], list[tuple[int, int]]]:
+    """The names of coders, and who is to read which interview: as assigned, or every coder each interview.
+
+    Whoever decided something is named, also when she codes no more.
+    """
     assigned = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
     rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())
     if rows:
         return {coder: name for _, coder, name in rows}, [(interview, coder) for interview, coder, _ in rows]
-    names = {each.pk: each.username for each in list_coders(project)}
+    names = dict(User.objects.filter(pk__in=at_work).values_list("pk", "username"))
+    names |= {each.pk: each.username for each in list_coders(project)}
     return names, [(interview, coder) for interview in titles for coder in names]
 
 

@@ -62,6 +62,10 @@ class ProgressTable:
     def __init__(self, totals: dict[int, int], decided: dict[tuple[int, int], int]) -> None:
         self._totals, self._decided = totals, decided
 
+    def list_coders(self) -> set[int]:
+        """Everybody who decided anything there."""
+        return {coder for _, coder in self._decided}
+
     def find(self, interview_id: int, coder_id: int) -> Progress:
         return Progress(self._decided.get((interview_id, coder_id), 0), self._totals.get(interview_id, 0))
 

@@ -109,10 +109,11 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     stage = set_stage(project, owner, second_coder)
     browser = client_of(owner)
     changing = re.compile(r'(csrfmiddlewaretoken" value|X-CSRFToken)[^>]*|[0-9a-f]{8}-[0-9a-f-]{27}')
-    # Members says that she is closed, the trail that she was closed, and rounds that she is given nothing new. Audits show
+    # Members says that she is closed, the trail that she was closed, and rounds, the progress of
+    # everybody and the list of interviews that she is given nothing new. Audits show
     # a new seed each time.
     others = {"projects:members", "projects:history", "rounds:new", "rounds:detail", "exchange:methods"} | LEADS_ON
-    others |= {"preannotation:draw_audit", "sob:audit_new"}
+    others |= {"preannotation:draw_audit", "sob:audit_new", "corpus:interviews", "rounds:all_work"}
 
     def read_all() -> dict[str, str]:
         names = [name for name, row in OF_A_STUDY.items() if "GET" in row and name not in others]

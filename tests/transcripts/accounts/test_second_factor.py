@@ -105,7 +105,7 @@ def test_password_alone_lets_nobody_in(protected: tuple[User, str, list[str]]) -
     assert "This code is wrong" in wrong.content.decode()
     assert not is_signed_in(client)
     assert AuditEvent.objects.latest("pk").action == "account.second_factor.failed"
-    assert client.post(CODE_PAGE, {"code": make_code(secret)})["Location"] == "/"
+    assert client.post(CODE_PAGE, {"code": make_code(secret)})["Location"] == "/land/"
     assert is_signed_in(client)
     event = AuditEvent.objects.filter(action="account.signed_in").latest("pk")
     assert event.details == {"with": "password", "second_factor": True}
@@ -206,7 +206,7 @@ def test_whoever_runs_the_server_removes_a_lost_one(protected: tuple[User, str, 
     assert not is_signed_in(client)
     event = AuditEvent.objects.filter(action="account.second_factor.removed").latest("pk")
     assert (event.actor_name, event.details) == ("system", {"username": "Rosalind"})
-    assert Client().post("/accounts/login/", {"login": "Rosalind", "password": PASSWORD})["Location"] == "/"
+    assert Client().post("/accounts/login/", {"login": "Rosalind", "password": PASSWORD})["Location"] == "/land/"
     with pytest.raises(CommandError, match="has no second factor"):
         call_command("remove_second_factor", "Rosalind")
 

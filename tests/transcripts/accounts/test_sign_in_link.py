@@ -46,7 +46,7 @@ def test_using_a_link_signs_its_person_in_once(client: Client, newcomer: User, s
     again = Client()
     for answer in (again.post(f"/sign-in/{secret}/"), again.get(f"/sign-in/{secret}/")):
         assert answer.status_code == 410
-        assert "already been used" in answer.content.decode()
+        assert "was used on" in answer.content.decode()
     assert "_auth_user_id" not in again.session
 
 

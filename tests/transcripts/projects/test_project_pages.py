@@ -204,7 +204,7 @@ class TestMembers:
         django_assert_num_queries: DjangoAssertNumQueries,
     ) -> None:
         client = client_of(owner)
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             page_of(client, MEMBERS)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
+from typing import Any
 
 from django import template
 from django.template.context import RequestContext
@@ -25,6 +27,12 @@ def study_bar(context: RequestContext) -> Bar:
     if not project or not role or match is None:
         return Bar()
     return build_bar(project.slug, view_name=match.view_name, permissions=role.permissions, of=match.kwargs)
+
+
+@register.filter
+def get(found: Mapping[Any, Any], key: object) -> Any:
+    """What a mapping holds under a key, or nothing."""
+    return found.get(key)
 
 
 @register.filter

@@ -1,0 +1,103 @@
+"""The link of somebody invited as new: how long it works, who ends it, and what it says then."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from transcripts.accounts.actions import create_sign_in_link, use_sign_in_link
+from transcripts.accounts.models import SignInLink, User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.actions import ProjectError, invite_person, renew_invitation, revoke_invitation
+from transcripts.projects.models import Project
+
+SignIn = Callable[[User], Client]
+MEMBERS = "/p/culture/members/"
+
+
+@pytest.fixture
+def invited(project: Project, owner: User) -> tuple[User, str]:
+    return invite_person(project=project, username="newcomer", role="coder", by=owner)
+
+
+def grow_old(days: float) -> None:
+    for link in SignInLink.objects.all():
+        link.expires_at -= timedelta(days=days)
+        link.save()
+
+
+@pytest.mark.parametrize(("days", "status"), [(6.9, 200), (7.1, 410)])
+def test_the_link_works_for_seven_days(client: Client, invited: tuple[User, str], days: float, status: int) -> None:
+    grow_old(days)
+    assert client.get(f"/sign-in/{invited[1]}/").status_code == status
+
+
+def test_a_link_of_somebody_who_came_in_before_does_not(invited: tuple[User, str]) -> None:
+    user = use_sign_in_link(secret=invited[1])
+    create_sign_in_link(user=user, by=trail.SYSTEM)
+    assert SignInLink.objects.latest("pk").expires_at < timezone.now() + timedelta(minutes=31)
+
+
+@pytest.mark.parametrize("ended", ["expired", "revoked", "used", "replaced"])
+def test_a_link_that_ended_says_who_can_send_a_new_one(
+    client: Client, project: Project, owner: User, invited: tuple[User, str], ended: str
+) -> None:
+    user, secret = invited
+    if ended == "expired":
+        grow_old(8)
+    elif ended == "revoked":
+        assert revoke_invitation(project=project, user=user, by=owner)
+    elif ended == "used":
+        use_sign_in_link(secret=secret)
+    else:
+        renew_invitation(project=project, user=user, by=owner)
+    for answer in (client.get(f"/sign-in/{secret}/"), client.post(f"/sign-in/{secret}/")):
+        assert answer.status_code == 410
+        page = answer.content.decode()
+        assert "Ask owner for a new one." in page
+        assert ("was used on" in page) is (ended == "used")
+
+
+def test_a_link_of_the_operator_names_nobody(client: Client, owner: User) -> None:
+    secret = create_sign_in_link(user=owner, by=trail.SYSTEM)
+    use_sign_in_link(secret=secret)
+    assert "Ask the person who runs this site" in client.get(f"/sign-in/{secret}/").content.decode()
+
+
+def test_owners_see_until_when_a_link_works_and_revoke_it(
+    project: Project, owner: User, invited: tuple[User, str], client_of: SignIn
+) -> None:
+    user, secret = invited
+    client = client_of(owner)
+    assert "her link works until" in client.get(MEMBERS).content.decode()
+    answer = client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True)
+    page = answer.content.decode()
+    assert "does not work any more" in page
+    assert "there is no link that works" in page
+    assert AuditEvent.objects.filter(action="account.sign_in_link.revoked").count() == 1
+    assert Client().get(f"/sign-in/{secret}/").status_code == 410
+    assert (
+        "had no link that still worked" in client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True).content.decode()
+    )
+    assert project.members.filter(pk=user.pk).exists()
+
+
+def test_links_of_people_with_accounts_of_their_own_cannot_be_revoked(
+    project: Project, owner: User, coder: User
+) -> None:
+    with pytest.raises(ProjectError, match="no link of this study"):
+        revoke_invitation(project=project, user=coder, by=owner)
+
+
+def test_a_new_link_can_be_copied(project: Project, owner: User, client_of: SignIn) -> None:
+    sent = {"username": "another", "is_new": "on", "role": "coder"}
+    page = client_of(owner).post(f"{MEMBERS}add/", sent).content.decode()
+    assert re.search(r'<code class="secret" id="sign-in-url">[^<]+/sign-in/[^<]+</code>', page)
+    assert 'data-copy="sign-in-url" hidden' in page
+    assert "js/copy" in page

@@ -10,8 +10,8 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.batches.routes import live
 from auditapp.demo import SLUG
+from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
@@ -42,6 +42,9 @@ JUDGES = (
     ("fake A (invented)", "fake A", "off"),
     ("fake A with reasoning (invented)", "fake A", "on"),
     ("fake B (invented)", "fake B", ""),
+    ("fake C (invented)", "fake C", ""),
+    ("fake D (invented)", "fake D", ""),
+    ("fake E (invented)", "fake E", ""),
 )
 TASKS = ("acceptability", "non_acceptability")
 NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
@@ -51,12 +54,19 @@ def load_demo() -> bool:
     """Load the demo study unless it is there. Returns whether it was loaded by this call."""
     if Project.objects.filter(slug=SLUG).exists():
         return False
-    batches = _write_study()
-    for batch in batches:
-        for queue in batch.queues.all():
-            live.run_queue(queue.pk)
-        _read_refusal(batch)
+    benchmark = begin_demo()
+    people = {name: User.objects.get(username=user) for name, user in (("owner", "owner"), ("coder", CODER))}
+    let_team_work(Project.objects.get(slug=SLUG), benchmark, ensure_fake=_ensure_fake, **people)
     return True
+
+
+def begin_demo() -> Batch:
+    """The study as one coder left it: interviews, codings, suggestions, and the benchmark, which is returned."""
+    reading, benchmark = _write_study()
+    for batch in (reading, benchmark):
+        run(batch)
+        _read_refusal(batch)
+    return benchmark
 
 
 @transaction.atomic
@@ -67,8 +77,9 @@ def _write_study() -> list[Batch]:
         slug=SLUG,
         name="Demo: cultural schemas (invented)",
         by=owner,
-        description="Three invented interviews, some codings, machine suggestions and a small benchmark batch, to try things on. "
-        "Every text is made up, and every machine answer comes from the fake provider.",
+        description="Five invented interviews, the codings of three invented coders, a finished round, themes, machine suggestions "
+        "and a benchmark of six invented models, to learn from and to try things on. Every text is made up, and every machine "
+        "answer comes from the fake provider.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)

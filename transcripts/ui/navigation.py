@@ -169,7 +169,7 @@ DESTINATIONS = (
                 ),
             ),
             Page("Judges", "llm:judges", holds=("llm:",)),
-            Page("Grants", "batches:grants"),
+            Page("Grants", "batches:grants", "run_batches"),
         ),
     ),
     Destination(

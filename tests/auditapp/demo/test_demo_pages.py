@@ -1,0 +1,96 @@
+"""The demo study, whole: what it promises to somebody who wants to learn from it, and that no page of the bar is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.demo.actions import load_demo
+from auditapp.llm.models import ModelVariant
+from auditapp.preannotation.models import Disagreement, PositiveAudit, PositiveMark, Response
+from auditapp.sob.models import Audit, AuditMark
+from transcripts.accounts.models import User
+from transcripts.agreement.models import Adjudication
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import CodeProposal
+from transcripts.coding.models import Coding, Memo
+from transcripts.projects.models import Project
+from transcripts.projects.roles import CODER, OWNER
+from transcripts.revision.models import AnchorReading
+from transcripts.rounds.models import Assignment, Round
+from transcripts.themes.models import Theme, ThemeQuote
+from transcripts.ui.navigation import DESTINATIONS, Group, Page
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CODERS = {"demo-coder", "demo-amina", "demo-jonas"}
+# Pages that may say that there is nothing, and why.
+MAY_BE_EMPTY = {
+    # Grants of money are given on the page of an account that costs something. The fake provider is free.
+    "batches:grants",
+    # It asks first with what the batch is to be compared.
+    "sob:compare",
+}
+
+
+def list_pages(entries: Iterable[Page | Group]) -> Iterator[Page]:
+    for entry in entries:
+        yield from (entry,) if isinstance(entry, Page) else entry.pages
+
+
+def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_something_on_it(client: Client) -> None:
+    assert load_demo()
+    check_people()
+    check_machines()
+    check_pages(client)
+    assert not load_demo()
+
+
+def check_people() -> None:
+    project = Project.objects.get(slug="demo")
+    assert set(Coding.objects.values_list("coder__username", flat=True)) == CODERS
+    training = Round.objects.get(name="Training round")
+    assert training.locked_at is not None
+    assert not Assignment.objects.filter(round=training, signed_at__isnull=True).exists()
+    assert Adjudication.objects.count() >= 4
+    assert CodeProposal.objects.filter(state="open").count() == 1
+    assert Theme.objects.count() == 3
+    assert set(ThemeQuote.objects.values_list("side", flat=True)) == {"for", "against"}
+    assert set(Memo.objects.values_list("subject", flat=True)) == {"sentence", "interview", "code", "theme"}
+    assert AnchorReading.objects.values("version").distinct().count() == 2
+    assert project.interviews.count() == 5
+
+
+def check_machines() -> None:
+    assert ModelVariant.objects.exclude(account__provider="fake").count() == 0
+    assert Batch.objects.exclude(state="done").count() == 0
+    batch = Batch.objects.get(pk=2)
+    assert batch.arms.values("variant").distinct().count() == 6
+    items = PositiveAudit.objects.get().items
+    assert PositiveMark.objects.filter(item__in=items.all()).count() == items.count() > 0
+    assert Disagreement.objects.count() == 2
+    assert set(Response.objects.values_list("verdict", flat=True)) == {"kept", "left"}
+    assert AuditMark.objects.filter(item__audit=Audit.objects.get()).values("reviewer").distinct().count() == 2
+    people = CODERS | {"owner", "system"}
+    assert set(AuditEvent.objects.values_list("actor_name", flat=True)) <= people
+
+
+def check_pages(client: Client) -> None:
+    """Every page of the bar opens for whoever may see it, and shows something to one of them."""
+    empty: dict[str, list[bool]] = {}
+    of_a_batch = {page for each in DESTINATIONS for page in list_pages(each.batch)}
+    for username, role in (("owner", OWNER), ("demo-coder", CODER)):
+        client.force_login(User.objects.get(username=username))
+        for page in {page for each in DESTINATIONS for page in list_pages(each.entries)} | of_a_batch:
+            if page.permission and page.permission not in role.permissions:
+                continue
+            arguments = ["demo", 2] if page in of_a_batch else ["demo"]
+            response = client.get(reverse(page.route, args=arguments), follow=True)
+            assert response.status_code == 200, (username, page.route)
+            empty.setdefault(page.route, []).append('class="empty"' in response.content.decode())
+    assert {route for route, each in empty.items() if all(each)} <= MAY_BE_EMPTY
+    assert "Intersectionality" in client.get(reverse("revision:queue", args=["demo"])).content.decode()

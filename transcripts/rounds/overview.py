@@ -98,7 +98,7 @@ def _find_pairs(
 
     Whoever decided something is named, also when she codes no more.
     """
-    assigned = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    assigned = Assignment.objects.counted().filter(round__project=project)
     rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())
     if rows:
         return {coder: name for _, coder, name in rows}, [(interview, coder) for interview, coder, _ in rows]
@@ -120,10 +120,9 @@ def _draw(name: str, found: list[Progress], *, href: str = "") -> Row:
 
 def read_notes(studies: Iterable[Project], person: User) -> dict[int, str]:
     """How many interviews are assigned to ``person`` in each study and not signed off yet."""
-    own = Assignment.objects.filter(
+    own = Assignment.objects.counted().filter(
         round__project__in=[each.pk for each in studies],
         coder=person,
-        withdrawn_at__isnull=True,
         signed_at__isnull=True,
         round__locked_at__isnull=True,
     )

@@ -21,6 +21,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import propose_code
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.standing import archive_interviews
 from transcripts.projects.actions import create_project, invite_user, set_member_role, set_stance
 from transcripts.projects.models import Project
 
@@ -77,6 +78,16 @@ def test_a_lead_sees_how_far_everybody_is(
     assert rows["coder"][0] == 1
     assert rows["lead"][0] == 0
     assert drawn["total"].decided == 1
+
+
+def test_an_archived_interview_is_nobodys_work(
+    interview: Interview, project: Project, owner: User, coder: User, client_of: SignIn
+) -> None:
+    open_round(project, owner, coder)
+    archive_interviews(project=project, interviews=[interview], reason="Wrong file.", by=owner)
+    assert cards_of(client_of(coder))["rounds/_own_work_card.html"]["interviews"] == 0
+    assert client_of(owner).get(ALL_WORK).context["total"].total == 0
+    assert "assigned to you" not in read(client_of(coder), "/")
 
 
 def test_what_waits_for_whom(project: Project, sentence: Sentence, owner: User, coder: User, client_of: SignIn) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Callable
 
 from django.contrib.auth.decorators import login_not_required
@@ -88,6 +90,46 @@ class NoStore:
         response = self.get_response(request)
         if "no-store" not in response.get("Cache-Control", ""):
             response["Cache-Control"] = "no-store"
+        return response
+
+
+class FewSlowPages:
+    """Lets nobody keep more than a few slow pages of hers in the making at once: the server has eight places for everybody.
+
+    Somebody who opened the slowest page of a large study twelve times kept the coders of every study from saving. Fast pages
+    are not counted, so that a browser may open all its tabs again. Nor is what changes something: no work is refused here.
+    """
+
+    SLOW_SECONDS = 1.0
+    MOST = 3
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+        self._lock = threading.Lock()
+        self._begun: dict[int, dict[object, float]] = {}
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        person = request.user.pk if request.method in {"GET", "HEAD"} else None
+        if person is None:
+            return self.get_response(request)
+        mark, now = object(), time.monotonic()
+        with self._lock:
+            begun = self._begun.setdefault(person, {})
+            if sum(now - at > self.SLOW_SECONDS for at in begun.values()) >= self.MOST:
+                return self._refuse(request)
+            begun[mark] = now
+        try:
+            return self.get_response(request)
+        finally:
+            with self._lock:
+                del begun[mark]
+                if not begun and self._begun.get(person) is begun:
+                    del self._begun[person]
+
+    def _refuse(self, request: HttpRequest) -> HttpResponse:
+        message = f"{self.MOST} slow pages of yours are being made at this moment. Wait until they have come, then open this one again."
+        response = _show(request, 429, "Too many slow pages at once", message)
+        response["Retry-After"] = "10"
         return response
 
 

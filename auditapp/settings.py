@@ -110,6 +110,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "auditapp.pages.WrongMethodPage",
     "auditapp.pages.NoStore",
+    "auditapp.pages.FewSlowPages",
 ]
 
 ROOT_URLCONF = "auditapp.urls"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from django.test import Client
+from django.contrib.sessions.backends.base import SessionBase
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
+from auditapp.pages import FewSlowPages
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 
@@ -81,3 +87,59 @@ class TestLog:
         assert client.get(reverse("projects:list")).status_code == 500
         [record] = [each for each in caplog.records if each.name == "django.request"]
         assert "Traceback" in logging.Formatter("%(message)s").format(record)
+
+
+class TestFewSlowPages:
+    """An attack by reading: twelve slow pages of one person kept everybody else from saving."""
+
+    @pytest.fixture
+    def ask(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+        """Ask for a page as somebody: the status, or 0 for one that is still being made."""
+        monkeypatch.setattr(FewSlowPages, "SLOW_SECONDS", -1.0)
+        done = threading.Event()
+
+        def make_slowly(request: HttpRequest) -> HttpResponse:
+            assert done.wait(30)
+            return HttpResponse()
+
+        server = FewSlowPages(make_slowly)
+        waiting: list[Future[HttpResponseBase]] = []
+
+        def ask(person: User, method: str = "GET") -> int:
+            request = RequestFactory().generic(method, "/")
+            request.user = person
+            request.session = SessionBase()
+            answer = pool.submit(server, request)
+            waiting.append(answer)
+            try:
+                return answer.result(timeout=0.3).status_code
+            except TimeoutError:
+                return 0
+
+        with ThreadPoolExecutor(20) as pool:
+            yield ask
+            done.set()
+            assert {each.result(timeout=30).status_code for each in waiting} <= {200, 429}
+        assert server._begun == {}
+
+    def test_a_fourth_slow_page_of_one_person_is_refused(self, ask: Callable[..., int], coder: User) -> None:
+        assert [ask(coder) for _ in range(5)] == [0, 0, 0, 429, 429]
+
+    def test_pages_of_others_and_what_changes_something_are_not(
+        self, ask: Callable[..., int], coder: User, lead: User
+    ) -> None:
+        assert [ask(coder) for _ in range(3)] == [0, 0, 0]
+        assert (ask(lead), ask(coder, "POST")) == (0, 0)
+
+    def test_fast_pages_are_not_counted(
+        self, ask: Callable[..., int], coder: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(FewSlowPages, "SLOW_SECONDS", 60.0)
+        assert [ask(coder) for _ in range(8)] == [0] * 8
+
+    def test_the_page_says_what_to_do(self, client_of: ClientOf, coder: User, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(FewSlowPages, "MOST", 0)
+        answer = client_of(coder).get("/")
+        assert (answer.status_code, answer["Retry-After"]) == (429, "10")
+        assert "Wait until they have come" in answer.content.decode()
+        assert "no-store" in answer["Cache-Control"]

@@ -44,6 +44,7 @@ VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
 # Says that the database of this data folder holds data.
 MARKER = "has-data"
+ACCOUNTS = "accounts_user"
 PORT = re.compile(r":[0-9]+$")
 # The status that sysexits.h gives a wrong configuration.
 WRONG_CONFIGURATION = 78
@@ -275,10 +276,19 @@ def mark_data_folder() -> None:
     (settings.DATA / MARKER).write_text("A database was here: see docs/operations.md.\n", encoding="ascii")
 
 
+def _has_rows(table: str) -> bool:
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM {table} LIMIT 1")  # noqa: S608 - a name of ours
+        return cursor.fetchone() is not None
+
+
 def refuse_lost_database() -> None:
     """Stop the start where the database was and is gone: an empty site would look as if all work were lost.
 
-    A database that does not answer says nothing about what it holds; the start goes on and waits for it.
+    Tables without a single account are no site either: somebody ran ``migrate`` where the database was gone. A database that
+    does not answer says nothing about what it holds; the start goes on and waits for it.
     """
     marker = settings.DATA / MARKER
     if not marker.exists():
@@ -287,7 +297,8 @@ def refuse_lost_database() -> None:
 
     was_open = connection.connection is not None
     try:
-        if connection.introspection.table_names():
+        tables = connection.introspection.table_names()
+        if tables and (ACCOUNTS not in tables or _has_rows(ACCOUNTS)):
             return
     except DatabaseError:
         return

@@ -127,7 +127,9 @@ class FewSlowPages:
                     del self._begun[person]
 
     def _refuse(self, request: HttpRequest) -> HttpResponse:
-        message = f"{self.MOST} slow pages of yours are being made at this moment. Wait until they have come, then open this one again."
+        message = (
+            f"{self.MOST} slow pages of yours are being made at this moment. Wait for them, then open this one again."
+        )
         response = _show(request, 429, "Too many slow pages at once", message)
         response["Retry-After"] = "10"
         return response

@@ -141,5 +141,5 @@ class TestFewSlowPages:
         monkeypatch.setattr(FewSlowPages, "MOST", 0)
         answer = client_of(coder).get("/")
         assert (answer.status_code, answer["Retry-After"]) == (429, "10")
-        assert "Wait until they have come" in answer.content.decode()
+        assert "Wait for them" in answer.content.decode()
         assert "no-store" in answer["Cache-Control"]

@@ -39,7 +39,6 @@ class Command(BaseCommand):
         make_site_files()
         if find_pending_migrations():
             call_command("migrate", verbosity=0, interactive=False)
-        mark_data_folder()
         SessionStore.clear_expired()
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
         collect_static_files()
@@ -58,6 +57,7 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
             )
         owner = ensure_owner()
+        mark_data_folder()
         if not options["json"]:
             # No link: at a server this is written to a log at each start.
             self.stdout.write("Ready. For a link that signs the owner of the site in: manage.py sign_in_link")

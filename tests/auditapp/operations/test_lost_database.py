@@ -1,0 +1,46 @@
+"""A site whose database is gone does not start empty."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django.fixtures import Settings
+
+from auditapp.environment import MARKER, refuse_lost_database
+from tests.conftest import make_user
+from tests.databases import is_postgres
+from tests.instance import Instance
+
+
+@pytest.fixture
+def folder(tmp_path: Path, settings: Settings) -> Path:
+    settings.DATA = tmp_path
+    return tmp_path
+
+
+@pytest.mark.django_db
+def test_tables_without_an_account_are_no_site_where_data_were(folder: Path) -> None:
+    refuse_lost_database()
+    (folder / MARKER).touch()
+    with pytest.raises(ImproperlyConfigured, match="restore a backup"):
+        refuse_lost_database()
+    make_user("somebody")
+    refuse_lost_database()
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(is_postgres(), reason="the file of the database is deleted")
+def test_a_site_whose_file_was_deleted_or_made_anew_by_migrate_does_not_start(tmp_path: Path) -> None:
+    site = Instance(tmp_path / "site")
+    site.manage("prepare", "--no-demo")
+    for file in site.folder.glob("auditapp.sqlite3*"):
+        file.unlink()
+    refused = site.run("prepare", "--no-demo")
+    assert (refused.returncode != 0, "had data" in refused.stderr) == (True, True)
+    site.manage("migrate")
+    refused = site.run("prepare", "--no-demo")
+    assert (refused.returncode != 0, "had data" in refused.stderr) == (True, True)
+    (site.folder / MARKER).unlink()
+    site.manage("prepare", "--no-demo")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 from auditapp.outage import is_outage, show_outage
 from transcripts.corpus.archive_views import show_left_out
 from transcripts.projects.access import visible_projects
+from transcripts.ui.navigation import TASKS
 
 
 @require_safe
@@ -25,6 +26,15 @@ from transcripts.projects.access import visible_projects
 def show_help(request: HttpRequest) -> HttpResponse:
     """How to use the desk, and what the terms mean."""
     return render(request, "help.html")
+
+
+@require_safe
+@login_not_required
+def show_task(request: HttpRequest, task: str) -> HttpResponse:
+    """One task, step by step."""
+    if task not in TASKS:
+        raise Http404
+    return render(request, f"help/{task}.html")
 
 
 def show_bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

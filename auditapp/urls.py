@@ -49,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path("help/", pages.show_help, name="help"),
+    path("help/<slug:task>/", pages.show_task, name="help_task"),
     *human_half,
     *machine_half,
 ]

@@ -334,7 +334,7 @@ LEADS_ON = {
     "sob:read_next",
 }
 # Open to the network: at most eight, each for a reason.
-OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "livez", "mfa_authenticate", "readyz"}
+OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "help_task", "livez", "mfa_authenticate", "readyz"}
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
     "projects:answer_invitation",
@@ -575,7 +575,9 @@ def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> No
     for name in OPEN_TO_ALL:
         with writes_seen() as written:
             answer = Visitor(None).knock(reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, "x")), "GET")
-        assert answer.status_code == {"accounts:use_link": 410, "mfa_authenticate": 302}.get(name, 200), name
+        assert answer.status_code == {"accounts:use_link": 410, "help_task": 404, "mfa_authenticate": 302}.get(
+            name, 200
+        ), name
         assert not written, name
 
 

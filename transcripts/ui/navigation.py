@@ -232,6 +232,23 @@ DESTINATIONS = (
 )
 
 
+# The tasks that help explains step by step, each with the routes of the pages that lead to it.
+TASKS = {
+    "code-an-interview": ("coding:desk", "rounds:work"),
+    "compare-two-coders": ("agreement:table", "agreement:disagreements", "agreement:queue", "rounds:list"),
+    "launch-a-benchmark": ("sob:launch", "sob:datasets", "batches:list"),
+    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files"),
+    "invite-a-coder": ("projects:members",),
+    "read-the-heat-map": ("sob:dashboard", "sob:report"),
+}
+
+
+def find_help(view_name: str) -> str:
+    """The address of the help for the page of that route: that of its task, or of all help; "" where there is none."""
+    task = next((task for task, routes in TASKS.items() if view_name in routes), "")
+    return _find_address("help_task", [task]) if task else _find_address("help", [])
+
+
 def build_bar(slug: str, *, view_name: str, permissions: Container[str], of: Mapping[str, object] = {}) -> Bar:
     """The bar of a study on the page of that route, for somebody with these permissions.
 

@@ -13,7 +13,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.ui.navigation import Bar, build_bar
+from transcripts.ui.navigation import Bar, build_bar, find_help
 
 register = template.Library()
 
@@ -33,6 +33,13 @@ def study_bar(context: RequestContext) -> Bar:
 def get(found: Mapping[Any, Any], key: object) -> Any:
     """What a mapping holds under a key, or nothing."""
     return found.get(key)
+
+
+@register.simple_tag(takes_context=True)
+def help_address(context: RequestContext) -> str:
+    """Where the help for this page stands."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    return find_help(match.view_name if match else "")
 
 
 @register.filter

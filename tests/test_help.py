@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.test_access_matrix import ADDRESSES
+from tests.stage import ADDRESSES
 from transcripts.ui.navigation import TASKS, find_help
 
 

@@ -12,6 +12,14 @@ from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
 
+class Beginning(models.TextChoices):
+    """With which codebook a study begins."""
+
+    BUILT_IN = "built-in", "The built-in codebook: themes, moves, case features, repertoires and failure modes"
+    EMPTY = "empty", "An empty one, to which you add codes of your own"
+    FILE = "file", "A codebook from a file"
+
+
 class CodebookVersion(models.Model):
     """One state of a study's codebook. Codings point to the codes of a published version and so keep their meaning.
 

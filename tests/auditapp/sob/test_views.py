@@ -192,3 +192,12 @@ class TestForms:
 @pytest.mark.parametrize("name", ["sob:load", "sob:launch"])
 def test_forms_open_for_a_lead(name: str, project: Project, lead: User, client_of: ClientOf) -> None:
     assert "<form" in get(client_of(lead), name, project.slug)
+
+
+def test_a_launch_without_texts_leads_to_loading_some(
+    project: Project, owner: User, client_of: Callable[[User], Client]
+) -> None:
+    client = client_of(owner)
+    page = client.get(reverse("sob:launch", args=[project.slug])).content.decode()
+    assert "Load texts first." in page
+    assert reverse("sob:load", args=[project.slug]) in page

@@ -39,13 +39,13 @@ from transcripts.codebook.actions.proposals import (
     propose_code,
     use_at_once,
 )
+from transcripts.codebook.actions.starting import start_study
 from transcripts.codebook.actions.versions import (
     discard_draft,
     find_obstacles,
     publish_version,
     seed_codebook,
     start_draft,
-    start_study,
 )
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Versions come and go: a study begins with one, a draft is begun, published or given up."""
+"""Versions come and go: a draft is begun, published or given up."""
 
 from __future__ import annotations
 
@@ -24,25 +24,7 @@ from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.codebook.quotes import find_quoted
 from transcripts.formats.codebook_content import CodebookContent
-from transcripts.projects.actions import create_project, set_stance
-from transcripts.projects.models import MethodStance, Project
-
-MOVES = "moves"
-MOVES_BY_RULES = "The default of every study: rules decide what a move is, so that codings of moves can be compared."
-
-
-@transaction.atomic
-def start_study(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
-    """A new study that can be coded at once: the first version of its codebook is the seeded one, published.
-
-    It is read reflexively, but for the moves, which have rules that two people can apply alike; both can be switched.
-    Raises ``ProjectError`` for a name or an address that cannot be used.
-    """
-    project = create_project(slug=slug, name=name, by=by, description=description)
-    seed_codebook(project=project, by=by)
-    set_stance(project=project, stance=MethodStance.Stance.REFLEXIVE, by=by)
-    set_stance(project=project, family=MOVES, stance=MethodStance.Stance.CODEBOOK, reason=MOVES_BY_RULES, by=by)
-    return project
+from transcripts.projects.models import Project
 
 
 @transaction.atomic

@@ -13,9 +13,17 @@ from django.template.defaultfilters import filesizeformat
 from django.utils.text import slugify
 
 from transcripts.codebook.forms.fields import Choices, offer
-from transcripts.projects.models import Project
+from transcripts.codebook.models import Beginning
+from transcripts.projects.models import MethodStance, Project
 
 MAX_FILE_SIZE = 5 * 1024 * 1024
+
+
+def check_size(file: UploadedFile[bytes]) -> None:
+    """Raises ``ValidationError`` for a codebook that is too large."""
+    size = file.size or 0
+    if size > MAX_FILE_SIZE:
+        raise ValidationError(f"This file has {filesizeformat(size)}; the limit is {filesizeformat(MAX_FILE_SIZE)}.")
 
 
 class StudyForm(forms.Form):
@@ -36,6 +44,33 @@ class StudyForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text="For the members of the study.",
     )
+    codebook = forms.ChoiceField(
+        label="Codebook",
+        widget=forms.RadioSelect,
+        choices=Beginning.choices,
+        initial=Beginning.BUILT_IN,
+        required=False,
+    )
+    file = forms.FileField(
+        required=False,
+        label="Codebook file",
+        help_text="CSV or JSON as exported here, or a .qdc file from any program.",
+        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
+    )
+    stance = forms.ChoiceField(
+        label="Method",
+        widget=forms.RadioSelect,
+        choices=MethodStance.Stance.choices,
+        initial=MethodStance.Stance.REFLEXIVE,
+        help_text="It can be changed later, also for single families of codes.",
+        required=False,
+    )
+
+    def clean_file(self) -> UploadedFile[bytes] | None:
+        file: UploadedFile[bytes] | None = self.cleaned_data["file"]
+        if file is not None:
+            check_size(file)
+        return file
 
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
@@ -43,6 +78,13 @@ class StudyForm(forms.Form):
             cleaned["slug"] = slugify(str(cleaned["name"]))[: Project._meta.get_field("slug").max_length].strip("-")
             if not cleaned["slug"] and "slug" not in self.errors:
                 self.add_error("slug", "No address can be made from this name. Give one, such as culture-2.")
+        # A file says what is meant, also where nothing was ticked.
+        if cleaned.get("file") is not None:
+            cleaned["codebook"] = Beginning.FILE
+        elif cleaned.get("codebook") == Beginning.FILE and "file" not in self.errors:
+            self.add_error("file", "Choose the file of the codebook, or another way to begin.")
+        cleaned["codebook"] = cleaned.get("codebook") or Beginning.BUILT_IN
+        cleaned["stance"] = cleaned.get("stance") or MethodStance.Stance.REFLEXIVE
         return cleaned
 
 
@@ -72,11 +114,7 @@ class CodebookFileForm(forms.Form):
 
     def clean_file(self) -> UploadedFile[bytes]:
         file: UploadedFile[bytes] = self.cleaned_data["file"]
-        size = file.size or 0
-        if size > MAX_FILE_SIZE:
-            raise ValidationError(
-                f"This file has {filesizeformat(size)}; the limit is {filesizeformat(MAX_FILE_SIZE)}."
-            )
+        check_size(file)
         return file
 
 

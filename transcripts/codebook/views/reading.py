@@ -24,19 +24,24 @@ from transcripts.projects.roles import Permission
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def start_study(request: HttpRequest) -> HttpResponse:
-    """Make a study with the seeded codebook; its maker becomes its owner."""
+    """Make a study with a codebook and a method; its maker becomes its owner."""
     person = cast(User, request.user)
     check_may_start_studies(person)
-    form = StudyForm(request.POST if request.method == "POST" else None)
+    form = StudyForm(request.POST, request.FILES) if request.method == "POST" else StudyForm()
     if request.method == "POST" and form.is_valid():
         typed = form.cleaned_data
+        upload = typed.pop("file")
+        file = (upload.name, upload.read()) if upload is not None else None
         try:
-            project = actions.start_study(**typed | {"slug": make_address(typed["slug"], by=person)}, by=person)
+            address = make_address(typed["slug"], by=person)
+            project = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
+        except actions.CodebookRefused as error:
+            form.add_error("file", [str(error), *error.problems])
         except ProjectError as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))
         else:
-            messages.success(request, f"{project.name} is set up with a codebook. Import interviews next.")
+            messages.success(request, f"{project.name} is set up. The steps below can be taken in any order, or later.")
             return redirect(project)
     return render(request, "codebook/start_study.html", {"form": form}, status=422 if form.errors else 200)
 

@@ -1,31 +1,45 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.audit_trail import trail
-from transcripts.codebook.actions import start_study
+from transcripts.codebook.actions import CodebookRefused, start_study
+from transcripts.codebook.models import Beginning
 from transcripts.projects.actions import ProjectError
+from transcripts.projects.models import MethodStance
 
 
 class Command(BaseCommand):
-    """A study with the seeded codebook. It has no members until ``create_user --project`` adds some."""
+    """A study with a codebook. It has no members until ``create_user --project`` adds some."""
 
-    help = "Create a study with the built-in codebook, published as version 1."
+    help = "Create a study with the built-in codebook, an empty one, or that of a file."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens")
         parser.add_argument("--name", required=True, help="the name that people see")
         parser.add_argument("--description", default="", help="a short description for its members")
+        parser.add_argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty")
+        parser.add_argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value)
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        beginning, file = read_codebook(options["codebook"])
         try:
             project = start_study(
-                slug=options["slug"], name=options["name"], description=options["description"], by=trail.SYSTEM
+                slug=options["slug"],
+                name=options["name"],
+                description=options["description"],
+                codebook=beginning,
+                file=file,
+                stance=options["method"],
+                by=trail.SYSTEM,
             )
+        except CodebookRefused as error:
+            raise CommandError("\n".join([str(error), *error.problems])) from error
         except ProjectError as error:
             raise CommandError(str(error)) from error
         version = project.codebook_versions.get()
@@ -41,3 +55,13 @@ class Command(BaseCommand):
             self.stdout.write(json.dumps(answer))
         else:
             self.stdout.write(f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
+
+
+def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
+    """With which codebook the study begins, and its file. Raises ``CommandError``."""
+    if given is None or given == Beginning.EMPTY:
+        return given or Beginning.BUILT_IN, None
+    try:
+        return Beginning.FILE, (Path(given).name, Path(given).read_bytes())
+    except OSError as error:
+        raise CommandError(f"{given} cannot be read: {error.strerror}. Name a file, or: empty.") from error

@@ -1,0 +1,112 @@
+"""A study begins with the built-in codebook, an empty one or one of its own, and with a method."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from tests.transcripts.codebook.test_actions import make_file
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.queries import current_version, find_open_draft
+from transcripts.formats.codebook_csv import CodeRow
+from transcripts.projects.models import Project
+from transcripts.projects.queries import find_stance
+
+SignIn = Callable[[User], Client]
+START = "/studies/new/"
+OWN = make_file([CodeRow(code_id="tone.warm", family="tone", family_name="Tone", name="Warm", definition="Friendly.")])
+
+
+def start(client: Client, data: bytes | None = None, name: str = "own.csv", **fields: str) -> Project | str:
+    """Send the form: the new study, or the page that says what is wrong."""
+    sent: dict[str, object] = {"name": "My study", **fields}
+    if data is not None:
+        sent["file"] = SimpleUploadedFile(name, data)
+    before = set(Project.objects.values_list("pk", flat=True))
+    answer = client.post(START, sent)
+    if answer.status_code == 302:
+        return Project.objects.exclude(pk__in=before).get()
+    assert answer.status_code == 422
+    assert set(Project.objects.values_list("pk", flat=True)) == before, "nothing half-made stays"
+    return answer.content.decode()
+
+
+@pytest.fixture
+def client(owner: User, client_of: SignIn) -> Client:
+    owner.may_start_studies = True
+    owner.save()
+    return client_of(owner)
+
+
+def test_without_a_choice_it_is_the_built_in_codebook_read_reflexively(client: Client) -> None:
+    study = start(client)
+    assert isinstance(study, Project)
+    version = current_version(study)
+    assert version is not None
+    assert version.codes.filter(identifier="theme.balance").exists()
+    assert (find_stance(study), find_stance(study, "moves")) == ("reflexive", "codebook")
+
+
+def test_a_codebook_of_ones_own_is_published_and_nothing_else_is_in_it(client: Client) -> None:
+    study = start(client, OWN, stance="reliability")
+    assert isinstance(study, Project)
+    version = current_version(study)
+    assert version is not None
+    assert [code.identifier for code in version.codes.all()] == ["tone.warm"]
+    assert (find_stance(study), find_stance(study, "moves")) == ("reliability", "reliability")
+    assert AuditEvent.objects.filter(stream=f"project:{study.pk}", action__startswith="codebook.").exists()
+
+
+def test_an_empty_codebook_is_a_draft_that_can_be_filled(client: Client) -> None:
+    study = start(client, codebook="empty")
+    assert isinstance(study, Project)
+    draft = find_open_draft(study)
+    assert current_version(study) is None
+    assert draft is not None
+    assert draft.codes.count() == 0
+    assert client.get(f"/p/{study.slug}/").status_code == 200
+    assert client.get(f"/p/{study.slug}/codebook/").status_code == 200
+    assert client.get(f"/p/{study.slug}/interviews/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"no,such,columns\n1,2,3\n", "columns"),
+        (b"", "empty"),
+        (b"\xff\xfe\x00", "own.csv"),
+    ],
+)
+def test_a_file_that_is_no_codebook_is_refused_and_leaves_no_study(client: Client, data: bytes, words: str) -> None:
+    page = start(client, data)
+    assert isinstance(page, str)
+    assert words in page
+
+
+def test_a_file_that_was_promised_is_asked_for(client: Client) -> None:
+    page = start(client, codebook="file")
+    assert isinstance(page, str)
+    assert "Choose the file of the codebook" in page
+
+
+def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
+    file = tmp_path / "own.csv"
+    file.write_bytes(OWN)
+    out = io.StringIO()
+    call_command("create_project", "own", "--name=Own", f"--codebook={file}", "--method=codebook", "--json", stdout=out)
+    assert json.loads(out.getvalue())["codes"] == 1
+    assert find_stance(Project.objects.get(slug="own")) == "codebook"
+    call_command("create_project", "empty", "--name=Empty", "--codebook=empty", stdout=io.StringIO())
+    file.write_bytes(b"nothing")
+    for given in (str(file), str(tmp_path / "missing.csv")):
+        with pytest.raises(CommandError):
+            call_command("create_project", "bad", "--name=Bad", f"--codebook={given}")
+    assert not Project.objects.filter(slug="bad").exists()

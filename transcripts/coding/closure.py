@@ -1,6 +1,7 @@
 """Whether a person may code an interview now: rounds that are locked, work that is signed off, interviews of others.
 
-A study without assignments is open to all its coders, but for what each has finished. What she finished stays closed once
+What is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what lies outside
+of it; `rounds.queries.is_open_for` has the same rule for one interview. What she finished stays closed once
 her own figures with it were opened to her, whatever is assigned later. Reading and memos are always open.
 """
 
@@ -16,10 +17,12 @@ CASE
     WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
       AND (e.shown_at IS NOT NULL OR NOT EXISTS (
         SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-        WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL))) THEN 'finished'
+        WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL
+          AND (a.interview_id = i.id OR r.closes_others)))) THEN 'finished'
   WHEN NOT EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL) THEN 'open'
+    WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL
+      AND (a.interview_id = i.id OR r.closes_others)) THEN 'open'
   WHEN EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
     WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.signed_at IS NULL

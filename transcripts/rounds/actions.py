@@ -16,7 +16,7 @@ from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
-from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, fingerprint
+from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
 
 MAX_NAME_LENGTH = 200
 MAX_INSTRUCTIONS_LENGTH = 20_000
@@ -49,11 +49,18 @@ class StillUndecided(ReasonMissing):
 
 
 def plan_round(
-    *, project: Project, planned: Round, coder_ids: Collection[int], models: Collection[str]
+    *,
+    project: Project,
+    planned: Round,
+    coder_ids: Collection[int],
+    models: Collection[str],
+    interview_ids: Collection[int] = (),
+    drawn: int | None = None,
 ) -> tuple[list[User], dict[int, tuple[int, ...]]]:
     """The coders, and which of them would read each interview; nothing is stored. Raises ``WrongPlan``.
 
-    ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview.
+    ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
+    ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all.
     ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
     """
     _check_words(project, planned)
@@ -71,9 +78,14 @@ def plan_round(
             "coder first, or choose somebody else.",
             field="coders",
         )
+    label_of = queries.read_labels(project, models, only=interview_ids)
+    if len(interview_ids) and not label_of:
+        raise WrongPlan("None of the ticked interviews is with one of the chosen models.", field="interviews")
+    if drawn is not None:
+        label_of = draw_items(label_of, drawn, seed=planned.seed)
     try:
         allocation = allocate_items(
-            queries.read_labels(project, models),
+            label_of,
             [user.pk for user in coders],
             overlap_percent=planned.overlap_percent,
             readers=planned.overlap_readers,
@@ -109,6 +121,8 @@ def open_round(
     plan_name: str,
     idempotency_key: UUID,
     by: User,
+    interview_ids: Collection[int] = (),
+    drawn: int | None = None,
 ) -> Round:
     """Store the planned round with the assignments of the plan that was shown as ``plan_name``.
 
@@ -117,7 +131,14 @@ def open_round(
     Project.objects.select_for_update().get(pk=project.pk)
     if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
         return _check_same_plan(stored, planned)
-    coders, allocation = plan_round(project=project, planned=planned, coder_ids=coder_ids, models=models)
+    coders, allocation = plan_round(
+        project=project,
+        planned=planned,
+        coder_ids=coder_ids,
+        models=models,
+        interview_ids=interview_ids,
+        drawn=drawn,
+    )
     if fingerprint(allocation) != plan_name:
         raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
     number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
@@ -141,6 +162,7 @@ def open_round(
     )
     details = {"number": number, "interviews": len(allocation), "assignments": len(assigned), "seed": planned.seed}
     overlap = {"overlap_percent": planned.overlap_percent, "overlap_readers": planned.overlap_readers}
+    details |= {"closes_others": planned.closes_others, **({"drawn": drawn} if drawn is not None else {})}
     _record("round.opened", planned, by, {**details, **overlap, "coders": sorted(user.pk for user in coders)})
     return planned
 

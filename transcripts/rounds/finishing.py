@@ -17,7 +17,7 @@ from transcripts.projects.models import Project
 from transcripts.rounds.actions import RoundError, StillUndecided, check_reason
 from transcripts.rounds.models import Finish
 from transcripts.rounds.progress import read_progress
-from transcripts.rounds.queries import has_assignments
+from transcripts.rounds.queries import closes_the_rest, find_dealt_out
 
 
 @transaction.atomic
@@ -25,12 +25,12 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     """Record that ``by`` has finished an interview; she cannot code it until she undoes this.
 
     Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
-    given, and ``RoundError`` in a study with assignments.
+    given, and ``RoundError`` for an interview that is assigned, or that a round closes.
     """
     if interview.project_id != project.pk:
         raise RoundError("This interview is not part of this study.")
-    if has_assignments(project):
-        raise RoundError("In this study, interviews are assigned. Sign off those that are assigned to you.")
+    if closes_the_rest(project) or interview.pk in find_dealt_out(project):
+        raise RoundError("This interview is assigned, or closed by a round. Sign off what is assigned to you.")
     active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored

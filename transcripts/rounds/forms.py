@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from typing import Any, cast
 from uuid import uuid4
 
@@ -15,6 +16,9 @@ from transcripts.rounds.actions import MAX_NAME_LENGTH, MAX_REASON_LENGTH
 from transcripts.rounds.models import Round
 
 NOT_KNOWN = "–"
+
+
+STAY_OPEN, CLOSE = "open", "close"
 
 
 class RoundForm(forms.Form):
@@ -38,6 +42,28 @@ class RoundForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
+    interviews = forms.MultipleChoiceField(
+        label="Only these interviews",
+        help_text="If you tick none, the round has all of them.",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    drawn = forms.IntegerField(
+        label="Draw at random",
+        help_text="So many of the interviews above, drawn with the seed. If empty, the round has them all.",
+        required=False,
+        min_value=1,
+    )
+    closes_others = forms.ChoiceField(
+        label="Interviews outside this round",
+        widget=forms.RadioSelect,
+        choices=[
+            (STAY_OPEN, "stay open to every coder, unless another round assigns them"),
+            (CLOSE, "are closed to everybody to whom no round assigns them"),
+        ],
+        initial=STAY_OPEN,
+        required=False,
+    )
     overlap_percent = forms.IntegerField(
         label="Share assigned to several coders, in per cent",
         help_text="Disagreements can be seen only in these interviews.",
@@ -54,8 +80,8 @@ class RoundForm(forms.Form):
     idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
     plan_name = forms.CharField(required=False, max_length=32, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "idempotency_key": uuid4()}
+    def __init__(self, *args: Any, project: Project, picked: Sequence[str] = (), **kwargs: Any) -> None:
+        kwargs["initial"] = {"seed": secrets.randbelow(10_000), "idempotency_key": uuid4(), "interviews": list(picked)}
         super().__init__(*args, **kwargs)
         coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
@@ -63,13 +89,19 @@ class RoundForm(forms.Form):
         # A box cannot stand for the empty label, so that one is written as a dash.
         choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
         cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices
+        titles = project.interviews.order_by("pk").values_list("pk", "title", "model_label")
+        cast("forms.MultipleChoiceField", self.fields["interviews"]).choices = [
+            (str(pk), f"{title} · {label}" if label else title) for pk, title, label in titles
+        ]
 
     def read(self) -> dict[str, Any]:
         """The keywords of ``plan_round``, once the form is valid."""
         data = self.cleaned_data
         names = ("name", "instructions", "overlap_percent", "overlap_readers", "seed")
         return {
-            "planned": Round(**{name: data[name] for name in names}),
+            "planned": Round(**{name: data[name] for name in names}, closes_others=data["closes_others"] == CLOSE),
+            "interview_ids": {int(pk) for pk in data["interviews"]},
+            "drawn": data["drawn"],
             "coder_ids": {int(pk) for pk in data["coders"]},
             "models": ["" if label == NOT_KNOWN else label for label in data["models"]],
         }

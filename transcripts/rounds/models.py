@@ -26,6 +26,9 @@ class Round(models.Model):
     overlap_percent = models.PositiveIntegerField(default=0)
     overlap_readers = models.PositiveIntegerField(default=2)
     seed = models.PositiveIntegerField(default=0)
+    # Whether interviews outside of it can be coded only by those they are assigned to in some round. So it was for all
+    # rounds before one could choose.
+    closes_others = models.BooleanField(default=True)
     idempotency_key = models.UUIDField(null=True, blank=True)
     opened_at = models.DateTimeField()
     opened_by_name = models.CharField(max_length=200)

@@ -14,7 +14,7 @@ from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.rounds.models import Assignment, Finish
 from transcripts.rounds.progress import Progress, read_progress
-from transcripts.rounds.queries import list_coders
+from transcripts.rounds.queries import closes_the_rest, list_coders
 
 INTERVIEWS_SHOWN = 12
 SERIES = ("decided", "not yet decided")
@@ -49,13 +49,14 @@ def find_open(project: Project, person: User) -> dict[int, str]:
     done = dict(finished.values_list("interview", "shown_at"))
     rows = list(
         Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).values_list(
-            "interview", "coder", "signed_at", "round__locked_at"
+            "interview", "coder", "signed_at", "round__locked_at", "round__closes_others"
         )
     )
-    if not rows:
-        return {pk: title for pk, title in interviews.items() if pk not in done}
-    own = {pk for pk, coder, signed, locked in rows if coder == person.pk and signed is None and locked is None}
-    return {pk: title for pk, title in interviews.items() if pk in own and done.get(pk) is None}
+    own = {row[0] for row in rows if row[1] == person.pk and row[2] is None and row[3] is None}
+    dealt_out = {row[0] for row in rows}
+    closes_rest = any(row[4] for row in rows)
+    free = set() if closes_rest else interviews.keys() - dealt_out - done.keys()
+    return {pk: title for pk, title in interviews.items() if pk in free or (pk in own and done.get(pk) is None)}
 
 
 def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:
@@ -100,11 +101,15 @@ def _find_pairs(
     """
     assigned = Assignment.objects.counted().filter(round__project=project)
     rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())
-    if rows:
-        return {coder: name for _, coder, name in rows}, [(interview, coder) for interview, coder, _ in rows]
+    pairs = [(interview, coder) for interview, coder, _ in rows]
+    dealt_out = {interview for interview, _ in pairs}
+    given = {coder: name for _, coder, name in rows}
+    if rows and closes_the_rest(project):
+        return given, pairs
     names = dict(User.objects.filter(pk__in=at_work).values_list("pk", "username"))
     names |= {each.pk: each.username for each in list_coders(project)}
-    return names, [(interview, coder) for interview in titles for coder in names]
+    free = [(interview, coder) for interview in titles if interview not in dealt_out for coder in names]
+    return names | given, pairs + free
 
 
 def _sum(found: Iterable[Progress]) -> Progress:

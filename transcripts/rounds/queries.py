@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
@@ -21,20 +21,29 @@ CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.p
 def is_open_for(interview: Interview, person: User) -> bool:
     """Whether the rounds let ``person`` code this interview now; her role is another matter.
 
-    A study in which nothing is assigned is open to all its coders, but for what each has finished. Otherwise she needs an
-    assignment of her own that is not signed off, in a round that is not locked, and no figures opened after she finished.
+    An interview that is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what
+    lies outside of it. Otherwise she needs an assignment of her own that is not signed off, in a round that is not locked,
+    and no figures opened after she finished. The desk has the same rule in SQL (coding/closure.py).
     """
     finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
     if finished.filter(shown_at__isnull=False).exists():
         return False
     active = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
     own = active.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
-    return own.exists() if active.exists() else not finished.exists()
+    is_dealt_out = active.filter(Q(interview=interview) | Q(round__closes_others=True)).exists()
+    return own.exists() if is_dealt_out else not finished.exists()
 
 
-def has_assignments(project: Project) -> bool:
-    """Whether anything is assigned in the study."""
-    return Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).exists()
+def closes_the_rest(project: Project) -> bool:
+    """Whether a round closes the interviews that are assigned to nobody."""
+    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    return active.filter(round__closes_others=True).exists()
+
+
+def find_dealt_out(project: Project) -> set[int]:
+    """The interviews that are assigned to somebody."""
+    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    return set(active.values_list("interview", flat=True))
 
 
 def find_locked_interviews(project: Project) -> set[int]:
@@ -51,9 +60,12 @@ def list_coders(project: Project) -> list[User]:
     return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
 
 
-def read_labels(project: Project, models: Iterable[str] = ()) -> dict[int, str]:
-    """The interviews of the study to allocate, each with the label of its model: all, or those with these models."""
+def read_labels(project: Project, models: Iterable[str] = (), *, only: Collection[int] = ()) -> dict[int, str]:
+    """The interviews of the study to allocate, each with the label of its model: all, or those with these models, or ``only``
+    some of them."""
     interviews = project.interviews.order_by("pk")
+    if only:
+        interviews = interviews.filter(pk__in=only)
     wanted = list(models)
     if wanted:
         interviews = interviews.filter(model_label__in=wanted)
@@ -86,12 +98,13 @@ def list_own(project: Project, person: User) -> list[tuple[Assignment, Progress]
 
 
 def list_readings(project: Project, person: User) -> list[tuple[Interview, Progress, Finish | None]]:
-    """Where nothing is assigned: the interviews ``person`` has begun or finished, in their order."""
-    if has_assignments(project):
+    """Of what is assigned to nobody and open: the interviews ``person`` has begun or finished, in their order."""
+    if closes_the_rest(project):
         return []
+    dealt_out = find_dealt_out(project)
     rows = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
     finished = {row.interview_id: row for row in rows}
-    interviews = project.interviews.in_bulk()
+    interviews = {pk: each for pk, each in project.interviews.in_bulk().items() if pk not in dealt_out}
     progress = read_progress(interviews, coder_id=person.pk)
     found = ((interviews[pk], progress.find(pk, person.pk), finished.get(pk)) for pk in sorted(interviews))
     return [(interview, own, finish) for interview, own, finish in found if own.decided or finish]

@@ -13,11 +13,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.accounts.models import User
+from transcripts.corpus import listing
 from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
-from transcripts.rounds.forms import CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
+from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.overview import read_all_work
 from transcripts.rounds.progress import read_progress
@@ -78,9 +79,12 @@ def list_rounds(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.ASSIGN)
 def make_round(request: ProjectRequest) -> HttpResponse:
     """Plan a round, look at who would read what, and confirm it (``plan_name`` in the form)."""
-    form = RoundForm(request.POST if request.method == "POST" else None, project=request.project)
+    # The list of interviews sends what was ticked there, and nothing else yet.
+    is_begun = request.method == "POST" and "pick" not in request.POST
+    picked = [] if is_begun else _list_picked(request)
+    form = RoundForm(request.POST if is_begun else None, project=request.project, picked=picked)
     picture, status = None, 200
-    if request.method == "POST" and form.is_valid():
+    if is_begun and form.is_valid():
         fields = form.read()
         try:
             if name := form.cleaned_data["plan_name"]:
@@ -180,6 +184,14 @@ def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> in
     return done
 
 
+def _list_picked(request: ProjectRequest) -> list[str]:
+    """What was ticked in the list of interviews, or all that matched there."""
+    if "every" in request.POST:
+        found = listing.list_matching(request.project, listing.read_wanted(request.POST), None)
+        return [str(interview.pk) for interview in found]
+    return request.POST.getlist("interview")
+
+
 def _picture_plan(
     request: ProjectRequest, form: RoundForm, coders: list[User], allocation: dict[int, tuple[int, ...]]
 ) -> dict[str, object]:
@@ -200,6 +212,8 @@ def _picture_plan(
         ],
         "shared": sum(len(readers) > 1 for readers in allocation.values()),
         "readings": len(rows),
+        "outside": len(interviews) - len(allocation),
+        "closes_others": form.cleaned_data["closes_others"] == CLOSE,
         "fields": [
             (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)
         ],

@@ -6,7 +6,7 @@ from django import template
 
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
-from transcripts.rounds.queries import count_unshown, has_assignments
+from transcripts.rounds.queries import closes_the_rest, count_unshown
 
 register = template.Library()
 
@@ -20,4 +20,4 @@ def count_finished(project: Project, coder: User) -> int:
 @register.simple_tag
 def is_dealt_out(project: Project) -> bool:
     """Whether interviews are assigned here, so that they are signed off instead of finished. One query."""
-    return has_assignments(project)
+    return closes_the_rest(project)

@@ -46,9 +46,11 @@ def fields(*coders: User, **others: Any) -> dict[str, Any]:
         "seed": 1,
         "coder_ids": [coder.pk for coder in coders],
         "models": [],
+        "interview_ids": [],
+        "drawn": None,
         **others,
     }
-    given = {name: values.pop(name) for name in ("coder_ids", "models")}
+    given = {name: values.pop(name) for name in ("coder_ids", "models", "interview_ids", "drawn")}
     return {**given, "planned": Round(**values)}
 
 

@@ -93,7 +93,7 @@ class TestFinishing:
         self, project: Project, read_talk: Interview, lead: User, coder: User
     ) -> None:
         open_round(project, lead, coder)
-        with pytest.raises(actions.RoundError, match="Sign off those"):
+        with pytest.raises(actions.RoundError, match="Sign off what is assigned"):
             finish_interview(project=project, interview=read_talk, by=coder)
 
     def test_what_is_assigned_later_opens_it_again_to_be_signed_off(

@@ -46,6 +46,7 @@ class TestOpening:
             "seed": 9,
             "overlap_percent": 50,
             "overlap_readers": 2,
+            "closes_others": True,
             "coders": sorted([coder.pk, second_coder.pk]),
         }
 

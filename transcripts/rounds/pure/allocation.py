@@ -15,6 +15,12 @@ class CannotAllocate(Exception):
     """A sentence on why these numbers make no plan."""
 
 
+def draw_items(label_of: Mapping[int, str], number: int, *, seed: int) -> dict[int, str]:
+    """So many of these, drawn by the seed; all where there are no more. In the order of the keys."""
+    drawn = set(_shuffle(sorted(label_of), seed, "draw")[:number])
+    return {key: label for key, label in label_of.items() if key in drawn}
+
+
 def allocate_items(
     label_of: Mapping[int, str], coders: Iterable[int], *, overlap_percent: int, readers: int = 2, seed: int = 0
 ) -> dict[int, tuple[int, ...]]:

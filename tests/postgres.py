@@ -39,6 +39,7 @@ REACHED_THROUGH = {
     "transcripts.retrieval.counts": "tests/transcripts/retrieval/test_tables.py",
     "transcripts.retrieval.queries": "tests/transcripts/retrieval/test_search.py",
     "transcripts.retrieval.results": "tests/transcripts/retrieval/test_search.py",
+    "transcripts.rounds.work_reader": "tests/transcripts/corpus/test_listing.py",
 }
 
 # Exports read long tables row by row, with a cursor in the server.

@@ -39,6 +39,7 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind")
     check_looks(page)
+    press(page.locator("details.chart-table > summary").first, "Enter")
     follow(page.locator("table.presence tbody td a").first)
     check_looks(page)
     follow(page.get_by_role("link", name="Quote for").first)

@@ -227,7 +227,7 @@ class TestPages:
     ) -> None:
         page = read(client, reverse("preannotation:annotator_readings", args=[project.slug, annotator.pk]))
         for words in ("theme.balance", "Balance", "Weighs.", "Suggestions"):
-            assert words not in page
+            assert words not in page.partition("<main")[2]
 
     @pytest.mark.parametrize("query", ["?batch=x&after=-1", "?what=nonsense", "?batch=99999999999999999999"])
     def test_a_choice_that_is_none_narrows_nothing(

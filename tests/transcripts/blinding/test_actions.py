@@ -57,7 +57,7 @@ def test_stranger_and_foreign_interview_are_refused(
 ) -> None:
     with pytest.raises(UnblindingRefused, match="do not belong"):
         unblind_interview(project=project, interview=talks[0], by=outsider, where="agreement")
-    talks[0].project_id = 0
+    talks[0].study_id = 0
     with pytest.raises(UnblindingRefused, match="not part"):
         unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
 

@@ -32,6 +32,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
+    def is_safe_url(self, url: str) -> bool:
+        """Whether a page may lead there; never to what is no address at all, at which allauth's own question fails."""
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:
+            return False
+
     def is_ajax(self, request: HttpRequest) -> bool:
         """Programs use the API and its tokens; the sign-in form answers pages only."""
         return False

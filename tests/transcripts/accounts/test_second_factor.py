@@ -296,3 +296,8 @@ def test_picture_is_the_code_of_the_address() -> None:
     assert isinstance(size, int)
     assert str(drawn["path"]).startswith("M4 4h1v1h-1z"), "four light squares, then the dark corner"
     assert 21 + 8 <= size < 60
+
+
+def test_what_is_no_address_leads_nowhere_and_fails_nothing(client_of: Callable[[User], Client], person: User) -> None:
+    answer = client_of(person).post("/account/second-factor/confirm/", {"next": "https://[::ffff:127.0.0.1"})
+    assert answer.status_code < 500

@@ -110,3 +110,7 @@ def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
         with pytest.raises(CommandError):
             call_command("create_project", "bad", "--name=Bad", f"--codebook={given}")
     assert not Project.objects.filter(slug="bad").exists()
+
+
+def test_nothing_is_cleared_where_no_file_was(client: Client) -> None:
+    assert client.post(START, {"name": "My study", "file-clear": "1"}).status_code == 302

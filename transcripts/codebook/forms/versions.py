@@ -55,7 +55,7 @@ class StudyForm(forms.Form):
         required=False,
         label="Codebook file",
         help_text="CSV or JSON as exported here, or a .qdc file from any program.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
+        widget=forms.FileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
     )
     stance = forms.ChoiceField(
         label="Method",

@@ -56,7 +56,7 @@ def find_link(secret: str) -> SignInLink | None:
 
 
 def explain_link(link: SignInLink | None) -> str:
-    """Why a link does not work any more, and who can send a new one. Told to whoever holds its secret."""
+    """Why a link does not work any more, and who can send a new one. Shown only to somebody who has its secret."""
     if link is None:
         return "There is no such link. Perhaps a part of its address is missing: copy all of it."
     made = AuditEvent.objects.filter(action="account.sign_in_link.created", target=describe_target(link)).first()

@@ -21,7 +21,7 @@ SERIES = ("decided", "not yet decided")
 
 
 def read_own_work(request: ProjectRequest) -> Mapping[str, object] | None:
-    """What is left for the person who asks, and the desk where she goes on; ``None`` for whoever does not code."""
+    """What is left for the person who asks, and the desk where she goes on; ``None`` for people who do not code."""
     if Permission.CODE not in request.role.permissions:
         return None
     titles = find_open(request.project, request.user)
@@ -97,7 +97,7 @@ def _find_pairs(
 ) -> tuple[dict[int, str], list[tuple[int, int]]]:
     """The names of coders, and who is to read which interview: as assigned, or every coder each interview.
 
-    Whoever decided something is named, also when she codes no more.
+    People who decided something are named even if they no longer code.
     """
     assigned = Assignment.objects.counted().filter(round__project=project)
     rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())

@@ -18,16 +18,17 @@ FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
 WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
 GROUP BY t.interview_id
 """
-DECIDED = """
-SELECT interview_id, coder_id, COUNT(*) FROM (
-  SELECT t.interview_id, d.coder_id, s.id
+# How many each person decided, and when she added the last label.
+LABELLED = """
+SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
+  SELECT t.interview_id, d.coder_id, s.id AS sentence_id, d.created_at AS made
   FROM corpus_turn t
   JOIN corpus_sentence s ON s.turn_id = t.id
   JOIN coding_decision d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
   WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
     :one
-  UNION
-  SELECT t.interview_id, d.coder_id, s.id
+  UNION ALL
+  SELECT t.interview_id, d.coder_id, s.id, d.created_at
   FROM corpus_turn t
   JOIN corpus_sentence s ON s.turn_id = t.id
   JOIN coding_coding d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
@@ -35,7 +36,7 @@ SELECT interview_id, coder_id, COUNT(*) FROM (
   JOIN codebook_codefamily f ON f.id = k.family_id
   WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
     AND f.unit = 'sentence' :one
-) decided GROUP BY interview_id, coder_id
+) labelled GROUP BY interview_id, coder_id
 """
 INTERVIEWS_AT_A_TIME = 500
 
@@ -84,7 +85,7 @@ def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None
             cursor.execute(TOTALS.replace(":interviews", places), some)
             totals.update(cursor.fetchall())
             cursor.execute(
-                DECIDED.replace(":interviews", places).replace(":one", condition), [*some, *one, *some, *one]
+                LABELLED.replace(":interviews", places).replace(":one", condition), [*some, *one, *some, *one]
             )
-            decided.update({(interview, coder): count for interview, coder, count in cursor.fetchall()})
+            decided.update({(interview, coder): count for interview, coder, count, _ in cursor.fetchall()})
     return ProgressTable(totals, decided)

@@ -9,9 +9,10 @@ app_name = "rounds"
 urlpatterns = [
     # /p/<slug>/work/
     path("p/<slug:slug>/work/", views.show_own_work, name="work"),
-    path("p/<slug:slug>/work/everybody/", views.show_all_work, name="all_work"),
     path("p/<slug:slug>/work/<int:interview_id>/finish/", finish_views.finish, name="finish"),
     path("p/<slug:slug>/work/<int:interview_id>/take-back/", finish_views.take_back, name="take_back_finish"),
+    # /p/<slug>/progress/
+    path("p/<slug:slug>/progress/", views.show_all_work, name="all_work"),
     # /p/<slug>/rounds/
     path("p/<slug:slug>/rounds/", views.list_rounds, name="list"),
     path("p/<slug:slug>/rounds/new/", views.make_round, name="new"),

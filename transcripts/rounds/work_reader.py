@@ -11,28 +11,7 @@ from django.db import connection
 from transcripts.accounts.models import User
 from transcripts.corpus.listing import Person, Work
 from transcripts.rounds.models import Assignment
-from transcripts.rounds.progress import INTERVIEWS_AT_A_TIME, TOTALS
-
-# Decided as in progress.py, with the time of the last label.
-LABELLED = """
-SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
-  SELECT t.interview_id, d.coder_id, s.id AS sentence_id, d.created_at AS made
-  FROM corpus_turn t
-  JOIN corpus_sentence s ON s.turn_id = t.id
-  JOIN coding_decision d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
-  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
-    :one
-  UNION ALL
-  SELECT t.interview_id, d.coder_id, s.id, d.created_at
-  FROM corpus_turn t
-  JOIN corpus_sentence s ON s.turn_id = t.id
-  JOIN coding_coding d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
-  JOIN codebook_code k ON k.id = d.code_id
-  JOIN codebook_codefamily f ON f.id = k.family_id
-  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
-    AND f.unit = 'sentence' :one
-) labelled GROUP BY interview_id, coder_id
-"""
+from transcripts.rounds.progress import INTERVIEWS_AT_A_TIME, LABELLED, TOTALS
 
 
 def read_work(interview_ids: Collection[int], only: User | None) -> Mapping[int, Work]:

@@ -78,7 +78,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         known_count=_count_in_cells(cells, asked["outcome"]),
     )
     context = {
-        **opened.describe("responses"),
+        **opened.describe(),
         "chosen": asked,
         "narrowed": _describe_filters(asked),
         "page": page,
@@ -246,7 +246,7 @@ def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
     totals = list(page)
     texts = Text.objects.in_bulk([total["text"] for total in totals])
     context = {
-        **opened.describe("texts"),
+        **opened.describe(),
         "page": page,
         "rows": [(texts[total["text"]], total) for total in totals],
         "has_verdicts": any(arm.task == BASE_TASK for arm in opened.arms),
@@ -278,7 +278,7 @@ def show_text(request: ProjectRequest, batch_id: int, text_id: int) -> HttpRespo
     answers = read_answers_on_text(choice)
     tasks = list(dict.fromkeys(arm.task for arm in sorted(opened.arms, key=lambda arm: arm.task)))
     context = {
-        **opened.describe("texts"),
+        **opened.describe(),
         "text": text,
         "tasks": [in_words(task) for task in tasks],
         "rows": _lay_out(opened.arms, tasks, answers),

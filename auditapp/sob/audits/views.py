@@ -33,7 +33,7 @@ def list_audits(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The audits of a batch, and the user's progress in each."""
     batch = _find_batch(request, batch_id)
     audits = Audit.objects.filter(batch=batch).with_progress(request.user).order_by("-number")
-    return render(request, "sob/audits.html", {"batch": batch, "here": "audits", "audits": audits})
+    return render(request, "sob/audits.html", {"batch": batch, "audits": audits})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -61,7 +61,6 @@ def _render_audit(request: ProjectRequest, audit: Audit, opening: OpenResultsFor
         **state,
         **({"opening": opening} if opening else {}),
         "batch": audit.batch,
-        "here": "audits",
         "following": audit.list_unmarked(request.user).first(),
         "report": read_report(audit, None if sees_results else request.user) if sees_results or state["own"] else None,
         "has_fake": any(arm.variant.is_fake for arm in audit.batch.arms.select_related("variant__account")),

@@ -80,7 +80,7 @@ def check_machines() -> None:
 
 
 def check_pages(client: Client) -> None:
-    """Every page of the bar opens for whoever may see it, and shows something to one of them."""
+    """Every page of the bar opens for everybody who may see it, and shows something to one of them."""
     empty: dict[str, list[bool]] = {}
     of_a_batch = {page for each in DESTINATIONS for page in list_pages(each.batch)}
     for username, role in (("owner", OWNER), ("demo-coder", CODER)):

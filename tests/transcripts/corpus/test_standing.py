@@ -230,7 +230,7 @@ def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, proje
             Interview.objects.filter(pk=interview.pk).update(**change)
 
 
-def test_whoever_takes_archived_interviews_out_unblinds_them_too(
+def test_an_export_of_archived_interviews_unblinds_them(
     sentence: Sentence, project: Project, owner: User, lead: User, coder: User
 ) -> None:
     put(sentence, find_code(project, "theme.balance"), coder)

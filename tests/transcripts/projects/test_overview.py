@@ -27,7 +27,7 @@ from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]
 HOME = "/p/culture/"
-ALL_WORK = "/p/culture/work/everybody/"
+ALL_WORK = "/p/culture/progress/"
 
 
 def read(client: Client, path: str = HOME) -> str:

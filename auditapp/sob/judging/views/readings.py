@@ -39,7 +39,6 @@ def show_readings(request: ProjectRequest, batch_id: int) -> HttpResponse:
     arms = list(batch.arms.select_related("variant__account"))
     context = {
         "batch": batch,
-        "here": "readings",
         "table": readings_queries.count_layers(batch),
         "runs": readings_queries.list_formatter_runs(batch),
         **{str(outcome): len(list_for_formatter(batch, [outcome])) for outcome in READABLE_OUTCOMES},

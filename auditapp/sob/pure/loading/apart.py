@@ -84,7 +84,7 @@ def _ask(data: bytes, request: dict[str, Any]) -> Any:
         raise DatasetError(
             name,
             found="a file at which the program that reads it failed; the server's log says where",
-            expected="a file that a spreadsheet can open and save again, or a report of this fault to whoever runs the server",
+            expected="a file that a spreadsheet can open and save again, or a report of this fault to the site’s administrator",
         )
     answer = json.loads(reader.stdout)
     if "refusal" in answer:

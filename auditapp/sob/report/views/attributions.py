@@ -45,7 +45,7 @@ NUMBERS_OF_VALUES = (3, 5, 10, 20)
 def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The most frequent values per target."""
     opened = open_batch(find_batch(request, batch_id))
-    context = opened.describe("values") | _read_place(request, opened)
+    context = opened.describe() | _read_place(request, opened)
     if opened.figures is not None:
         held = max((len(entry["values"]) for entry in opened.figures.find("top_values")), default=0)
         offered = [str(n) for n in NUMBERS_OF_VALUES if n <= max(held, TOP)]
@@ -77,7 +77,7 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
     choice = _read_mapping(request, in_force)
     batch = find_batch(request, batch_id)
     opened = open_batch(batch, ReportChoice(mapping=choice) if choice else None)
-    context = opened.describe("map") | _read_place(request, opened)
+    context = opened.describe() | _read_place(request, opened)
     context |= {"mapping_choice": choice, "mapping_choices": _list_choices(request.project)}
     if opened.figures is not None:
         name = str(context["versions"].get("mapping", PUBLISHED))

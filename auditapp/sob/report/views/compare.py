@@ -46,7 +46,7 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
     here = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, "with", "model", "row")
     others = request.project.batches.filter(kind=KIND).exclude(pk=here.batch.pk)[:BATCHES_OFFERED]
-    context: dict[str, Any] = {**here.describe("compare"), "others": others, "chosen": asked}
+    context: dict[str, Any] = {**here.describe(), "others": others, "chosen": asked}
     if here.figures and asked["with"] == PUBLISHED:
         context |= _compare_with_published(here, here.figures, asked)
     elif here.figures and asked["with"]:

@@ -43,7 +43,7 @@ from transcripts.projects.roles import Permission
 def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """The list of downloads."""
     opened = open_batch(find_batch(request, batch_id))
-    context = opened.describe("files") | {
+    context = opened.describe() | {
         "documents": DOCUMENTS,
         "drawings": FIGURES,
         "tables": CSV_FILES,

@@ -36,8 +36,8 @@ class Opened(NamedTuple):
     is_current: bool = True
     failure: StoredReport | None = None
 
-    def describe(self, here: str) -> dict[str, Any]:
-        """What the frame of every page needs; ``here`` is its place among the pages of the batch."""
+    def describe(self) -> dict[str, Any]:
+        """What the frame of every page of the batch needs."""
         return {
             "batch": self.batch,
             "dataset": self.dataset,
@@ -46,7 +46,6 @@ class Opened(NamedTuple):
             "as_of": self.as_of,
             "is_current": self.is_current,
             "failure": self.failure,
-            "here": here,
             "has_fake": any(arm.variant.is_fake for arm in self.arms),
             "noted": list_noted(arm.variant for arm in self.arms),
             "readers": count_readers(self.batch, [arm.arm_id for arm in self.arms]),

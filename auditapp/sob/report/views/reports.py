@@ -89,7 +89,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
         return context
     responses = figures.total("n_responses")
     return {
-        **opened.describe("report"),
+        **opened.describe(),
         **context,
         "progress": count_cells(opened.batch),
         "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],

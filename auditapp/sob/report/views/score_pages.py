@@ -25,7 +25,7 @@ VALUE_PLACES = 60
 def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """One model: outcomes, scores by target, attributed values, and who read its answers."""
     opened = open_batch(find_batch(request, batch_id))
-    context = {**opened.describe("model"), "counting": read_counting(request)}
+    context = {**opened.describe(), "counting": read_counting(request)}
     if opened.figures:
         figures = opened.figures
         model = choose(read_choice(request, "model")["model"], [*figures.models, *_list_unanswered(opened)])
@@ -87,7 +87,7 @@ def _list_values(figures: Figures, **wanted: str) -> list[dict[str, Any]]:
 def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Every model on one target under both tasks, the published figures beside."""
     opened = open_batch(find_batch(request, batch_id))
-    context = opened.describe("target")
+    context = opened.describe()
     if opened.figures:
         figures = opened.figures
         target = choose(read_choice(request, "target")["target"], [*figures.targets, OVERALL])

@@ -32,7 +32,7 @@ PAIRS_SHOWN = 60
 def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """Tests over targets, the rank plot, pairs of targets, and pairs of models."""
     opened = open_batch(find_batch(request, batch_id))
-    context = opened.describe("statistics")
+    context = opened.describe()
     if opened.figures:
         figures = opened.figures
         tests = figures.find("friedman")
@@ -77,7 +77,7 @@ def _describe_pairs(test: Entry) -> dict[str, Any]:
 def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
     """How each rule changes each cell of a model and task; repeats; further targets; the base task."""
     opened = open_batch(find_batch(request, batch_id))
-    context = opened.describe("sensitivity")
+    context = opened.describe()
     if opened.figures:
         context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
         chosen = context["chosen"]

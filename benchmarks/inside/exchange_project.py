@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.inside.export_codings import write
 from benchmarks.inside.memory import forget_peak, read_peak
-from benchmarks.inside.times import Times
+from benchmarks.inside.times import Times, watch_transactions
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Coding
@@ -33,14 +33,20 @@ def main() -> None:
     other = start_study(slug="other", name="Other", by=trail.SYSTEM)
     forget_peak()
     before = read_peak()
-    with back.measure(), given.output.open("rb") as stream:
+    with watch_transactions() as transactions, back.measure(), given.output.open("rb") as stream:
         import_qdpx(project=other, stream=stream, name=given.output.name, by=trail.SYSTEM)
     rise = read_peak() - before
     codings = [
         Coding.objects.filter(sentence__turn__interview__project=project, withdrawn_at__isnull=True).count()
         for project in (scope.project, other)
     ]
-    figures = {"out": asdict(out), "out_rise_mb": out_rise, "back": asdict(back), "back_rise_mb": rise}
+    figures = {
+        "out": asdict(out),
+        "out_rise_mb": out_rise,
+        "back": asdict(back),
+        "back_rise_mb": rise,
+        "longest": max(transactions),
+    }
     print(json.dumps({**figures, "codings": codings, "size": given.output.stat().st_size}))
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding, Level
+from transcripts.coding.models import Coding, Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -50,10 +50,12 @@ def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:
     now = timezone.now()
     for number in range(count):
         is_latent = chance.random() < 0.1
+        code = codes[number % len(codes)]
         yield Coding(
             sentence_id=sentences[number * len(sentences) // count],
-            code=codes[number % len(codes)],
+            code=code,
             coder=user,
+            enactment=Enactment.DESCRIBED if code.family.carries_enactment else "",
             level=Level.LATENT if is_latent else Level.SEMANTIC,
             note="Read from the sentence before, as an invented note." if is_latent else "",
             idempotency_key=uuid.UUID(int=chance.getrandbits(128), version=4),

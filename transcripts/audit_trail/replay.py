@@ -172,8 +172,9 @@ def _read_table(recorded: RecordedModel, project_id: int | None) -> Iterator[tup
     names = [recorded.project, *recorded.columns.values(), *recorded.texts]
     paths = [name.replace(".", "__") for name in names]
     rows = recorded.model._base_manager.order_by("pk")  # noqa: SLF001  # every row, whatever its manager leaves out
-    if project_id is not None:
-        rows = rows.filter(**{paths[0]: project_id})
+    # An import that is under way stores rows that belong to no study yet, and records them when they come to one.
+    of_a_study = {f"{paths[0]}__isnull": False} if project_id is None else {paths[0]: project_id}
+    rows = rows.filter(**of_a_study)
     for key, *values in rows.values_list("pk", *paths).iterator(chunk_size=ROWS_AT_A_TIME):
         yield key, tuple(values)
 

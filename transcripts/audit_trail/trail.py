@@ -6,7 +6,7 @@ import datetime
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Never, Protocol, cast
+from typing import Any, NamedTuple, Never, Protocol, cast
 
 from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
@@ -35,6 +35,14 @@ ROWS_IN_AN_EVENT = 200
 TEXTS_AT_A_TIME = 300
 MORE_ROWS = "trail.rows"
 MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE stream = %s"
+
+
+class SealedRows(NamedTuple):
+    """What events are to say of many rows, made ready before the transaction that records it: ``parts`` are JSON, one for
+    each event, and ``texts`` are stored beside the trail."""
+
+    parts: Sequence[str]
+    texts: Sequence[tuple[str, str, str]]
 
 
 class Actor(Protocol):
@@ -74,14 +82,14 @@ def record(
     by: Actor,
     stream: str = SITE,
     details: dict[str, object] | None = None,
-    rows: Sequence[RowChange] = (),
+    rows: Sequence[RowChange] | SealedRows = (),
 ) -> None:
     """Add one event to ``stream``. Must run inside the transaction of the write it records.
 
     ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
     no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
-    rows, events ``trail.rows`` take up the rest.
+    rows, events ``trail.rows`` take up the rest. Where there are thousands, ``seal_rows`` makes them ready beforehand.
     """
     if rows and details and ROWS in details:
         raise ValueError(
@@ -91,11 +99,12 @@ def record(
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
+    sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)
+    told = [{ROWS: json.loads(part)} for part in sealed.parts] or [{}]
+    own = _as_stored(action, details or {})
+    events = [(action, {**own, **told[0]}), *((MORE_ROWS, {"of": action, **more}) for more in told[1:])]
     with connection.cursor() as cursor:
-        events = [(action, {**(details or {}), **_seal(cursor, rows[:ROWS_IN_AN_EVENT])})]
-        for first in range(ROWS_IN_AN_EVENT, len(rows), ROWS_IN_AN_EVENT):
-            more = _seal(cursor, rows[first : first + ROWS_IN_AN_EVENT])
-            events.append((MORE_ROWS, {"of": action, **more}))
+        _store_texts(cursor, sealed.texts)
         sequence, previous_hash = _lock_head(cursor, stream)
         for name, content in events:
             sequence += 1
@@ -107,7 +116,7 @@ def record(
                 actor_name=by.get_username(),
                 action=name,
                 target=target if isinstance(target, str) else describe_target(target),
-                details=_as_stored(name, content),
+                details=content,
             )
             previous_hash = _add(cursor, link, at, previous_hash)
 
@@ -123,15 +132,21 @@ def _add(cursor: CursorWrapper, link: Link, at: datetime.datetime, previous_hash
     return digest
 
 
-def _seal(cursor: CursorWrapper, rows: Sequence[RowChange]) -> dict[str, object]:
-    """What an event says of rows. Their texts are stored beside the trail, where they can be erased; the event has hashes."""
-    if not rows:
-        return {}
-    said, kept = seal(rows)
-    for first in range(0, len(kept), TEXTS_AT_A_TIME):
-        some = kept[first : first + TEXTS_AT_A_TIME]
+def seal_rows(rows: Sequence[RowChange]) -> SealedRows:
+    """Make ready what events are to say of rows. Their texts are stored beside the trail, where they can be erased; the
+    events have hashes."""
+    parts, texts = list[str](), list[tuple[str, str, str]]()
+    for first in range(0, len(rows), ROWS_IN_AN_EVENT):
+        said, kept = seal(rows[first : first + ROWS_IN_AN_EVENT])
+        parts.append(json.dumps(_as_stored(MORE_ROWS, said)))
+        texts += kept
+    return SealedRows(parts, texts)
+
+
+def _store_texts(cursor: CursorWrapper, texts: Sequence[tuple[str, str, str]]) -> None:
+    for first in range(0, len(texts), TEXTS_AT_A_TIME):
+        some = texts[first : first + TEXTS_AT_A_TIME]
         cursor.execute(ADD_TEXTS + ", ".join(["(%s, %s, %s)"] * len(some)), [value for row in some for value in row])
-    return {ROWS: said}
 
 
 def _lock_head(cursor: CursorWrapper, stream: str) -> tuple[int, str]:
@@ -195,13 +210,13 @@ def _read_head(stream: str) -> AuditHead:
     return AuditHead.objects.filter(stream=stream).first() or AuditHead(stream=stream)
 
 
-def _as_stored(action: str, details: dict[str, object]) -> object:
-    """``details`` as a database gives them back: keys are text, tuples are lists."""
+def _as_stored(action: str, content: object) -> Any:
+    """What an event says as a database gives it back: keys are text, tuples are lists."""
 
     def refuse_fraction(text: str) -> Never:
         raise TypeError(f"{action} was to be recorded with the fraction {text}: write it as text.")
 
-    return json.loads(json.dumps(details, allow_nan=False), parse_float=refuse_fraction)
+    return json.loads(json.dumps(content, allow_nan=False), parse_float=refuse_fraction)
 
 
 def read_entries(stream: str, after: int = -1) -> Iterator[Entry]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from uuid import UUID
 
@@ -95,18 +96,15 @@ def import_files(
     For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
     the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
-    plans = _plan_files(project, files, format)
+    plans = plan_files(project, files, format)
     fresh = [plan for plan in plans if plan[2]]
     if not fresh and run is None:
         return [report for report, _, _ in plans]
     small = _find_small(fresh) if run is None else None
-    try:
-        if small is not None or connection.in_atomic_block:
-            with transaction.atomic():
-                return _store_plans(project, plans, small, by=by, run=run)
-        return _store_plans(project, plans, None, by=by, run=run)
-    except storing.ImportInterrupted as error:
-        raise ImportRefused(str(error)) from error
+    if small is not None or connection.in_atomic_block:
+        with transaction.atomic():
+            return _store_plans(project, plans, small, by=by, run=run)
+    return _store_plans(project, plans, None, by=by, run=run)
 
 
 def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
@@ -122,7 +120,7 @@ def plan_imports(
     run: JobRun | None = None,
 ) -> list[ImportReport]:
     """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one."""
-    plans = _plan_files(project, files, format)
+    plans = plan_files(project, files, format)
     tell = _make_teller(plans, run, "Splitting into sentences")
     reports = []
     for report, _, new in plans:
@@ -160,8 +158,8 @@ def _make_teller(plans: Sequence[Plan], run: JobRun | None, stage: str) -> Calla
     return tell
 
 
-def _plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str) -> list[Plan]:
-    """Read and check every file, each against the study and against the files before it."""
+def plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str) -> list[Plan]:
+    """Read and check every file, each against the study and against the files before it. Raises ``ImportRefused``."""
     plans: list[Plan] = []
     beside: dict[str, list[tuple[str, ...]]] = {}
     for name, data in files:
@@ -257,32 +255,78 @@ def _store_plans(
     run: JobRun | None = None,
 ) -> list[ImportReport]:
     """Store what is new of these files, and make it visible in a last step. Returns the report of each file."""
+    with stage_plans(project=project, plans=plans, small=small, by=by, run=run) as staged, transaction.atomic():
+        staged.publish(by=by)
+        if run is not None:
+            run.finish(describe_reports(staged.reports))
+    return staged.reports
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Files of interviews that are stored, and that nobody sees. ``reports`` has one for each file that was given."""
+
+    project: Project
+    files: list[ImportedFile]
+    reports: list[ImportReport]
+    consents: list[int]
+
+    def find_interviews(self) -> dict[str, int]:
+        """The numbers of the interviews, by their ids in the files."""
+        rows = Interview.objects.staged().filter(imported_file__in=self.files)
+        return dict(rows.values_list("external_id", "pk"))
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """A short transaction, after which other writers get as much time. Raises ``ImportInterrupted``."""
+        return storing.short_transaction(self.files)
+
+    def publish(self, *, by: trail.Actor) -> None:
+        """Make the interviews visible, with their events. Part of a transaction of the caller."""
+        storing.publish(self.project, self.files)
+        stored = [report for report in self.reports if report.created]
+        for file, report, consents in zip(self.files, stored, self.consents, strict=True):
+            _record_import(file, report, consents, by=by)
+
+
+@contextmanager
+def stage_plans(
+    *,
+    project: Project,
+    plans: Sequence[Plan],
+    by: trail.Actor,
+    small: Sequence[list[Prepared]] | None = None,
+    run: JobRun | None = None,
+) -> Iterator[Staged]:
+    """Store what is new of these files so that nobody sees it, until the caller publishes it.
+
+    When an exception leaves the block, what was stored is removed; except for ``JobPaused``, after which another run of the
+    job goes on. Raises ``ImportRefused``, also for an ``ImportInterrupted`` in the block.
+    """
     fresh = [plan for plan in plans if plan[2]]
     files = [_enter(report, size, project=project, by=by, run=run) for report, size, _ in fresh]
     tell = _make_teller(fresh, run, "Storing")
-    storing.claim(project, files)
     try:
-        parts = [
-            _store(file, report, [small[number]] if small else None, new, by=by, tell=tell)
-            for number, (file, (report, _, new)) in enumerate(zip(files, fresh, strict=True))
-        ]
-        stored = iter(parts)
-        reports = [next(stored)[0] if new else report for report, _, new in plans]
-        with transaction.atomic():
-            storing.publish(project, files)
-            for file, (report, consents) in zip(files, parts, strict=True):
-                _record_import(file, report, consents, by=by)
+        storing.claim(project, files)
+        try:
             if run is not None:
-                run.finish(describe_reports(reports))
-    except JobPaused:
-        # The next run goes on with what is stored.
-        raise
-    except BaseException:
-        # A transaction around all of this takes everything back by itself.
-        if not connection.in_atomic_block:
-            storing.remove(files)
-        raise
-    return reports
+                storing.remove_work(files)
+            parts = [
+                _store(file, report, [small[number]] if small else None, new, beside=files, by=by, tell=tell)
+                for number, (file, (report, _, new)) in enumerate(zip(files, fresh, strict=True))
+            ]
+            stored = iter(parts)
+            reports = [next(stored)[0] if new else report for report, _, new in plans]
+            yield Staged(project, files, reports, [consents for _, consents in parts])
+        except JobPaused:
+            # The next run goes on with what is stored.
+            raise
+        except BaseException:
+            # A transaction around all of this takes everything back by itself.
+            if not connection.in_atomic_block:
+                storing.remove(files)
+            raise
+    except storing.ImportInterrupted as error:
+        raise ImportRefused(str(error)) from error
 
 
 def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:
@@ -306,6 +350,7 @@ def _store(
     prepared: Iterable[list[Prepared]] | None,
     new: Sequence[ReadInterview],
     *,
+    beside: Sequence[ImportedFile],
     by: trail.Actor,
     tell: Callable[[int], None],
 ) -> tuple[ImportReport, int]:
@@ -321,7 +366,7 @@ def _store(
     groups = prepared or _prepare(read for read in new if read.external_id not in whole)
     for group in groups:
         made = [(_make_interview(read, cut, imported), (read, cut)) for read, cut in group]
-        consents += storing.store_group(imported, made, by=by)
+        consents += storing.store_group(imported, made, beside=beside, by=by)
         ids += [interview.pk for interview, _ in made]
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))

@@ -27,6 +27,7 @@ from transcripts.corpus.models import SAYS_EXCLUDED, Consent, ImportedFile, Inte
 from transcripts.corpus.pure.preparing import SentenceRow
 from transcripts.corpus.pure.readers import ReadInterview
 from transcripts.projects.models import Project
+from transcripts.projects.registrations import load_registrations
 
 # A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
 ROWS_AT_A_TIME = 1_000
@@ -39,6 +40,17 @@ ABANDONED_AFTER = datetime.timedelta(minutes=10)
 # An interview as it was read, with the sentences of each of its turns.
 Prepared = tuple[ReadInterview, list[list[SentenceRow]]]
 T = TypeVar("T")
+FindWork = Callable[[Sequence[int]], QuerySet[Any]]
+
+_finders: list[FindWork] = []
+
+
+def register_staged_work(find: FindWork) -> None:
+    """Have rows of another room removed with the interviews that they are about, should these never become visible.
+
+    ``find`` gets the numbers of such interviews. Called in an app's ``registrations``.
+    """
+    _finders.append(find)
 
 
 class ImportInterrupted(Exception):
@@ -84,7 +96,7 @@ def find_whole(file: ImportedFile) -> dict[str, tuple[int, int]]:
         else:
             torn.append(pk)
     for first in range(0, len(torn), ROWS_AT_A_TIME):
-        for _ in _remove_rows(staged.filter(pk__in=torn[first : first + ROWS_AT_A_TIME])):
+        for _ in _remove_rows(staged.filter(pk__in=torn[first : first + ROWS_AT_A_TIME]), [file]):
             pass
     return whole
 
@@ -102,11 +114,20 @@ def _explain_other(file: ImportedFile, other: ImportedFile) -> str:
     )
 
 
-def store_group(imported: ImportedFile, group: Sequence[tuple[Interview, Prepared]], *, by: Actor) -> int:
-    """Store interviews of one file with their turns and sentences; returns the number of records of consent."""
+def store_group(
+    imported: ImportedFile,
+    group: Sequence[tuple[Interview, Prepared]],
+    *,
+    beside: Sequence[ImportedFile],
+    by: Actor,
+) -> int:
+    """Store interviews of one file with their turns and sentences; returns the number of records of consent.
+
+    ``beside``: all files that come in together, this one among them. None of them was given up, or nothing is stored.
+    """
     consents = 0
     for part in _cut(group, weigh=lambda each: 1 + len(each[1][0].consent) + len(each[0].opening_prompt) // 500):
-        with short_transaction(imported):
+        with short_transaction(beside):
             interviews = Interview.objects.bulk_create(interview for interview, _ in part)
             consents += store_stated(interviews, [read for _, (read, _) in part], file=imported.name, by=by)
     turns: Iterator[tuple[Any, ...]] = (
@@ -115,10 +136,10 @@ def store_group(imported: ImportedFile, group: Sequence[tuple[Interview, Prepare
         for position, content in enumerate(queries.list_contents(read.turns), 1)
     )
     for rows in _cut(turns, weigh=lambda row: 1 + len(row[-1]) // CHARACTERS_A_ROW):
-        with short_transaction(imported):
+        with short_transaction(beside):
             queries.insert_turns(rows)
     # Inside, because turns of an import that was given up may be gone.
-    with short_transaction(imported):
+    with short_transaction(beside):
         turn_of = queries.read_turn_ids([interview.pk for interview, _ in group])
     sentences = (
         (turn_of[interview.pk, position], *sentence)
@@ -127,7 +148,7 @@ def store_group(imported: ImportedFile, group: Sequence[tuple[Interview, Prepare
         for sentence in cut
     )
     for sentence_rows in _cut(sentences, weigh=lambda _: 1):
-        with short_transaction(imported):
+        with short_transaction(beside):
             queries.insert_sentences(sentence_rows)
     return consents
 
@@ -185,39 +206,55 @@ def remove_abandoned(which: Q | None = None, *, seconds: float = math.inf) -> No
     remove(found, seconds=seconds)
 
 
-def _remove_rows(interviews: QuerySet[Interview]) -> Iterator[None]:
-    """Remove interviews that no study has, with all that they have; yields between two transactions."""
+def _remove_rows(interviews: QuerySet[Interview], files: Sequence[ImportedFile] = ()) -> Iterator[None]:
+    """Remove interviews that no study has, with all that they have; yields between two transactions.
+
+    ``files`` are those that this run stores, unless they are given up: should another run have them now, nothing goes.
+    """
     while ids := list(interviews.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
+        yield from _remove_work(ids, files)
         turns = Turn.objects.filter(interview__in=ids)
         while turn_ids := list(turns.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
-            yield from _delete_by_parts(Sentence.objects.filter(turn__in=turn_ids))
-            yield from _delete_by_parts(Turn.objects.filter(pk__in=turn_ids))
-        yield from _delete_by_parts(Consent.objects.filter(interview__in=ids))
-        yield from _delete_by_parts(Interview.objects.staged().filter(pk__in=ids))
+            yield from _delete_by_parts(Sentence.objects.filter(turn__in=turn_ids), files)
+            yield from _delete_by_parts(Turn.objects.filter(pk__in=turn_ids), files)
+        yield from _delete_by_parts(Consent.objects.filter(interview__in=ids), files)
+        yield from _delete_by_parts(Interview.objects.staged().filter(pk__in=ids), files)
 
 
-def _delete_by_parts(
-    rows: QuerySet[Sentence] | QuerySet[Turn] | QuerySet[Consent] | QuerySet[Interview],
-) -> Iterator[None]:
+def remove_work(files: Sequence[ImportedFile]) -> None:
+    """Remove what other rooms have stored on the interviews of files that are coming in. Raises ``ImportInterrupted`` where
+    another run has them meanwhile."""
+    ids = list(Interview.objects.staged().filter(imported_file__in=files).values_list("pk", flat=True))
+    for first in range(0, len(ids), ROWS_AT_A_TIME):
+        for _ in _remove_work(ids[first : first + ROWS_AT_A_TIME], files):
+            pass
+
+
+def _remove_work(interviews: Sequence[int], files: Sequence[ImportedFile]) -> Iterator[None]:
+    load_registrations()
+    for find in _finders:
+        yield from _delete_by_parts(find(interviews), files)
+
+
+def _delete_by_parts(rows: QuerySet[Any], files: Sequence[ImportedFile] = ()) -> Iterator[None]:
     """Nothing refers to these rows, so they go without Django's search for what does."""
     while ids := list(rows.order_by().values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
-        with short_transaction():
+        with short_transaction(files):
             rows.model._base_manager.filter(pk__in=ids)._raw_delete(connection.alias)  # noqa: SLF001
         yield
 
 
 @contextmanager
-def short_transaction(imported: ImportedFile | None = None) -> Iterator[None]:
+def short_transaction(files: Sequence[ImportedFile] = ()) -> Iterator[None]:
     """A transaction after which other writers get as much time as it took.
 
-    Raises ``ImportInterrupted`` when the file has been given up meanwhile.
+    Raises ``ImportInterrupted`` when one of the files, all of one run, has been given up meanwhile.
     """
     with transaction.atomic():
         began = time.perf_counter()
-        if imported is not None:
-            state, runner = ImportedFile.State.STORING, imported.runner
-            entered = ImportedFile.objects.filter(pk=imported.pk, state=state, runner=runner)
-            if not entered.update(touched_at=timezone.now()):
+        if files:
+            entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], runner=files[0].runner)
+            if entered.filter(state=ImportedFile.State.STORING).update(touched_at=timezone.now()) != len(files):
                 raise ImportInterrupted(_STOPPED)
         yield
     # Inside a larger transaction a pause would only keep the others waiting.

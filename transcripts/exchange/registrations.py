@@ -1,7 +1,9 @@
-"""The exports of the human half."""
+"""The exports of the human half, and the jobs that bring studies in and files out."""
 
 from __future__ import annotations
 
+from transcripts.coding.models import Coding
+from transcripts.corpus.storing import register_staged_work
 from transcripts.exchange.export_jobs import EXPORT
 from transcripts.exchange.exports import CODINGS, DEPRECATED, RECORD, STUDY, TEAM, THEMES
 from transcripts.exchange.registry import register_export
@@ -12,3 +14,4 @@ for export in (*STUDY, *CODINGS, *TEAM, *THEMES, *RECORD, *DEPRECATED):
     register_export(export)
 register_job_kind(EXPORT)
 register_job_kind(PROJECT_FILE)
+register_staged_work(lambda interviews: Coding.objects.filter(sentence__turn__interview__in=interviews))

@@ -30,7 +30,7 @@ def run_study(run: JobRun) -> None:
             by=job.asked_by,
             apart=apart,
             dry_run=job.check_only,
-            watch=run.tell,
+            run=run,
             finish=lambda stored: run.finish(_describe(stored)),
         )
     except StudyRefused as error:

@@ -15,6 +15,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from lxml import etree
@@ -23,7 +24,7 @@ from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.codebook.actions import start_draft, start_study
+from transcripts.codebook.actions import publish_version, start_draft, start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import add_coding, write_memo
 from transcripts.coding.models import Coding, Memo
@@ -31,7 +32,8 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers import read_bytes
-from transcripts.exchange.actions import StudyRefused, import_qdpx, write_export
+from transcripts.corpus.standing import archive_interviews
+from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Scope, find_export
@@ -428,6 +430,80 @@ class TestAllOrNothing:
         with pytest.raises(StudyRefused, match="draft"):
             bring_in(project, make_foreign(tmp_path))
         assert not Interview.objects.exists()
+
+    def test_a_codebook_that_is_published_while_the_file_comes_in_is_not_taken_back(
+        self, project: Project, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = importing._Study._store_on_new
+
+        def publish_first(study: Any, *given: Any) -> Any:
+            draft = start_draft(project=project, by=owner)
+            publish_version(version=draft, by=owner)
+            return store(study, *given)
+
+        monkeypatch.setattr(importing._Study, "_store_on_new", publish_first)
+        with pytest.raises(StudyRefused, match="published while the file came in"), transaction.atomic():
+            bring_in(project, make_foreign(tmp_path))
+        assert not Code.objects.filter(name="Joy", version__status="published").exists()
+
+    def test_codings_of_an_archived_interview_are_left_out_and_told(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        path = make_foreign(tmp_path)
+        bring_in(project, path)
+        Coding.objects.all().delete()
+        archive_interviews(project=project, interviews=project.interviews.all(), reason="Not ours.", by=owner)
+        report = bring_in(project, path)
+        assert not Coding.objects.exists()
+        assert (
+            "1 coding: the interview is archived or excluded in this study. Restore it, then import the file again."
+            in report.left_out
+        )
+
+    def test_work_that_was_done_since_the_file_was_compared_is_compared_too(
+        self, worked: Project, coder: User, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = export(worked, tmp_path)
+        Coding.objects.filter(coder=coder).delete()
+        merge, tries = importing._Study._merge, list[int]()
+
+        def code_meanwhile(study: Any, *given: Any) -> Any:
+            merged = merge(study, *given)
+            tries.append(len(merged.codings.counts))
+            if len(tries) == 1:
+                sentence = Sentence.objects.filter(turn__interview__project=worked, turn__role="model").earliest("pk")
+                code = Code.objects.select_related("family", "version").get(
+                    version__project=worked, identifier="theme.balance"
+                )
+                add_coding(project=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+            return merged
+
+        monkeypatch.setattr(importing._Study, "_merge", code_meanwhile)
+        report = bring_in(worked, path)
+        assert len(tries) == 2
+        assert report.known["codings"] > 0
+        active = Coding.objects.filter(coder=coder, withdrawn_at__isnull=True)
+        assert active.count() == active.values("sentence", "code", "layer").distinct().count() > 2
+
+    def test_an_interview_that_is_archived_since_the_file_was_compared_gets_no_coding(
+        self, project: Project, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = make_foreign(tmp_path)
+        bring_in(project, path)
+        Coding.objects.all().delete()
+        merge, tries = importing._Study._merge, list[int]()
+
+        def archive_meanwhile(study: Any, *given: Any) -> Any:
+            merged = merge(study, *given)
+            tries.append(1)
+            if len(tries) == 1:
+                archive_interviews(project=project, interviews=project.interviews.all(), reason="Not ours.", by=owner)
+            return merged
+
+        monkeypatch.setattr(importing._Study, "_merge", archive_meanwhile)
+        bring_in(project, path)
+        assert len(tries) == 2
+        assert not Coding.objects.exists()
 
     @pytest.mark.parametrize("data", [b"", b"PK", b"<Project/>", b"\x00" * 100, b"PK\x03\x04" + b"x" * 200])
     def test_what_is_no_project_file_is_refused_with_a_sentence(self, project: Project, data: bytes) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -15,13 +16,18 @@ from django.utils import timezone
 from tests.conftest import make_member
 from tests.transcripts.exchange.test_qdpx import SECOND, make_foreign
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding
+from transcripts.audit_trail.replay import compare_rows
+from transcripts.audit_trail.trail import list_streams
+from transcripts.codebook.queries import current_version, find_open_draft
+from transcripts.coding.models import Coding, Memo
+from transcripts.corpus import storing
 from transcripts.corpus.models import Interview
 from transcripts.exchange import views
 from transcripts.imports import kinds, runs
+from transcripts.imports.actions import cancel_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.running import run_job
-from transcripts.imports.runs import JobRun
+from transcripts.imports.runs import JobRun, JobStopped
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -80,7 +86,7 @@ def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
 
 
 @pytest.mark.parametrize("stops", ["killed", "stopped", "paused"])
-def test_a_run_that_ends_half_way_leaves_nothing_and_the_next_one_imports_it_all(
+def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
     project: Project, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: str
 ) -> None:
     client = client_of(lead)
@@ -93,29 +99,62 @@ def test_a_run_that_ends_half_way_leaves_nothing_and_the_next_one_imports_it_all
     tell, reached = JobRun.tell, list[str]()
 
     def stop(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
-        if stage == "Storing codings":
-            assert Interview.objects.exists()
+        if stage == "Comparing with what is there":
+            # Stored, and nobody sees it, nor waits for it.
+            assert Coding.objects.count() == 2
+            assert not project.interviews.exists()
+            assert not connection.in_atomic_block
+            assert compare_rows(list_streams()).differences == []
             reached.append(stage)
             if stops == "killed":
                 raise Killed
-            run.is_stopped = stops == "stopped"
+            if stops == "stopped":
+                raise JobStopped
         tell(run, stage, done, total)
 
     with monkeypatch.context() as patch:
         patch.setattr(JobRun, "tell", stop)
         if stops == "killed":
+            # Not even its own tidying takes place.
+            patch.setattr(storing, "remove", lambda _files, **_: None)
             with pytest.raises(Killed):
                 run_job(job.pk)
         else:
             run_job(job.pk, should_pause=lambda: stops == "paused" and bool(reached))
     assert reached
-    assert not Interview.objects.exists()
+    assert not project.interviews.exists()
+    assert Coding.objects.exists() == (stops != "stopped")
+    assert current_version(project) == project.codebook_versions.get(number=1)
+    assert find_open_draft(project) is None
     job.refresh_from_db()
     assert job.state == (State.WAITING if stops == "paused" else State.RUNNING)
     ImportJob.objects.update(touched_at=timezone.now() - datetime.timedelta(hours=1))
     run_job(job.pk)
     assert ImportJob.objects.get().state == State.DONE
-    assert Coding.objects.count() == 2
+    assert Coding.objects.filter(sentence__turn__interview__project=project).count() == Coding.objects.count() == 2
+    assert compare_rows(list_streams()).differences == []
+
+
+def test_what_a_cancelled_import_has_stored_is_removed_codings_too(
+    project: Project, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = client_of(lead)
+    job = upload(client, project, make_foreign(tmp_path))
+    run_job(job.pk)
+    bring_in(client, job)
+    tell = JobRun.tell
+
+    def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        if stage == "Comparing with what is there":
+            cancel_job(job=job, by=lead)
+        tell(run, stage, done, total)
+
+    monkeypatch.setattr(JobRun, "tell", cancel)
+    run_job(job.pk)
+    assert ImportJob.objects.get().state == State.CANCELLED
+    assert not Coding.objects.exists()
+    assert not Interview.objects.exists()
+    assert not Memo.objects.exists()
 
 
 def test_a_broken_file_is_refused_in_words(project: Project, lead: User, client_of: ClientOf, tmp_path: Path) -> None:

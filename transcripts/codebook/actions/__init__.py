@@ -43,6 +43,7 @@ from transcripts.codebook.actions.starting import start_study
 from transcripts.codebook.actions.versions import (
     discard_draft,
     find_obstacles,
+    publish_kept_back,
     publish_version,
     seed_codebook,
     start_draft,
@@ -73,6 +74,7 @@ __all__ = [
     "pin_in_open_draft",
     "plan_import",
     "propose_code",
+    "publish_kept_back",
     "publish_version",
     "remove_family",
     "rename_code",

@@ -80,12 +80,14 @@ def import_codebook(
     effect: str = "",
     effects: Mapping[str, str] | None = None,
     keep_missing: bool = False,
+    kept_back: bool = False,
 ) -> tuple[CodebookVersion, bool, tuple[str, ...]]:
     """A draft with the codes of a file, numbered after the latest version; that version when nothing differs.
 
     Returns it with whether it was made, and sentences on what was left out of the file. ``effect`` says what the new
     wordings do, ``effects`` what those of single codes do, by identifier; a code of which nothing is said counts as
-    changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing is stored then.
+    changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing is stored then. What is
+    ``kept_back`` counts as discarded until ``publish_kept_back``.
     """
     lock(project)
     plan = plan_import(project=project, data=data, name=name, keep_missing=keep_missing)
@@ -101,6 +103,7 @@ def import_codebook(
         by=by,
         based_on=plan.latest,
         meanings=_find_meanings(plan, said),
+        kept_back=kept_back,
     )
     _record_changes(version, plan.comparison, said, by=by)
     if plan.latest is not None:

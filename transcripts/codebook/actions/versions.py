@@ -121,6 +121,23 @@ def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
     )
 
 
+@transaction.atomic
+def publish_kept_back(*, version: CodebookVersion, by: trail.Actor) -> None:
+    """Publish a version that was kept back while other things of its import came in.
+
+    Raises ``CodebookRefused`` where the codebook has changed since, for then the version would take that back.
+    """
+    lock(version.project)
+    latest = queries.latest_version(version.project)
+    if (latest.pk if latest else None) != version.based_on_id:
+        raise CodebookRefused(
+            f"The codebook was changed while the file came in: {latest} is new. Nothing was imported; import the file again.",
+            [],
+        )
+    CodebookVersion.objects.filter(pk=version.pk).update(status=CodebookVersion.Status.DRAFT)
+    publish_version(version=version, by=by)
+
+
 def find_obstacles(version: CodebookVersion) -> list[str]:
     """Everything that keeps a draft from being published."""
     later = version.project.codebook_versions.filter(
@@ -146,11 +163,16 @@ def store_version(
     by: trail.Actor,
     based_on: CodebookVersion | None = None,
     meanings: Mapping[str, int] | None = None,
+    kept_back: bool = False,
 ) -> CodebookVersion:
-    """A new draft with this content. ``meanings`` has for each code the version since which its meaning is unchanged."""
+    """A new draft with this content. ``meanings`` has for each code the version since which its meaning is unchanged.
+
+    One that is ``kept_back`` is stored as a discarded one, so that nobody works with it; see ``publish_kept_back``.
+    """
     version = CodebookVersion.objects.create(
         project=project,
         number=number,
+        status=CodebookVersion.Status.DISCARDED if kept_back else CodebookVersion.Status.DRAFT,
         title=title,
         origin=origin[:300],
         created_at=timezone.now(),
@@ -168,6 +190,7 @@ def store_version(
             "families": len(content.families),
             "codes": len(content.codes),
             **({"based_on": based_on.number} if based_on else {}),
+            **({"kept_back": True} if kept_back else {}),
         },
     )
     return version

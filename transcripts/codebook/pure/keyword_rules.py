@@ -93,6 +93,7 @@ def parse_rule(line: str) -> Rule:
     return Rule(line, tuple(wanted), tuple(unwanted))
 
 
+@lru_cache(maxsize=4096)
 def check_rule(line: str) -> str:
     """What is wrong with a line, as a sentence; empty when it is a rule."""
     try:

@@ -53,6 +53,11 @@ class PlacedText:
             yield self._first_of[turn], None
 
     @property
+    def count(self) -> int:
+        """How many sentences there are."""
+        return len(self._sentences)
+
+    @property
     def first(self) -> PlacedSentence | None:
         """The first sentence of the text."""
         return self._sentences[0] if self._sentences else None

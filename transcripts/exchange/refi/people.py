@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from django.db import transaction
+
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.qdpx_content import QdpxUser
@@ -41,14 +43,17 @@ def match_people(project: Project, users: Sequence[QdpxUser]) -> list[FilePerson
 
 class Accounts:
     """The account for each person of a file. Who is no member, or is to be kept ``apart``, has one that nobody can use;
-    it is made when the first work of hers comes up.
+    it is made when the first work of hers comes up. For a ``rehearsal`` it is not stored.
     """
 
-    def __init__(self, people: Sequence[FilePerson], *, apart: Collection[str], by: trail.Actor) -> None:
+    def __init__(
+        self, people: Sequence[FilePerson], *, apart: Collection[str], by: trail.Actor, rehearsal: bool = False
+    ) -> None:
         self.found: dict[str, User] = {}
         self._people = {person.guid: person for person in people}
         self._apart = apart
         self._by = by
+        self._rehearsal = rehearsal
 
     def find(self, guid: str) -> User:
         """The account for a GUID; that of nobody known, where the file does not say who it was."""
@@ -56,15 +61,23 @@ class Accounts:
             person = self._people.get(guid) or FilePerson("", NOBODY, None)
             is_member = guid not in self._apart and person.name not in self._apart
             account = person.member if is_member else None
-            self.found[guid] = account or _keep_apart(person.kept_apart_as, by=self._by)
+            self.found[guid] = account or self._keep_apart(person.kept_apart_as)
         return self.found[guid]
 
+    def _keep_apart(self, name: str) -> User:
+        user = User.objects.filter(username__iexact=name).first()
+        if user is None:
+            user = User(username=name, is_active=False)
+            if self._rehearsal:
+                # No stored account has such a number.
+                user.pk = -1 - len(self.found)
+            else:
+                _store_placeholder(user, by=self._by)
+        return user
 
-def _keep_apart(name: str, *, by: trail.Actor) -> User:
-    user = User.objects.filter(username__iexact=name).first()
-    if user is None:
-        user = User(username=name, is_active=False)
-        user.set_unusable_password()
-        user.save()
-        trail.record("account.placeholder.created", target=user, by=by)
-    return user
+
+@transaction.atomic
+def _store_placeholder(user: User, *, by: trail.Actor) -> None:
+    user.set_unusable_password()
+    user.save()
+    trail.record("account.placeholder.created", target=user, by=by)

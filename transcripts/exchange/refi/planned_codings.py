@@ -1,4 +1,4 @@
-"""Codings of a project file as rows of the study."""
+"""Codings of a project file as rows of the study. What is planned here is stored by the action."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -24,7 +24,6 @@ from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project
 
-ROWS_AT_A_TIME = 2_000
 MAX_NAMED = 20
 
 # May be active once: a code of one person on one sentence in one layer.
@@ -35,6 +34,8 @@ class KnownNames:
     """A person's idempotency keys in a study (``here``) and in all studies, where each may be used once."""
 
     def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any]) -> None:
+        self._rows = here
+        self._count = self._count_rows()
         self.here: set[UUID] = set(here.values_list("idempotency_key", flat=True))
         self._everywhere: set[UUID] = set(everywhere.values_list("idempotency_key", flat=True))
         self._slug = slug
@@ -49,8 +50,17 @@ class KnownNames:
             return None
         return own if UUID(guid) in self._everywhere else guid
 
+    def is_current(self) -> bool:
+        """Whether the person has stored and withdrawn nothing in the study since this was read."""
+        return self._count == self._count_rows()
 
-class CodingStore:
+    def _count_rows(self) -> tuple[int, int]:
+        # Rows are never deleted, and what was withdrawn stays so.
+        found = self._rows.order_by().aggregate(stored=Count("pk"), withdrawn=Count("withdrawn_at"))
+        return found["stored"], found["withdrawn"]
+
+
+class CodingPlan:
     """Puts codings on every sentence their selection touches; those that came in before are left alone."""
 
     def __init__(
@@ -68,6 +78,8 @@ class CodingStore:
         self._find_account = find_account
         self._now = timezone.now()
         self._names: dict[int, KnownNames] = {}
+        # Names of this file's codings, by person: none is stored twice.
+        self._used: defaultdict[int, set[UUID]] = defaultdict(set)
         self._active: dict[int, set[Place]] = {}
         # By person, turn and code: the sentence that has the code, of families coded once per answer.
         self._first_of: dict[tuple[int, int, str], int] = {}
@@ -77,8 +89,21 @@ class CodingStore:
         self._wrong_answers: Counter[str] = Counter()
         self._text_name = ""
 
-    def store(self, source: QdpxSource, text: PlacedText) -> list[Coding]:
-        """Everything applied to one text; the rows stored."""
+    def copy(self) -> CodingPlan:
+        """The same plan so far. What people have coded in the study is read anew."""
+        other = CodingPlan(self._project, self._codes, self._notes, self._find_account)
+        other.used_notes, other.counts = set(self.used_notes), Counter(self.counts)
+        other._used.update({person: set(names) for person, names in self._used.items()})
+        other._seconds, other._wrong_answers = list(self._seconds), Counter(self._wrong_answers)
+        other._incomplete.update({sentence: list(left_out) for sentence, left_out in self._incomplete.items()})
+        return other
+
+    def is_current(self) -> bool:
+        """Whether nobody whose codings these are has coded in the study since her codings were read."""
+        return all(names.is_current() for names in self._names.values())
+
+    def add(self, source: QdpxSource, text: PlacedText) -> list[Coding]:
+        """Everything applied to one text; the rows to be stored."""
         rows: dict[Place, Coding] = {}
         self._text_name = source.name
         for selection in source.selections:
@@ -94,9 +119,14 @@ class CodingStore:
                 self.counts["on whole texts"] += 1
         for row in rows.values():
             self._active[row.coder_id].add(_place(row))
-        Coding.objects.bulk_create(rows.values(), batch_size=ROWS_AT_A_TIME)
         self.counts["sentences"] += len(rows)
         return list(rows.values())
+
+    def leave_out(self, source: QdpxSource) -> None:
+        """Count what was applied to a text whose interview does not count in the study."""
+        applied = [*source.codings, *(coding for each in source.selections for coding in each.codings)]
+        self.counts["without interview"] += len(applied)
+        self.used_notes.update(guid for coding in applied for guid in coding.notes)
 
     def add_counts(self, report: StudyReport) -> None:
         """Add what was counted to a report."""
@@ -113,6 +143,11 @@ class CodingStore:
         )
         report.leave_out(
             self.counts["on whole texts"], "coding of a whole text", "codes here are applied to sentences."
+        )
+        report.leave_out(
+            self.counts["without interview"],
+            "coding",
+            "the interview is archived or excluded in this study. Restore it, then import the file again.",
         )
         report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
@@ -181,6 +216,7 @@ class CodingStore:
                 _join(first, row)
                 self.counts["joined"] += 1
         self._names[account.pk].here.add(UUID(name))
+        self._used[account.pk].add(UUID(name))
         if (len(rows), self.counts["joined"]) != before:
             self.counts["new"] += 1
         elif not has_second:
@@ -246,6 +282,7 @@ class CodingStore:
             own = Coding.objects.filter(coder=coder_id)
             here = own.filter(sentence__turn__interview__project=self._project)
             self._names[coder_id] = KnownNames(self._project.slug, here, own)
+            self._names[coder_id].here |= self._used[coder_id]
             active = here.filter(withdrawn_at__isnull=True)
             columns = ("sentence_id", "code__identifier", "coder_id", "layer", "sentence__turn_id")
             places = list(active.order_by("sentence__start").values_list(*columns))

@@ -1,27 +1,27 @@
-"""Notes of a project file as memos of the study."""
+"""Notes of a project file as memos of the study. What is planned here is stored by the action."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
 from django.utils import timezone
 
 from transcripts.accounts.models import User
-from transcripts.audit_trail.rows import RowChange, row_made
 from transcripts.coding.models import Memo
 from transcripts.exchange.pure.refi_places import PlacedText
+from transcripts.exchange.refi.planned_codings import KnownNames
 from transcripts.exchange.refi.report import StudyReport
-from transcripts.exchange.refi.storing_codings import KnownNames
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet
 from transcripts.projects.models import Project
 
-ROWS_AT_A_TIME = 2_000
 MAX_KEY_LENGTH = 100
 KINDS = {label: value for value, label in Memo.Kind.choices}
 Subject = Memo.Subject
+# Of these a person keeps one memo each.
+KEPT_ONCE = (Subject.SENTENCE, Subject.INTERVIEW)
 
 
 About = tuple[str, str, int | None, int | None]
@@ -29,15 +29,30 @@ About = tuple[str, str, int | None, int | None]
 STUDY: About = (Subject.PROJECT, "", None, None)
 
 
-class MemoStore:
-    """Collects what notes are about, then stores them. Of a sentence or an interview a person keeps one memo, so several
-    notes there become one.
-    """
+Noted = tuple[About, Sequence[str], bool]
+"""Notes of a file and what they are about; whether those of one person are one memo."""
+
+
+def list_notes(source: QdpxSource, text: PlacedText, interview_id: int) -> Iterator[Noted]:
+    """The notes on a text and on selections in it; those on no sentence are about the interview."""
+    yield (Subject.INTERVIEW, "", interview_id, None), source.notes, True
+    for selection in source.selections:
+        if selection.notes:
+            touched = text.touch(selection.start, selection.end)
+            sentence_id = touched[0][0].id if touched else None
+            subject = Subject.SENTENCE if touched else Subject.INTERVIEW
+            yield (subject, "", interview_id, sentence_id), selection.notes, True
+
+
+class MemoPlan:
+    """Notes of a file as memos. Of a sentence or an interview a person keeps one memo, so several notes there become one."""
 
     def __init__(
         self, project: Project, notes: Mapping[str, QdpxNote], find_account: Callable[[str], User], *, is_own: bool
     ) -> None:
-        self.rows: list[RowChange] = []
+        self.rows: list[Memo] = []
+        self._known = 0
+        self._taken = 0
         self._project = project
         self._notes = notes
         self._find_account = find_account
@@ -46,46 +61,50 @@ class MemoStore:
         self._place_of: dict[tuple[About, str], int] = {}
         self._used: set[str] = set()
         self._names: dict[int, KnownNames] = {}
+        # By person: the interviews and the sentences on which she has a memo.
+        self._has: dict[int, set[About]] = {}
 
-    def add_source(self, source: QdpxSource, text: PlacedText, interview_id: int) -> None:
-        """The notes on a text and on selections in it; those on no sentence are about the interview."""
-        self._add((Subject.INTERVIEW, "", interview_id, None), source.notes, together=True)
-        for selection in source.selections:
-            if selection.notes:
-                touched = text.touch(selection.start, selection.end)
-                sentence_id = touched[0][0].id if touched else None
-                subject = Subject.SENTENCE if touched else Subject.INTERVIEW
-                self._add((subject, "", interview_id, sentence_id), selection.notes, together=True)
+    def add(self, noted: Iterable[Noted]) -> None:
+        """Add notes on texts."""
+        for about, guids, together in noted:
+            self._add(about, guids, together=together)
 
     def add_codes(self, notes: Mapping[str, Iterable[str]], identifiers: Mapping[str, str]) -> None:
-        """The notes on codes; those on families are about the study."""
+        """Add the notes on codes; those on families are about the study."""
         for guid, on_code in notes.items():
             key = identifiers.get(guid, "")[:MAX_KEY_LENGTH]
             self._add((Subject.CODE, key, None, None) if key else STUDY, on_code)
 
     def add_study(self, notes: Iterable[str], sets: Iterable[QdcSet]) -> None:
-        """The notes on the whole and on sets, which are about the study."""
+        """Add the notes on the whole and on sets, which are about the study."""
         self._add(STUDY, notes)
         for group in sets:
             self._add(STUDY, group.notes)
 
-    def store(self, report: StudyReport, *, but: Collection[str]) -> None:
-        """Store what was collected, and ``but`` for notes on codings, what nothing refers to as memos on the study."""
+    def finish(self, *, but: Collection[str]) -> None:
+        """Make rows of what was added, and of what nothing refers to, ``but`` for notes on codings: a memo on the study."""
         self._add(STUDY, [guid for guid in self._notes if guid not in but])
-        rows, taken = [], 0
         for about, notes in self._found:
             author = self._find_account(notes[0].user)
-            name = self._find_name(author, notes[0].guid)
+            self._load(author.pk)
+            name = self._names[author.pk].find_free(notes[0].guid)
             if name is None:
-                report.known["memos"] += 1
-            elif self._has_one(about, author):
-                taken += 1
+                self._known += 1
+            elif about in self._has[author.pk]:
+                self._taken += 1
             else:
-                rows.append(self._make(about, notes, author, UUID(name)))
-        Memo.objects.bulk_create(rows, batch_size=ROWS_AT_A_TIME)
-        self.rows += [row_made(row) for row in rows]
-        report.new["memos"] += len(rows)
-        report.leave_out(taken, "memo", "its author already has another one there.")
+                self.rows.append(self._make(about, notes, author, UUID(name)))
+                if about[0] in KEPT_ONCE:
+                    self._has[author.pk].add(about)
+
+    def is_current(self) -> bool:
+        """Whether nobody whose memos these are has written or withdrawn one since hers were read."""
+        return all(names.is_current() for names in self._names.values())
+
+    def add_counts(self, report: StudyReport) -> None:
+        """Add what was counted to a report."""
+        report.new["memos"], report.known["memos"] = len(self.rows), self._known
+        report.leave_out(self._taken, "memo", "its author already has another one there.")
 
     def _add(self, about: About, guids: Iterable[str], *, together: bool = False) -> None:
         for guid in guids:
@@ -100,17 +119,20 @@ class MemoStore:
                 self._place_of[key] = len(self._found)
                 self._found.append((about, [note]))
 
-    def _find_name(self, author: User, guid: str) -> str | None:
-        if author.pk not in self._names:
-            own = Memo.objects.filter(author=author)
-            self._names[author.pk] = KnownNames(self._project.slug, own.filter(project=self._project), own)
-        return self._names[author.pk].find_free(guid)
+    def _load(self, author_id: int) -> None:
+        """What is known of a person's memos, read when she first comes up."""
+        if author_id not in self._names:
+            own = Memo.objects.filter(author=author_id)
+            self._names[author_id] = KnownNames(self._project.slug, own.filter(project=self._project), own)
+            active = own.filter(project=self._project, subject__in=KEPT_ONCE).active()
+            places = active.values_list("subject", "interview", "sentence")
+            self._has[author_id] = {(subject, "", interview, sentence) for subject, interview, sentence in places}
 
     def _make(self, about: About, notes: list[QdpxNote], author: User, name: UUID) -> Memo:
         first, now = notes[0], timezone.now()
         kind = KINDS.get(first.name.partition(" (")[0], "") if self._is_own else ""
         subject, key, interview_id, sentence_id = about
-        stands_alone = subject not in {Subject.SENTENCE, Subject.INTERVIEW}
+        stands_alone = subject not in KEPT_ONCE
         return Memo(
             project=self._project,
             kind=kind or Memo.Kind.READING,
@@ -130,16 +152,6 @@ class MemoStore:
         if self._is_own or not note.name.strip() or note.name.strip() in note.text:
             return note.text
         return f"{note.name.strip()}\n{note.text}"
-
-    def _has_one(self, about: About, author: User) -> bool:
-        """Whether a person keeps a memo where she keeps one only."""
-        subject, _, interview_id, sentence_id = about
-        active = Memo.objects.active().filter(author=author, subject=subject)
-        if subject == Subject.SENTENCE:
-            return active.filter(sentence=sentence_id).exists()
-        if subject == Subject.INTERVIEW:
-            return active.filter(interview=interview_id).exists()
-        return False
 
 
 def _make_thread(project: Project, author: User, name: UUID) -> UUID:

@@ -242,10 +242,11 @@ TIME_ZONE = env_time_zone()
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-# `manage.py prepare` collects the files under hashed names; a bare checkout serves them as they lie.
-HASHED_STATIC_FILES = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+# `manage.py prepare` collects the files under hashed names, each page's script as one; a bare checkout serves them as they lie.
+HASHED_STATIC_FILES = "auditapp.static_files.CollectedFiles"
 _COLLECTED = (STATIC_ROOT / "staticfiles.json").exists() and not DEBUG
 WHITENOISE_USE_FINDERS = not _COLLECTED
+WHITENOISE_MIMETYPES = {".speculationrules": "application/speculationrules+json"}
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -1,17 +1,21 @@
 // The desk: takes over the page's plain forms, so that one can code without leaving the keyboard or the page.
 
 import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
-import { announce, findCode, showProblem } from "./desk/page.js";
+import { findCode, notify, showProblem } from "./desk/page.js";
+import { startAhead } from "./desk/ahead.js";
 import { decide, reopen, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
 import { resumeGoingBack } from "./desk/back.js";
 import { readLayout } from "./desk/caps.js";
 import { dropSplit, mergeBelow, toggleSplit } from "./desk/boundaries.js";
 import { openDetailsOf, openLastDetails } from "./desk/details.js";
 import { reveal, startFilters } from "./desk/filters.js";
+import { startFolds } from "./desk/folds.js";
+import { startIntroduction } from "./desk/introduction.js";
 import { startKeys } from "./desk/keys.js";
 import { labelButtons, relabel } from "./desk/labels.js";
 import { cancelLine } from "./desk/line.js";
 import { codeOfChip, describeRow, valuesAt, showAct } from "./desk/marks.js";
+import { openMeaning, startMeaning } from "./desk/meaning.js";
 import { startMemos } from "./desk/memo.js";
 import { startPalette } from "./desk/palette.js";
 import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/panel.js";
@@ -22,6 +26,7 @@ import { extendRange, extendTo, onRangeChange, startRange } from "./desk/range.j
 import { startRefused } from "./desk/refused.js";
 import { showState } from "./desk/savestate.js";
 import { startSuggestions } from "./desk/suggestions.js";
+import { startSyntax } from "./desk/syntax.js";
 import { showHistory } from "./desk/undo.js";
 import { clearUnderline, underline } from "./desk/underline.js";
 import { goToNext } from "./desk/next_sentence.js";
@@ -31,6 +36,7 @@ const WAYS = {
   "give-back": () => extendRange(-1),
   quote: toggleMarking,
   details: openLastDetails,
+  meaning: openMeaning,
   split: toggleSplit,
   merge: mergeBelow,
 };
@@ -113,7 +119,7 @@ function startLinks() {
       reveal(row);
       select(row);
     } else {
-      announce("Every sentence of the model is decided.");
+      notify("Every sentence of the model is decided.");
     }
   });
 }
@@ -138,15 +144,20 @@ onRangeChange((rows, before) => new Set([...before, ...rows]).forEach(describeRo
 startPointer();
 startLinks();
 startFilters();
+startFolds();
+startSyntax();
 startList(document.getElementById("turns"));
 startList(document.getElementById("filters"));
 startRefused();
+startIntroduction();
 startQuotes();
 startQuoteHints();
 startKeys();
+startMeaning();
 startMemos();
 startPalette();
 startSuggestions();
+startAhead();
 if (currentRow()) {
   describeRow(currentRow());
 }

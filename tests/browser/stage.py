@@ -24,7 +24,11 @@ OWN_INTERVIEW = {
     "title": "An interview of our own writing",
     "model": "Model A",
     "turns": [
-        {"role": "interviewer", "text": "How would you teach a class you know nothing about?", "prompt_kind": "open"},
+        {
+            "role": "interviewer",
+            "text": "How would you teach a class of children you know nothing about?",
+            "prompt_kind": "open",
+        },
         {
             "role": "model",
             "text": "I would begin with a question. What have you tried? Three things help. A drawing holds several "
@@ -65,11 +69,27 @@ SCRIPT_INTERVIEW = {
         {"role": "model", "text": "\n".join(text for text, _ in SCRIPTS)},
     ],
 }
+MARKDOWN_INTERVIEW = {
+    "id": "markdown",
+    "title": "Markdown",
+    "turns": [
+        {"role": "interviewer", "text": "What do you mean by *waiting*?"},
+        {
+            "role": "model",
+            "text": "Often, **if I wait**, it is *respect*. **It may be fear. It may be care**, though.\n\n"
+            "1. Read [the guide](https://example.org/guide_to_it).\n2. Run `wait --for you`.\n\n"
+            "- ~~No~~ pictures: ![a door](door.png)\n\n"
+            "| Who | What they do |\n|---|---|\n| You | **wait** \U0001f44b |\n| I | listen |\n\n```\nx = 2 * 3 * 4\n```\n\n"
+            "Two * three * four stay, and **so does this.",
+        },
+        {"role": "tool", "channel": "tool_result", "text": '{"answer": "**42**"}'},
+    ],
+}
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
 CODERS = 110
 # Leads of the demo study, for tests that unblind: what one has seen, she has seen for good.
-DEMO_LEADS = 8
+DEMO_LEADS = 9
 # A study of its own for sentence breaks, which everybody shares: each test has an interview and a lead to itself.
 CUT_STUDY = "breaks"
 CUTS = 16
@@ -125,7 +145,9 @@ def fill() -> dict[str, object]:
     begin_demo()
     shown.fill()
     project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
-    lines = [json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW)]
+    lines = [
+        json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW, MARKDOWN_INTERVIEW)
+    ]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)

@@ -123,6 +123,20 @@ def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site: Site, s
     expect(page.locator(".reading")).to_have_text("Takes the group as a clue")
 
 
+def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "ArrowDown", "ArrowDown")
+    here = page.locator(CURRENT).get_attribute("id")
+    page.get_by_role("button", name="Got it").focus()
+    press(page, "Enter")
+    expect(page.locator(".introduction")).to_have_count(0)
+    expect(page.locator(f"#{here}")).to_be_focused()
+    expect(page.locator(".sentence.decided")).to_have_count(0)
+    page.reload()
+    expect(page.locator(".introduction")).to_have_count(0)
+
+
 def test_escape_puts_nothing(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -211,9 +225,15 @@ def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(sit
     open_desk(page, site)
     press(page, "o")
     expect(page.locator("#announcer")).to_have_text("Decide on this sentence first: press Enter.")
+    # Whoever sees is told as well, until the next key.
+    expect(page.locator("#notice")).to_be_visible()
+    expect(page.locator("#notice")).to_have_text("Decide on this sentence first: press Enter.")
+    press(page, "Shift")
+    expect(page.locator("#notice")).to_be_visible()
     assert "Because of" not in page.content()
     row = page.locator(CURRENT)
     press(page, "Shift+Enter")
+    expect(page.locator("#notice")).to_be_hidden()
     expect(page.locator("#suggestions .suggestion")).to_have_count(2)
     expect(row).to_be_focused()
     assert find_violations(page) == []

@@ -67,11 +67,40 @@ def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn
     assert find_violations(page) == []
 
 
-def test_nothing_scrolls_sideways_at_320_pixels(site: Site, sign_in: SignIn) -> None:
+def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sight(site: Site, sign_in: SignIn) -> None:
     page = sign_in(viewport={"width": 320, "height": 640})
     open_desk(page, site)
+    expect(page.get_by_role("button", name="Nothing more here")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.querySelector('.site-nav').scrollLeft") > 0, "the row begins where the open page is"
     press(page, "Shift+A")
     assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    press(page, "End", "Enter")
+    told = page.locator("#notice")
+    expect(told).to_contain_text("This was the last sentence.")
+    expect(told).to_contain_text("before it are not decided. Press p for the next sentence that needs you")
+    expect(page.locator(".column > .end")).to_be_in_viewport()
+
+
+def test_a_question_that_does_not_fit_can_be_unfolded(site: Site, sign_in: SignIn) -> None:
+    page = sign_in(viewport={"width": 320, "height": 640})
+    open_desk(page, site)
+    button = page.locator(".question").first.locator(".unfold")
+    expect(button).to_be_hidden()
+    page.locator(".question .text").first.evaluate("(text) => { text.textContent = 'A long question. '.repeat(20); }")
+    expect(button).to_be_visible()
+    height = "() => document.querySelector('.question .words').offsetHeight"
+    folded = page.evaluate(height)
+    button.click()
+    expect(button).to_have_text("less of the question of turn 1")
+    assert page.evaluate(height) > folded
+    button.click()
+    expect(button).to_have_text("more of the question of turn 1")
+    assert page.evaluate(height) == folded
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,13 @@ class TestCard:
         number = page.locator(CURRENT).locator(".n").inner_text()
         press(page, "?", "ArrowDown", "PageDown", "a", "Enter")
         assert page.evaluate("document.activeElement.id") == "keycard"
+        press(page, "End")
+        page.wait_for_function("() => document.getElementById('keycard').scrollTop > 0")
         press(page, "?")
         expect(page.locator("#keycard")).to_be_hidden()
+        press(page, "?")
+        assert page.evaluate("document.getElementById('keycard').scrollTop") == 0
+        press(page, "?")
         assert page.locator(".sentence .chip").count() == before
         assert page.locator(CURRENT).locator(".n").inner_text() == number
         page.wait_for_function("() => document.activeElement.matches('.sentence[aria-current]')")
@@ -280,3 +285,26 @@ class TestWaiting:
         press(page, "p")
         expect(page.locator(f"{CURRENT} .n")).to_have_text("3")
         expect(page.locator("#shown")).to_have_text("")
+
+
+class TestMeaning:
+    def test_what_a_code_means_stands_beside_the_text_and_all_of_it_opens_by_key(
+        self, site: Site, sign_in: SignIn
+    ) -> None:
+        page = sign_in()
+        open_desk(page, site)
+        place = page.locator("#meaning")
+        height = page.evaluate("document.getElementById('meaning').offsetHeight")
+        press(page, "d")
+        expect(place).to_contain_text("Balance")
+        expect(place).to_contain_text("Include:")
+        page.get_by_role("button", name="Compassion").hover()
+        expect(place).to_contain_text("Compassion")
+        assert page.evaluate("document.getElementById('meaning').offsetHeight") == height
+        press(page, ";")
+        expect(page.get_by_role("dialog", name="Compassion")).to_contain_text("Exclude")
+        press(page, ";")
+        expect(page.get_by_role("dialog", name="Compassion")).to_be_hidden()
+        assert find_violations(page) == []
+        page.get_by_role("button", name="blind").click()
+        expect(page.get_by_text("no label of a colleague or a machine is shown")).to_be_visible()

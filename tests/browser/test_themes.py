@@ -62,3 +62,34 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
     for path in ("/p/demo/phases/", "/p/demo/memos/?words=idea", "/p/demo/themes/"):
         check_looks(lead_visit.open(path))
     assert lead_visit.complaints == []
+
+
+def test_codes_are_dragged_onto_a_theme_and_from_one_to_another(lead_visit: Visit) -> None:
+    page = lead_visit.open("/p/demo/themes/group/")
+    page.locator("input[value='theme.intersectionality']").check()
+    page.locator("#id_new_name").fill("Positions that cross")
+    page.locator("#id_reason").fill("A theme to move to.")
+    send(page, "Group them")
+    lives = page.locator(".target", has_text="Positions that cross")
+    new = page.locator(".target", has_text="A new theme")
+    # A ticked code takes the other ticked ones with it.
+    page.locator("input[value='theme.compassion']").check()
+    page.locator("input[value='theme.remediating_harm']").check()
+    page.locator("label", has=page.locator("input[value='theme.compassion']")).drag_to(new)
+    assert page.evaluate("document.activeElement.id") == "id_new_name"
+    page.keyboard.type("Care")
+    page.locator("#id_reason").fill("They attend to people.")
+    send(page, "Group them")
+    care = page.locator(".target", has_text="Care")
+    assert sorted(care.locator(".chip").all_inner_texts()) == ["Compassion", "Remediating Harm"]
+    # One that is dragged out of a theme moves, and nothing else goes with it.
+    page.locator("input[value='theme.balance']").check()
+    care.locator(".chip", has_text="Compassion").drag_to(lives.locator("strong"))
+    assert page.evaluate("document.activeElement.id") == "id_reason"
+    assert page.locator("#dragged").inner_text().startswith("Compassion:")
+    page.keyboard.type("Nearer to this one.")
+    send(page, "Group them")
+    assert page.locator(".target", has_text="Care").locator(".chip").all_inner_texts() == ["Remediating Harm"]
+    assert "Compassion" in lives.locator(".chip").all_inner_texts()
+    check_looks(page)
+    assert lead_visit.complaints == []

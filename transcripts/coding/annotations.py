@@ -16,7 +16,8 @@ from transcripts.coding.values import read_json
 # viewer herself has seen of others' work, never of anybody else.
 MARKS = """
 SELECT 'coding', m.sentence_id, m.id, m.idempotency_key, m.coder_id, u.username, k.identifier, k.name, k.key,
-       f.identifier, f.name, f.unit, m.level, m.enactment, m.layer, v.number, m.note, m.grounding, m.prompting,
+       f.identifier, f.name, f.unit, CASE WHEN k.color <> '' THEN k.color ELSE f.color END, m.level, m.enactment, m.layer,
+       v.number, m.note, m.grounding, m.prompting,
        CAST(m.attributes AS text), f.carries_enactment, m.range_id, m.reason, m.quote_start - s.start,
        SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start)
 FROM coding_coding m
@@ -29,23 +30,23 @@ LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
 SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.idempotency_key, m.coder_id,
-       u.username, '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, NULL, '', NULL, NULL
+       u.username, '', '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, NULL, '', NULL, NULL
 FROM coding_decision m
 JOIN accounts_user u ON u.id = m.coder_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
-SELECT 'memo', m.sentence_id, m.id, m.idempotency_key, m.author_id, u.username, '', '', '', '', '', '', m.kind, '', '', 0,
+SELECT 'memo', m.sentence_id, m.id, m.idempotency_key, m.author_id, u.username, '', '', '', '', '', '', '', m.kind, '', '', 0,
        m.text, '', '', '', NULL, NULL, '', NULL, NULL
 FROM coding_memo m
 JOIN accounts_user u ON u.id = m.author_id
 WHERE m.withdrawn_at IS NULL AND (m.author_id = %s OR %s) AND m.:memo_place
 UNION ALL
-SELECT 'revealed', m.sentence_id, m.id, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', 0,
+SELECT 'revealed', m.sentence_id, m.id, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', '', 0,
        '', '', '', '', NULL, NULL, '', NULL, NULL
 FROM coding_reveal m
 WHERE m.coder_id = %s AND m.sentence_id :place
 UNION ALL
-SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', 0,
+SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', '', 0,
        '', '', '', '', NULL, NULL, '', NULL, NULL
 FROM coding_unblinding m
 WHERE m.user_id = %s AND m.interview_id :interview
@@ -69,13 +70,19 @@ IN_INTERVIEW = (
 )
 
 
+def abbreviate(name: str) -> str:
+    """Two letters for a name: the initials of its first words, or its beginning."""
+    words = name.split()
+    return ("".join(word[0] for word in words[:2]) if len(words) > 1 else name[:2]).upper()
+
+
 @dataclass(slots=True)
 class CodingView:
     """A coding as it is shown. ``coder`` is empty for the viewer's own.
 
     ``quote_at`` counts code points from the start of the sentence. ``derived`` says whether the interviewer had raised
     it, as far as the words tell; ``prompting`` is what a person said of that. ``is_changed``: the code means something
-    else since, or is no more.
+    else since, or is no more. ``color`` is the code's, or else its family's.
     """
 
     idempotency_key: str
@@ -86,6 +93,7 @@ class CodingView:
     family: str
     family_name: str
     unit: str
+    color: str
     level: str
     enactment: str
     layer: str
@@ -117,9 +125,9 @@ class CodingView:
 
     @property
     def sign(self) -> str:
-        """The key as it was pressed, or the initial of the family of a code without one."""
+        """The key as it was pressed, or two letters of the family of a code without one: no key prints two."""
         if not self.key:
-            return self.family_name[:1].upper()
+            return abbreviate(self.family_name)
         return self.key.upper() if self.is_latent else self.key
 
     @property
@@ -230,7 +238,7 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
         if what == "coding":
             marks.chips.append(_build_coding_view(_write_uuid(idempotency_key), person, *rest))
         elif what == "memo":
-            marks.memos.append(MemoView(person, rest[6], rest[10]))
+            marks.memos.append(MemoView(person, rest[7], rest[11]))
         elif what == "revealed":
             marks.is_revealed = True
         elif what == "opened":

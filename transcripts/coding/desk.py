@@ -139,7 +139,7 @@ def _read_turns(
         found_here = marks.get(pk)
         is_closed = found_here is not None and found_here.own_decision is not None
         number = f"{position}{suffix}"
-        rows[turn_id].append(Row(pk, number, kind, text_of[turn_id][start:end], is_closed, found_here))
+        rows[turn_id].append(Row(pk, number, kind, text_of[turn_id][start:end], is_closed, found_here, start))
     for turn in turns:
         if turn.rows and (first := turn.rows[0].marks):
             turn.marks = first.split_off(CodeFamily.Unit.TURN)

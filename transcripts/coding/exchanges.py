@@ -15,6 +15,7 @@ MANY_SENTENCES = 100
 
 class Row(NamedTuple):
     """A sentence as a row of the desk. ``is_closed``: the viewer has said that nothing more is to be coded here.
+    ``start`` is its place in the text of its turn.
 
     A tuple, for the template unpacks some thousand of these and a look-up by attribute costs it five times as much.
     """
@@ -25,6 +26,7 @@ class Row(NamedTuple):
     text: str
     is_closed: bool
     marks: SentenceAnnotations | None
+    start: int
 
 
 @dataclass(slots=True)
@@ -50,6 +52,16 @@ class TurnBlock:
     def is_question(self) -> bool:
         """Said by the interviewer: what may have prompted what follows."""
         return self.role == Turn.Role.INTERVIEWER and self.channel == Turn.Channel.UTTERANCE
+
+    @property
+    def is_markdown(self) -> bool:
+        """Whether it is words of a person or a model, whose Markdown shows, and not traffic of tools."""
+        return self.channel in {Turn.Channel.UTTERANCE, Turn.Channel.REASONING} and self.role != Turn.Role.TOOL
+
+    @property
+    def prompt_words(self) -> str:
+        """How it was asked, in words."""
+        return self.prompt_kind.replace("_", " ")
 
     @property
     def has_many(self) -> bool:
@@ -93,9 +105,7 @@ class Exchange:
     @property
     def kinds(self) -> str:
         """How the question was put."""
-        return " · ".join(dict.fromkeys(turn.prompt_kind for turn in self.question if turn.prompt_kind)).replace(
-            "_", " "
-        )
+        return " · ".join(dict.fromkeys(turn.prompt_words for turn in self.question if turn.prompt_kind))
 
     @property
     def reasoning(self) -> list[TurnBlock]:

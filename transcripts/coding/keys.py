@@ -78,6 +78,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
                 "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
             ),
             Act("details", "KeyV", "change the details of the last code here"),
+            Act("meaning", "Semicolon", "what the code means that was pressed or pointed at last"),
             Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),

@@ -15,10 +15,12 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.annotations import CodingView
 
 FAMILY_FIELDS = [
-    f"family__{name}" for name in ("identifier", "name", "unit", "carries_level", "carries_enactment", "position")
+    f"family__{name}"
+    for name in ("identifier", "name", "unit", "color", "carries_level", "carries_enactment", "position")
 ]
 CODE_FIELDS = [
-    *("identifier", "name", "key", "aliases", "definition", "terms", "attributes", "meaning_version", "family"),
+    *("identifier", "name", "key", "color", "aliases", "definition", "include", "exclude", "terms", "attributes"),
+    *("meaning_version", "family"),
     *FAMILY_FIELDS,
 ]
 
@@ -35,8 +37,11 @@ class PanelCode:
     identifier: str
     name: str
     key: str
+    color: str
     aliases: list[str]
     definition: str
+    include: str
+    exclude: str
     terms: list[str]
     attributes: list[dict[str, Any]]
     meaning_version: int
@@ -98,8 +103,11 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
                     identifier=code.identifier,
                     name=code.name,
                     key=code.key,
+                    color=code.color or family.color,
                     aliases=code.aliases,
                     definition=code.definition,
+                    include=code.include,
+                    exclude=code.exclude,
                     terms=code.terms,
                     attributes=code.attributes,
                     meaning_version=code.meaning_version,
@@ -127,8 +135,11 @@ def list_codes(families: list[PanelFamily]) -> list[dict[str, object]]:
             "identifier": code.identifier,
             "name": code.name,
             "key": code.key,
+            "color": code.color,
             "aliases": code.aliases,
             "definition": code.definition,
+            "include": code.include,
+            "exclude": code.exclude,
             "family": family.identifier,
             "familyName": family.name,
             "unit": family.unit,

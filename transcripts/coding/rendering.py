@@ -9,6 +9,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.templatetags.static import static
 from django.urls import NoReverseMatch, reverse
 
 from transcripts.codebook.models import CodeFamily
@@ -29,41 +30,6 @@ from transcripts.corpus.queries import list_scopes
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
-# Named in the page, so that the browser fetches all parts of the script at once instead of one import after another.
-SCRIPT_PARTS = (
-    *(
-        "acts",
-        "ask",
-        "back",
-        "boundaries",
-        "caps",
-        "details",
-        "filters",
-        "keys",
-        "labels",
-        "line",
-        "marks",
-        "memo",
-        "memobox",
-        "next_sentence",
-        "page",
-    ),
-    *(
-        "palette",
-        "panel",
-        "prompts",
-        "questions",
-        "queue",
-        "quote",
-        "rail",
-        "range",
-        "refresh",
-        "refused",
-        "rows",
-        "savestate",
-    ),
-    *("stored", "suggestions", "underline", "undo", "values", "words"),
-)
 ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
 
 
@@ -181,9 +147,11 @@ def render_desk(
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),
         "consent": list_scopes(interview),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
-        "script_parts": SCRIPT_PARTS if has_panel else (),
     }
-    return render(request, "coding/desk.html", context, status=status)
+    response = render(request, "coding/desk.html", context, status=status)
+    if has_panel and place["next_id"]:
+        response["Speculation-Rules"] = f'"{static("js/ahead.speculationrules")}"'
+    return response
 
 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:

@@ -139,5 +139,5 @@ def collapse_whitespace(text: str) -> str:
 
 def read_json(text: str | None) -> dict[str, Any]:
     """A JSON object that plain SQL returns as text; empty where there is none."""
-    found: dict[str, Any] = json.loads(text) if text else {}
+    found: dict[str, Any] = json.loads(text) if text and text != "{}" else {}
     return found

@@ -183,9 +183,11 @@ def list_merged(version: CodebookVersion) -> dict[str, str]:
 
 
 def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]) -> QuerySet[Coding]:
-    """Active codings, made before ``version``, with codes that went into others."""
+    """Active codings, made before ``version``, with codes that went into others. Those of a file that is coming in are not
+    the study's yet."""
     return (
         Coding.objects.filter(code__version__project=version.project, code__identifier__in=list(identifiers))
+        .filter(sentence__turn__interview__study=version.project)
         .filter(code__version__number__lt=version.number, withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
         .select_related("code")
         .order_by("pk")

@@ -1,9 +1,11 @@
 // What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
 
-import { announce, makeIdempotencyKey, showProblem, site } from "./page.js";
+import { tellEnd } from "./ending.js";
+import { announce, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
 import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
 import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, valuesAt, replaceMarks, showAct } from "./marks.js";
+import { keepMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
 import { scheduleCount, showPressed } from "./panel.js";
 import { enqueue, renamePending } from "./queue.js";
@@ -91,12 +93,13 @@ function placesOf(code, rows) {
  * was said elsewhere ({note}).
  */
 export async function toggleCode(code, level, given = {}) {
+  keepMeaning(code);
   const rows = placesOf(code, selectedRows());
   if (!rows.length || isClosed()) {
     return;
   }
   if (level === "latent" && !code.level) {
-    announce(`Codes of ${code.familyName} have no level.`);
+    notify(`Codes of ${code.familyName} have no level.`);
     return;
   }
   const quote = code.unit === "sentence" && rows.length === 1 ? markedIn(rows[0]) : null;
@@ -129,13 +132,13 @@ export async function repeatCode() {
     return;
   }
   if (!last) {
-    announce("No code has been applied yet.");
+    notify("No code has been applied yet.");
     return;
   }
   const { code, level, enactment } = last;
   const rows = placesOf(code, selectedRows()).filter((row) => findChip(row, code)?.dataset.level !== level);
   if (!rows.length) {
-    announce(`${code.name} is already applied.`);
+    notify(`${code.name} is already applied.`);
     return;
   }
   const range = rows.length > 1 ? makeIdempotencyKey() : "";
@@ -280,7 +283,7 @@ export function decide({ stay = false } = {}) {
   if (!stay) {
     select(rows.at(-1));
     if (!moveToNextAnswer()) {
-      announce("This was the last sentence.");
+      tellEnd();
     }
   }
 }

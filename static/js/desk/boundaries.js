@@ -7,13 +7,15 @@ import { hasDrafts } from "./memo.js";
 import { pendingActs, readCookie } from "./queue.js";
 import { dropQuote } from "./quote.js";
 import { allRows, currentRow, findRow, numberOf, sentenceOf, turnOf } from "./rows.js";
+import { clearUnderline } from "./underline.js";
 import { moveEntry, remember, renameAll } from "./undo.js";
 import { findEdges, findWords } from "./words.js";
 
 const PATIENCE = 15_000;
 const SHARED = "Everybody shares the sentences, so only a lead or an owner of the study can split and merge them. Ask one of them.";
 const OPENING = /[\p{Ps}\p{Pi}"'¿¡*_`]/u;
-// {row, text, places, edges, at}: where Enter would split the sentence.
+// {row, text, shown, places, edges, at}: where Enter would split the sentence. `shown` is what its text was shown as; while a
+// place is chosen the text stands there as it was written, with the signs of Markdown.
 let splitting = null;
 let isBusy = false;
 
@@ -36,7 +38,9 @@ export function toggleSplit() {
     return;
   }
   const middle = places.length ? places : edges;
-  splitting = { row, text, places, edges, at: middle[Math.floor((middle.length - 1) / 2)] };
+  clearUnderline(row);
+  const shown = [...row.querySelector(".text").childNodes];
+  splitting = { row, text, shown, places, edges, at: middle[Math.floor((middle.length - 1) / 2)] };
   show();
   row.focus({ preventScroll: true });
 }
@@ -166,7 +170,7 @@ function press(event) {
 
 function close() {
   splitting.row.querySelector(".split-line")?.remove();
-  splitting.row.querySelector(".text").replaceChildren(splitting.text);
+  splitting.row.querySelector(".text").replaceChildren(...splitting.shown);
   splitting = null;
 }
 

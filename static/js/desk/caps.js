@@ -30,10 +30,12 @@ function findCap(key) {
   if (key.startsWith(SIGN)) {
     return key.slice(SIGN.length);
   }
-  return NAMED[key] ?? layout?.get(key) ?? PRINTED[key] ?? key.replace(/^(Key|Digit)/, "").toLowerCase();
+  return NAMED[key] ?? layout?.get(key) ?? capOnQwerty(key);
 }
 
-/** Ask the browser for the keyboard's layout; `onKnown` is called when it answers. */
+const capOnQwerty = (key) => PRINTED[key] ?? key.replace(/^(Key|Digit)/, "").toLowerCase();
+
+/** Ask the browser for the keyboard's layout; `onKnown` is called when it prints other letters than QWERTY. */
 export async function readLayout(onKnown) {
   try {
     layout = (await navigator.keyboard?.getLayoutMap()) ?? null;
@@ -41,7 +43,7 @@ export async function readLayout(onKnown) {
     // Not allowed here (an embedded page): the letters of a QWERTY keyboard are shown.
     return;
   }
-  if (layout) {
+  if (layout && [...layout].some(([key, cap]) => isUsable(key) && cap !== capOnQwerty(key))) {
     onKnown();
   }
 }

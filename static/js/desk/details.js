@@ -1,7 +1,7 @@
 // All that a coding says beside its code, in one line under its sentence: how it is made, how it is read, its quote, the
 // code's own questions. Enter saves, Escape leaves, the key that opened it saves and goes on to the coding before.
 
-import { announce, keymap, make } from "./page.js";
+import { keymap, make, notify } from "./page.js";
 import { changeCoding, isClosed } from "./acts.js";
 import { trimOnInput } from "./ask.js";
 import { closeLine, openLine } from "./line.js";
@@ -25,7 +25,7 @@ export function openLastDetails() {
   if (last) {
     openDetails(row, codeOfChip(last));
   } else {
-    announce("This sentence has no code.");
+    notify("This sentence has no code.");
   }
 }
 

@@ -6,6 +6,7 @@ import { goBack } from "./back.js";
 import { namesOf, prints } from "./caps.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
 import { openLastDetails } from "./details.js";
+import { openMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
 import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
@@ -41,6 +42,7 @@ const acts = {
   palette: () => openPalette(),
   quote: () => toggleMarking(),
   details: () => openLastDetails(),
+  meaning: () => openMeaning(),
   propose: () => propose(),
   memo: (event) => openMemo(event.shiftKey),
   suggestions: () => openSuggestions(),
@@ -165,7 +167,9 @@ function showKeycard() {
   if (!keycard.open) {
     keycard.hidePopover();
     keycard.showModal();
-    keycard.focus();
+    keycard.focus({ preventScroll: true });
+    // It may have been left at its end.
+    keycard.scrollTop = 0;
   }
 }
 

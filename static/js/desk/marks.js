@@ -237,7 +237,7 @@ function makeChip(row, act, code) {
   const values = { ...PLAIN, ...act.hint, note: act.fields.note ?? "", attributes: readAnswers(act.fields) };
   const isLatent = values.level === "latent";
   const chip = make("li", {
-    class: `chip family-${code.family}${isLatent ? " latent" : ""} own open pending`,
+    class: `chip family-${code.family}${isLatent ? " latent" : ""}${code.color ? " tinted" : ""} own open pending`,
     "data-coding": act.id,
     "data-code": code.identifier,
     ...chipData(values, row),
@@ -245,7 +245,7 @@ function makeChip(row, act, code) {
   const sign = signOf(code, isLatent);
   const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
   link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
-  chip.append(link);
+  chip.append(...(code.color ? ["dot", "stripe"].map((kind) => makeTint(kind, code.color)) : []), link);
   for (const word of [isLatent ? "latent" : "", values.enactment || (code.enactment ? "enactment not stated" : ""), values.grounding, values.range ? "range" : ""]) {
     if (word) {
       chip.append(" ", make("i", { text: word }));
@@ -257,6 +257,20 @@ function makeChip(row, act, code) {
   chip.append(...makeWords("q", "quote", quoted), remove);
   chip.append(...makeWords("q", "reading", values.note), ...makeWords("span", "answers", answers));
   return chip;
+}
+
+/** The colour of a code, as the server writes it. */
+function makeTint(kind, color) {
+  const namespace = "http://www.w3.org/2000/svg";
+  const shape = document.createElementNS(namespace, "svg");
+  const path = document.createElementNS(namespace, "path");
+  for (const [name, value] of [["class", kind], ["viewBox", "0 0 1 1"], ["preserveAspectRatio", "none"], ["aria-hidden", "true"]]) {
+    shape.setAttribute(name, value);
+  }
+  path.setAttribute("d", "M0 0h1v1H0z");
+  path.setAttribute("fill", color);
+  shape.append(path);
+  return shape;
 }
 
 const makeWords = (name, kind, text) => (text ? [make(name, { class: kind }, make("bdi", { text }))] : []);

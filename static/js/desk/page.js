@@ -47,9 +47,29 @@ export function make(name, { text, ...attributes } = {}, ...children) {
 const announcer = document.getElementById("announcer");
 const problem = document.getElementById("problem");
 
-/** Say something to a screen reader; what happened is on the page for everybody else. */
+/** Say something to a screen reader; everybody else sees it happen on the page. */
 export function announce(words) {
   announcer.textContent = words;
+}
+
+const notice = document.getElementById("notice");
+const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta"]);
+
+/** Say to everybody why nothing on the page changed, or what comes next; in sight until the next key or press. */
+export function notify(words) {
+  announce(words);
+  notice.textContent = words;
+  notice.hidden = false;
+}
+
+/** The event that made a notice has passed here before, so it stays until the next one. */
+function hideNotice(event) {
+  if (!MODIFIERS.has(event.key)) {
+    notice.hidden = true;
+  }
+}
+for (const name of ["keydown", "pointerdown"]) {
+  window.addEventListener(name, hideNotice, { capture: true });
 }
 
 /** Show what was wrong, to everybody, until the next act; without words, no longer. */

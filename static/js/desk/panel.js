@@ -107,6 +107,7 @@ function countDecided() {
   document.getElementById("decided-count").textContent = decided;
 }
 
-/** The first sentence of the model that is still open. */
-export const firstUndecided = () =>
-  allRows().find((row) => row.closest("[data-answer]") && !counts(row)) ?? null;
+/** The sentences of the model that are still open. */
+export const listUndecided = () => allRows().filter((row) => row.closest("[data-answer]") && !counts(row));
+
+export const firstUndecided = () => listUndecided()[0] ?? null;

@@ -1,7 +1,7 @@
 // Words marked inside the current sentence, for the next code: by keyboard with a cursor that goes from word to word, or
 // by selecting them with the pointer.
 
-import { announce, make } from "./page.js";
+import { announce, make, notify } from "./page.js";
 import { currentRow, onCurrentChange, select } from "./rows.js";
 import { textOf } from "./values.js";
 import { clearUnderline, underline } from "./underline.js";
@@ -43,7 +43,7 @@ export function toggleMarking() {
   const row = currentRow();
   const [word] = row ? findWords(textOf(row)) : [];
   if (!word) {
-    announce("There is no word in this sentence to quote.");
+    notify("There is no word in this sentence to quote.");
     return;
   }
   const [from, to] = markedIn(row) ?? word;
@@ -208,7 +208,7 @@ function takeSelection() {
     return;
   }
   if (!place.contains(range.endContainer) && range.endOffset > 0) {
-    announce("A quote must lie within one sentence. Shift and arrow down select several sentences.");
+    notify("A quote must lie within one sentence. Shift and arrow down select several sentences.");
     return;
   }
   const row = place.closest(".sentence");

@@ -1,6 +1,6 @@
 // Several sentences at once: taken in one after another from the current one, until one moves on without Shift.
 
-import { announce } from "./page.js";
+import { announce, notify } from "./page.js";
 import { allRows, currentRow, findStep, isInSight, numberOf, onCurrentChange, select } from "./rows.js";
 
 let anchor = null;
@@ -39,7 +39,7 @@ export function extendRange(step) {
   if (row) {
     extendTo(row);
   } else {
-    announce(step > 0 ? "This is the last sentence." : "This is the first sentence.");
+    notify(step > 0 ? "This is the last sentence." : "This is the first sentence.");
   }
 }
 

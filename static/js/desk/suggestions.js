@@ -1,7 +1,7 @@
 // The machine half's panel: opened on request, after one's own decision. Its HTML comes from the server through htmx;
 // what it may hold of keys is buttons with data-key.
 
-import { announce, site } from "./page.js";
+import { announce, make, notify, showProblem, site } from "./page.js";
 import { onActSaved } from "./acts.js";
 import { onAnswerBack } from "./back.js";
 import { readCookie } from "./queue.js";
@@ -16,6 +16,7 @@ let awaited = null;
 let hadFocus = false;
 let shown = null;
 let stepping = null;
+let loading = null;
 
 export function startSuggestions() {
   if (!region) {
@@ -47,6 +48,39 @@ export function startSuggestions() {
   });
   onAnswerBack(stepAnswer);
   listenToPanel();
+  document.getElementById("sheet").addEventListener("click", (event) => {
+    const button = event.target.closest(".open-suggestions");
+    if (button && !window.htmx) {
+      event.preventDefault();
+      withHtmx(() => button.click());
+    }
+  });
+}
+
+/** Do what needs htmx. It is loaded when it is first wanted, for it reads the whole page when it starts. */
+async function withHtmx(act) {
+  loading ??= loadHtmx();
+  try {
+    await loading;
+  } catch {
+    loading = null;
+    showProblem("The suggestions could not be loaded. Check the connection, and try again.");
+    return;
+  }
+  act();
+}
+
+/** htmx starts at once in a page that is complete; in one that is nearly so it would wait for what was before. */
+async function loadHtmx() {
+  if (document.readyState !== "complete") {
+    await new Promise((resolve) => window.addEventListener("load", resolve, { once: true }));
+  }
+  await new Promise((resolve, reject) => {
+    const script = make("script", { src: site.htmx });
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+    document.head.append(script);
+  });
 }
 
 /** Machines read what the model says, and nothing else. */
@@ -171,7 +205,7 @@ function stepAnswer(entry, isRedo) {
   shown = sentence;
   stepping = { entry, isRedo };
   const values = { act: isRedo ? "redo" : "undo" };
-  window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values });
+  withHtmx(() => window.htmx.ajax("POST", address, { source: body, target: body, swap: "innerHTML", values }));
   announce(`${isRedo ? "Redone" : "Undone"}: suggestion ${verdict}, sentence ${number}`);
 }
 
@@ -190,16 +224,16 @@ export function openSuggestions() {
   const row = currentRow();
   const button = row?.querySelector(".open-suggestions");
   if (region && row && !isRead(row)) {
-    announce("Machines annotate only what the model says.");
+    notify("Machines annotate only what the model says.");
   } else if (button) {
     button.click();
   } else if (draft && row) {
     const source = draft.querySelector("button");
     source.dataset.sentence = sentenceOf(row);
     const address = draft.dataset.address.replace("/0/", `/${sentenceOf(row)}/`);
-    window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" });
+    withHtmx(() => window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" }));
   } else if (region) {
-    announce("Decide on this sentence first: press Enter.");
+    notify("Decide on this sentence first: press Enter.");
   }
 }
 
@@ -217,7 +251,7 @@ export function pressInSuggestions(key) {
   const offer = currentOffer();
   const button = offer?.querySelector(`button[data-key="${key}"]`);
   if (offer && !button) {
-    announce("This suggestion cannot be kept. Press l to dismiss it.");
+    notify("This suggestion cannot be kept. Press l to dismiss it.");
   }
   button?.click();
   return Boolean(button);

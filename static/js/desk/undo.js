@@ -1,7 +1,7 @@
 // What was done in this study, to be undone and done again: one list for all its interviews and for every tab of this
 // browser. Ids and states only.
 
-import { announce, findCodeById, make, makeIdempotencyKey, site } from "./page.js";
+import { announce, findCodeById, make, makeIdempotencyKey, notify, site } from "./page.js";
 import { Stored } from "./stored.js";
 
 const MAX_STORED = 200;
@@ -50,7 +50,7 @@ const listEntries = (entry) => (entry.kind === "several" ? entry.entries : [entr
 export function lookBack(isRedo) {
   const entry = stored.read()[isRedo ? "undone" : "done"].at(-1);
   if (!entry) {
-    announce(isRedo ? "Nothing to redo." : "Nothing to undo.");
+    notify(isRedo ? "Nothing to redo." : "Nothing to undo.");
     return null;
   }
   const entries = listEntries(entry);

@@ -60,7 +60,7 @@ def test_a_move_stored_before_enactment_was_required_says_that_it_is_not_stated(
 def test_nothing_that_was_typed_becomes_markup(coder: str, *, writable: bool) -> None:
     reader = Reader()
     reader.feed(write_chips(SentenceAnnotations(chips=[make_chip(coder=coder)]), "/codings/", writable))
-    assert reader.elements <= {"li", "a", "b", "bdi", "i", "q", "span", "button"}
+    assert reader.elements <= {"li", "a", "b", "bdi", "i", "q", "span", "button", "svg", "path"}
     assert not {name for name in reader.attributes if name.startswith(("on", "hx-"))}
     assert NASTY in "".join(reader.text)
 
@@ -91,3 +91,16 @@ def test_prompting_is_shown_when_said_or_found(prompting: str, derived: str, wor
         SentenceAnnotations(chips=[make_chip(prompting=prompting, derived=derived)]), "/codings/", writable=True
     )
     assert (f'<i class="raised">{word}</i>' in html) == bool(word)
+
+
+def test_a_chip_has_the_colour_of_its_code_twice_for_itself_and_for_the_margin() -> None:
+    tinted, plain = make_chip(color="#0a5c59"), make_chip(color="")
+    html = write_chips(SentenceAnnotations(chips=[tinted]), "/codings/", writable=True)
+    assert html.count('fill="#0a5c59"') == 2
+    assert "tinted" in html
+    assert "<svg" not in write_chips(SentenceAnnotations(chips=[plain]), "/codings/", writable=True)
+
+
+@pytest.mark.parametrize(("family", "sign"), [("Failure modes", "FM"), ("Repertoires", "RE"), ("X", "X"), ("", "")])
+def test_a_code_without_a_key_shows_two_letters_that_no_key_prints(family: str, sign: str) -> None:
+    assert make_chip(key="", family_name=family).sign == sign

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from uuid import uuid4
 
@@ -58,6 +59,19 @@ def test_assigned_coder_codes_and_others_do_not(
     assert put(sentence, code, coder)
     with pytest.raises(actions.NotOpen, match="not assigned to you"):
         put(sentence, code, second_coder)
+
+
+def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(
+    assign: Assign, interview: Interview, coder: User, lead: User, client_of: ClientOf
+) -> None:
+    client = client_of(lead)
+    assert "no code can be applied or removed here" not in read(client.get(address("desk", interview)))
+    assign(coder)
+    html = read(client.get(address("desk", interview)))
+    assert "no code can be applied or removed here. This interview is not assigned to you." in html
+    assert re.findall(r'<button class="code[ "](?![^>]* disabled)', html) == []
+    # A lead corrects boundaries in interviews that are assigned to others.
+    assert re.search(r'<button class="way" type="button" value="split">', html)
 
 
 @pytest.mark.parametrize(

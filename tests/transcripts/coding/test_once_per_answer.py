@@ -238,10 +238,10 @@ import time
 from pathlib import Path
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import import_qdpx
-from transcripts.exchange.refi.storing_codings import CodingStore
+from transcripts.exchange.refi.planned_codings import CodingPlan
 from transcripts.projects.models import Project
 
-load = CodingStore._load
+load = CodingPlan._load
 
 def load_slowly(store, coder_id):
     is_first = coder_id not in store._names
@@ -250,7 +250,7 @@ def load_slowly(store, coder_id):
         Path(SIGN).touch()
         time.sleep(2)
 
-CodingStore._load = load_slowly
+CodingPlan._load = load_slowly
 with open(AFTER, "rb") as stream:
     import_qdpx(project=Project.objects.get(slug="other"), stream=stream, name="after", by=trail.SYSTEM)
 """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from django.db import connection
@@ -18,7 +17,6 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
-from transcripts.coding.rendering import SCRIPT_PARTS
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -88,10 +86,6 @@ class TestPage:
         assert len(said) == 7
         assert '<span id="decided-count">2</span> of 7' in html
         assert "28 %" in html
-
-    def test_every_part_of_the_script_is_fetched_at_once(self) -> None:
-        folder = Path(__file__).resolve().parents[3] / "static/js/desk"
-        assert sorted(path.stem for path in folder.glob("*.js")) == sorted(SCRIPT_PARTS)
 
     def test_queries_do_not_grow_with_the_interview(
         self, project: Project, interview: Interview, owner: User, coder: User, client_of: ClientOf, code: Code

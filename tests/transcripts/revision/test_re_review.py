@@ -13,7 +13,7 @@ from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import CodingError, OncePerAnswer
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 from transcripts.revision import actions, queries
 
@@ -164,6 +164,17 @@ def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
     assert actions.undo_migration(project=project, version=version, by=owner) == 0
     assert standing_codes(sentence, coder) == ["theme.compassion"]
     assert standing_codes(sentence, second_coder) == [code.identifier, "theme.compassion"]
+
+
+def test_codings_that_come_in_with_a_file_are_not_carried_before_the_study_has_them(
+    project: Project, sentence: Sentence, code: Code, owner: User, coder: User
+) -> None:
+    put(sentence, code_of(code.version, "theme.compassion"), coder)
+    version = merge(project, ["theme.compassion", code.identifier], code.identifier, owner)
+    Interview.objects.update(project=None, study=None)
+    assert actions.migrate_merged(project=project, version=version, by=owner) == 0
+    Interview.objects.update(project=project, study=project)
+    assert actions.migrate_merged(project=project, version=version, by=owner) == 1
 
 
 def test_what_a_coder_did_after_the_carrying_is_left_to_her(

@@ -1,7 +1,8 @@
 """The sentences of the desk and what people have coded there: ``{% load desk_rows %}``.
 
 Written without a template: a page may hold thousands of them, and the template engine takes twenty times as long
-(``python -m benchmarks open``). Everything that somebody typed goes through ``escape``.
+(``python -m benchmarks open``). Everything that somebody typed goes through ``escape``,
+the text of sentences in ``write_units``, which shows their Markdown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from django.utils.safestring import SafeString
 
 from transcripts.coding.annotations import CodingView, DecisionView, MemoView, SentenceAnnotations
 from transcripts.coding.values import CHOICE_FIELDS
+from transcripts.corpus.pure.markdown_html import has_markdown, read_marker, write_units
+from transcripts.corpus.pure.markdown_lines import Kind
 
 if TYPE_CHECKING:
     from transcripts.coding.exchanges import TurnBlock
@@ -30,7 +33,10 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
     suggestions = context["suggestions"] if turn.is_answer else None
     hide = " data-context" if turn.is_question else " hidden"
     rows = []
-    for number_in_database, number, kind, text, is_closed, marks in turn.rows:
+    texts, before = _write_texts(turn), 0
+    for (number_in_database, number, kind, raw, is_closed, marks, start), text in zip(turn.rows, texts, strict=True):
+        item = _write_marker(read_marker(turn.text, before, start)) if kind == Kind.LIST_ITEM else ""
+        before = start + len(raw)
         state = hide if shown and number_in_database not in shown else ""
         state += ' aria-current="true" tabindex="0"' if number_in_database == current_id else ' tabindex="-1"'
         below = (
@@ -41,9 +47,20 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
         rows.append(
             f'<li class="sentence{" decided" if is_closed else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
             f'<a class="n" href="?at={number_in_database}#s{number_in_database}">{number}</a>\n'
-            f'<bdi class="text">{escape(text)}</bdi>{below}</li>\n'
+            f'<bdi class="text"{item}>{text}</bdi>{below}</li>\n'
         )
     return SafeString(f'<ol class="sentences{" many" if turn.has_many else ""}">\n{"".join(rows)}</ol>')
+
+
+def _write_texts(turn: TurnBlock) -> list[str]:
+    if turn.is_markdown and has_markdown(turn.text):
+        return write_units(turn.text, [(row.start, row.start + len(row.text), row.kind) for row in turn.rows])
+    return [escape(row.text) for row in turn.rows]
+
+
+def _write_marker(marker: str | None) -> str:
+    """An item's number, which the style sheet prints; an empty one where an item goes on; a bullet needs none."""
+    return "" if marker == "" else f' data-marker="{escape(marker or "")}"'
 
 
 @register.simple_tag
@@ -121,19 +138,27 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
     quote = f'<q class="quote"><bdi>{escape(chip.quote)}</bdi></q>' if chip.quote else ""
     kinds = (
         f"chip family-{escape(chip.family)}{' latent' if chip.is_latent else ''}{' changed' if chip.is_changed else ''}"
+        f"{' tinted' if chip.color else ''}"
     )
+    tint = _write_tint(chip.color) if chip.color else ""
     if chip.coder:
         by = f' <span class="by"><bdi>{escape(chip.coder)}</bdi></span>'
-        return f'<li class="{kinds}">{name}{words}{quote}{by}{lines}</li>'
+        return f'<li class="{kinds}">{tint}{name}{words}{quote}{by}{lines}</li>'
     data = "".join(_write_data(chip))
     if not is_open:
-        return f'<li class="{kinds} own"{data}>{name}{words}{quote}{lines}</li>'
+        return f'<li class="{kinds} own"{data}>{tint}{name}{words}{quote}{lines}</li>'
     link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}<span class="vh"> details</span></a>'
     remove = (
         f'<button class="remove" name="coding" value="{chip.idempotency_key}"'
         f' aria-label="Remove {escape(chip.name)}">×</button>'
     )
-    return f'<li class="{kinds} own open"{data}>{link}{words}{quote}{remove}{lines}</li>'
+    return f'<li class="{kinds} own open"{data}>{tint}{link}{words}{quote}{remove}{lines}</li>'
+
+
+def _write_tint(color: str) -> str:
+    """The colour of a code: a dot on its chip, and its stripe in the margin. Attributes, for the policy forbids styles."""
+    shape = f'viewBox="0 0 1 1" preserveAspectRatio="none" aria-hidden="true"><path d="M0 0h1v1H0z" fill="{escape(color)}"/>'
+    return f'<svg class="dot" {shape}</svg><svg class="stripe" {shape}</svg>'
 
 
 def _write_data(chip: CodingView) -> Iterator[str]:

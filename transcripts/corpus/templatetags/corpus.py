@@ -1,4 +1,4 @@
-"""What pages say of the interviews that they leave out: ``{% load corpus %}``."""
+"""Texts of interviews with their Markdown, and what pages say of the interviews that they leave out: ``{% load corpus %}``."""
 
 from __future__ import annotations
 
@@ -6,15 +6,24 @@ from django import template
 from django.template.context import RequestContext
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
 from transcripts.corpus.models import Standing
+from transcripts.corpus.pure.markdown_html import write_passage
 from transcripts.corpus.queries import count_left_out
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
 ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "projects", "sob"}
 BUT = {"projects:home"}
+
+
+@register.simple_tag
+def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
+    """Words of a turn, and what is before and after them there, with their Markdown as on the desk and line breaks."""
+    parts = write_passage(before + text + after, len(before), len(before) + len(text))
+    names = ("before", "text", "after")
+    return {name: mark_safe(part) for name, part in zip(names, parts, strict=True)}  # noqa: S308 - escaped there
 
 
 @register.simple_tag(takes_context=True)

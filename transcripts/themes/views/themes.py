@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.forms import Form
 from django.http import Http404, HttpResponse, QueryDict
@@ -156,7 +158,7 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
 @require_http_methods(FORM_METHODS)
 @project_view(Permission.WRITE_THEMES)
 def group(request: ProjectRequest) -> HttpResponse:
-    """Tick codes, and add them to a theme, remove them, or move them: by keyboard or pointer, nothing is dragged."""
+    """Tick codes, and add them to a theme, remove them, or move them: by keyboard or by dragging, which fills in the form."""
     themes = queries.current_themes(request.project)
     form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
     if request.method == "POST" and form.is_valid():
@@ -180,7 +182,10 @@ def group(request: ProjectRequest) -> HttpResponse:
                 request, "Nothing was changed: the codes are already there."
             )
             return redirect("themes:group", request.project.slug)
-    return _render_form(request, "themes/group.html", form, request.POST.getlist("codes"), themes=themes)
+    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+    targets = [(each, catalogue.name_codes(each.codes)) for each in themes if each.state != DROPPED]
+    ticked = request.POST.getlist("codes")
+    return _render_form(request, "themes/group.html", form, ticked, themes=themes, targets=targets)
 
 
 @require_http_methods(FORM_METHODS)
@@ -319,9 +324,10 @@ def _render_form(
     version: ThemeVersion | None = None,
     themes: list[ThemeVersion] | None = None,
     race: ThemeChanged | None = None,
+    targets: Sequence[tuple[ThemeVersion, Sequence[CodeEntry]]] = (),
     status: int = 0,
 ) -> HttpResponse:
-    """A form with the codes to tick."""
+    """A form with the codes to tick; ``targets`` are themes with their codes, onto which codes can be dragged."""
     themes = queries.current_themes(request.project) if themes is None else themes
     viewpoint = ask_viewpoint(request)
     also = {*ticked, *(version.codes if version else [])}
@@ -330,6 +336,7 @@ def _render_form(
         "families": _list_choices(viewpoint, themes, ticked, also),
         "version": version,
         "themes": themes,
+        "targets": targets,
         "race": race,
         **describe_viewpoint(request, viewpoint),
     }

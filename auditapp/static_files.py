@@ -1,0 +1,96 @@
+"""The static files that a site serves: under hashed names, compressed, and each page's script in one file.
+
+``manage.py prepare`` collects them. Before that, and with DEBUG, the files are served as they lie, modules one by one.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+FOLDER = "js/"
+IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]*)";$', re.MULTILINE)
+EXPORT = re.compile(r"^export (?=(?:async )?function (\w+)|class (\w+)|const (\w+))", re.MULTILINE)
+# What is written in any other way is refused rather than served broken. A `let` could be changed after it was handed on.
+NOT_READ = re.compile(r"^(?:import|export|await)\b.*|\bimport\s*\(.*|\bimport\.meta\b.*", re.MULTILINE)
+
+
+class Unbundled(Exception):
+    """A script that cannot be made one file; the message says which, and what to write instead."""
+
+
+class CollectedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """A script that imports others contains them; those that only others import have no file of their own."""
+
+    def post_process(self, paths: dict[str, Any], dry_run: bool = False, **options: Any) -> Iterator[Any]:
+        scripts = {}
+        for name, (storage, path) in paths.items():
+            if name.startswith(FOLDER) and name.endswith(".js"):
+                with storage.open(path) as file:
+                    scripts[name] = file.read().decode()
+        imported = {found for name, text in scripts.items() for found in find_imports(name, text)}
+        files, bundles = InMemoryStorage(), dict[str, Any]()
+        for name in scripts.keys() - imported:
+            files.save(name, ContentFile(bundle(name, scripts).encode()))
+            bundles[name] = (files, name)
+        others = {name: place for name, place in paths.items() if name not in scripts}
+        yield from super().post_process({**others, **bundles}, dry_run, **options)
+
+
+def bundle(entry: str, scripts: Mapping[str, str]) -> str:
+    """The module ``entry`` with all that it imports, each evaluated once and after what it imports, as a browser does.
+
+    Each is a function of its own, so that no name of one is seen by another; it returns what it exports.
+    """
+    parts: dict[str, str] = {}
+
+    def add(name: str, importers: tuple[str, ...]) -> None:
+        if name in importers:
+            raise Unbundled(
+                f"{name} imports itself, by way of {' and '.join(importers)}. Move what both need elsewhere."
+            )
+        if name not in scripts:
+            raise Unbundled(f"{importers[-1]} imports {name}, which does not exist.")
+        if name not in parts:
+            for each in find_imports(name, scripts[name]):
+                add(each, (*importers, name))
+            parts[name] = wrap(name, scripts[name])
+
+    add(entry, ())
+    return "\n".join(parts.values()) if len(parts) > 1 else scripts[entry]
+
+
+def find_imports(name: str, text: str) -> list[str]:
+    """The modules that this one imports, by their names below the static folder."""
+    return [_resolve(name, each[2]) for each in IMPORT.finditer(text)]
+
+
+def wrap(name: str, text: str) -> str:
+    """A module as a function that is called at once."""
+    exported = ", ".join("".join(filter(None, each.groups())) for each in EXPORT.finditer(text))
+
+    def take_over(found: re.Match[str]) -> str:
+        names = re.sub(r"\s+as\s+", ": ", found[1])
+        return f"const {{{names}}} = {_name_variable(_resolve(name, found[2]))};"
+
+    body = EXPORT.sub("", IMPORT.sub(take_over, text))
+    if left := NOT_READ.search(body):
+        raise Unbundled(
+            f'{name}: "{left[0]}" cannot be bundled. Write `import {{ … }} from "./….js";` and, in front of a '
+            "function, class or const, `export`."
+        )
+    return f"// {name}\nconst {_name_variable(name)} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();\n"
+
+
+def _resolve(name: str, address: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), address))
+
+
+def _name_variable(name: str) -> str:
+    return re.sub(r"\W", "_", name)

@@ -1,0 +1,92 @@
+"""Each page's script in one file: what a bundle holds, and what is refused. What it does is shown in a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from pytest_django import Settings
+
+from auditapp.static_files import EXPORT, IMPORT, Unbundled, bundle, find_imports
+
+STATIC = Path(__file__).resolve().parents[2] / "static"
+SCRIPTS = {path.relative_to(STATIC).as_posix(): path.read_text(encoding="utf-8") for path in STATIC.rglob("*.js")}
+
+
+def test_a_module_comes_once_after_what_it_imports() -> None:
+    scripts = {
+        "js/page.js": 'import { b } from "./parts/b.js";\nimport { a } from "./parts/a.js";\n\nb(a);\n',
+        "js/parts/a.js": "export const a = 1;\n",
+        "js/parts/b.js": 'import { a as first } from "./a.js";\nimport {\n  c,\n} from "../c.js";\n\nexport function b() {}\n',
+        "js/c.js": "export const c = 3;\n",
+    }
+    bundled = bundle("js/page.js", scripts)
+    heads = [line for line in bundled.splitlines() if line.startswith("// ")]
+    assert heads == ["// js/parts/a.js", "// js/c.js", "// js/parts/b.js", "// js/page.js"]
+    assert "const { a: first } = js_parts_a_js;" in bundled
+    assert "const {\n  c,\n} = js_c_js;" in bundled
+    assert "\nfunction b() {}\n\nreturn { b };\n" in bundled
+
+
+def test_a_script_without_imports_stays_as_it_is() -> None:
+    assert bundle("js/alone.js", {"js/alone.js": "export const a = 1;\n"}) == "export const a = 1;\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ('import a from "./a.js";', "import a from"),
+        ('import * as a from "./a.js";', "import * as a"),
+        ('import "./a.js";', "import"),
+        ("export default 1;", "export default"),
+        ("export let changing = 1;", "export let"),
+        ("export { a };", "export { a }"),
+        ('const a = () => import("./a.js");', "import("),
+        ("const place = import.meta.url;", "import.meta"),
+        ("await start();", "await start"),
+    ],
+)
+def test_what_a_function_cannot_say_is_refused(text: str, named: str) -> None:
+    scripts = {"js/page.js": f'import {{ b }} from "./b.js";\n{text}\n', "js/b.js": "export const b = 1;\n"}
+    with pytest.raises(Unbundled) as raised:
+        bundle("js/page.js", scripts)
+    assert f'js/page.js: "{named}' in str(raised.value)
+
+
+def test_a_circle_and_a_missing_module_are_named() -> None:
+    scripts = {
+        "js/a.js": 'import { b } from "./b.js";\n',
+        "js/b.js": 'import { a } from "./a.js";\n',
+        "js/c.js": 'import { d } from "./d.js";\n',
+    }
+    with pytest.raises(Unbundled, match=r"js/a\.js imports itself, by way of js/a\.js and js/b\.js"):
+        bundle("js/a.js", scripts)
+    with pytest.raises(Unbundled, match=r"js/c\.js imports js/d\.js, which does not exist"):
+        bundle("js/c.js", scripts)
+
+
+def test_every_import_of_the_product_names_an_export() -> None:
+    """A browser tells of one that does not when it loads modules; in a bundle it would be undefined."""
+    exported = {
+        name: {"".join(filter(None, each.groups())) for each in EXPORT.finditer(text)} for name, text in SCRIPTS.items()
+    }
+    for name, text in SCRIPTS.items():
+        for found, source in zip(IMPORT.finditer(text), find_imports(name, text), strict=True):
+            names = {each.split(" as ")[0].strip() for each in found[1].split(",")} - {""}
+            assert names <= exported[source], f"{name} imports from {source}"
+
+
+def test_collected_scripts_are_one_file_each(settings: Settings, tmp_path: Path) -> None:
+    settings.STATIC_ROOT = tmp_path
+    settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": settings.HASHED_STATIC_FILES}}
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    call_command("collectstatic", verbosity=0, interactive=False)
+    paths = json.loads((tmp_path / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
+    desk = (tmp_path / paths["js/desk.js"]).read_text(encoding="utf-8")
+    assert "// js/desk/rows.js\n" in desk
+    assert not IMPORT.search(desk)
+    assert not [name for name in paths if name.startswith("js/desk/")]
+    pages = (path.read_text(encoding="utf-8") for path in (STATIC.parent / "templates").rglob("*.html"))
+    assert not [text for text in pages if "'js/desk/" in text]

@@ -233,6 +233,7 @@ OF_A_STUDY: dict[str, Row] = {
     "preannotation:calibration_compute": sent(Permission.SET_METHOD),
     "preannotation:calibration_file": sent(Permission.SEE_ALL_CODINGS),
     "preannotation:calibration_cell": seen(Permission.SEE_ALL_CODINGS),
+    "preannotation:unsorted": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:disagreements": seen(Permission.SEE_ALL_CODINGS),
     "preannotation:sort_disagreement": sent(Permission.ADJUDICATE),
     "preannotation:choose": filled_in(Permission.SET_METHOD),
@@ -339,6 +340,7 @@ OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "help_task", "livez
 OF_A_PERSON = {
     "projects:answer_invitation",
     "accounts:create_token",
+    "accounts:dismiss_introduction",
     "account_reauthenticate",
     "mfa_activate_totp",
     "mfa_deactivate_totp",

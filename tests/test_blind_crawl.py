@@ -52,7 +52,7 @@ from transcripts.rounds.actions import sign_off
 from transcripts.rounds.models import Round
 
 MAX_PAGES = 1_000
-MAX_PAGES_OF_A_KIND = 3
+MAX_PAGES_OF_A_KIND = 2
 OUTSIDE = ("/accounts/logout", "/static/")
 # Made anew for every answer, whoever works.
 CHANGING = re.compile(rb'[A-Za-z0-9]{64}|name="idempotency_key" value="[0-9a-f-]+"|name="seed" value="\d+"')

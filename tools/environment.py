@@ -36,9 +36,9 @@ def ensure_environment(group: str) -> Path:
     last lines when they cannot be installed.
     """
     python = VENV / "bin" / "python"
-    if not _is_up_to_date(group, python):
+    if not is_up_to_date(group, python):
         with _one_at_a_time():
-            if not _is_up_to_date(group, python):
+            if not is_up_to_date(group, python):
                 _set_up(group, python)
     return python
 
@@ -50,9 +50,9 @@ def ensure_local_model() -> Path:
     nothing here uses. Raises CannotGoOn with the installer's own last lines.
     """
     python = ensure_environment("base")
-    if not (_is_up_to_date(LOCAL_MODEL, python) and LOCAL_MODEL_FOLDER.is_dir()):
+    if not (is_up_to_date(LOCAL_MODEL, python) and LOCAL_MODEL_FOLDER.is_dir()):
         with _one_at_a_time():
-            if not (_is_up_to_date(LOCAL_MODEL, python) and LOCAL_MODEL_FOLDER.is_dir()):
+            if not (is_up_to_date(LOCAL_MODEL, python) and LOCAL_MODEL_FOLDER.is_dir()):
                 print("Installing a very small model and its server (once; about 130 MB) ...", flush=True)
                 shutil.rmtree(LOCAL_MODEL_FOLDER, ignore_errors=True)
                 _install(LOCAL_MODEL, python=python, options=["--no-deps", "--target", str(LOCAL_MODEL_FOLDER)])
@@ -60,7 +60,8 @@ def ensure_local_model() -> Path:
     return LOCAL_MODEL_FOLDER
 
 
-def _is_up_to_date(group: str, python: Path) -> bool:
+def is_up_to_date(group: str, python: Path) -> bool:
+    """Whether the stamp says that ``python`` has the packages of requirements/<group>.txt as it is now."""
     version = _version_of(python)
     return version is not None and _read_stamp(version).get(group) == _digest(group)
 

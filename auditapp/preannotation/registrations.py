@@ -24,6 +24,7 @@ from auditapp.preannotation.annotators.queries.batch_visibility import (
 )
 from auditapp.preannotation.annotators.runner.kind import CheckKind, PreannotationKind, write_turn_schema
 from auditapp.preannotation.evaluation.exports import EXPORTS
+from auditapp.preannotation.evaluation.overview import place_differences
 from auditapp.preannotation.evaluation.queries.machine_use import read_machine_notes, read_machine_uses
 from auditapp.preannotation.evaluation.queries.scorecard import read_parts
 from auditapp.preannotation.evaluation.runner.critic_kind import CriticKind, write_critic_schema
@@ -33,6 +34,7 @@ from auditapp.preannotation.suggestions.queries.arms import is_draft
 from transcripts.blinding.labels_seen import register_labels
 from transcripts.coding.drafts import register_drafts
 from transcripts.exchange.registry import register_export, register_machine_notes, register_machine_use
+from transcripts.projects.overview import register_card
 from transcripts.projects.roles import Permission
 
 
@@ -67,6 +69,7 @@ register_schema(CriticKind.name, write_critic_schema)
 register_visibility(CriticKind.name, find_critic_visibility, list_read_interviews)
 for export in (SUGGESTIONS, SHOWINGS, TURN_ARMS, *EXPORTS):
     register_export(export)
+register_card("preannotation/_differences_card.html", place_differences, rank=45)
 register_machine_use(read_machine_uses)
 register_machine_notes("preannotation/machine_notes.html", read_machine_notes)
 # What became of suggestions is colleagues' decisions.

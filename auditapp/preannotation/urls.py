@@ -66,6 +66,7 @@ urlpatterns = [
     path("p/<slug:slug>/preannotation/calibration/file/", calibration.download, name="calibration_file"),
     path("p/<slug:slug>/preannotation/calibration/sentences/", calibration.list_cell, name="calibration_cell"),
     path("p/<slug:slug>/preannotation/disagreements/", disagreements.show_disagreements, name="disagreements"),
+    path("p/<slug:slug>/preannotation/disagreements/unsorted/", disagreements.show_unsorted, name="unsorted"),
     path("p/<slug:slug>/preannotation/disagreements/sort/", disagreements.sort, name="sort_disagreement"),
     path("p/<slug:slug>/preannotation/choose/", choices.choose, name="choose"),
     path("p/<slug:slug>/preannotation/rates/", rates.show_rates, name="rates"),

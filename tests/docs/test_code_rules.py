@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tools.environment import ROOT
 
@@ -18,6 +17,7 @@ WRITES_HTML = {
     "auditapp/llm/failures.py",
     "auditapp/sob/report/views/statistics.py",
     "transcripts/coding/templatetags/desk_rows.py",
+    "transcripts/corpus/templatetags/corpus.py",
     "transcripts/ui/templatetags/charts.py",
 }
 # The server's own fragment, parsed into a document in which nothing runs.
@@ -32,62 +32,77 @@ RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS_OBJECTS = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}
 
 
-def read_sources() -> Iterator[tuple[str, ast.AST]]:
-    for package in ("transcripts", "auditapp"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8"))
+@dataclass
+class Source:
+    """What a module of the product calls and imports."""
+
+    calls: list[ast.Call]
+    imports: set[str]
+    hashes: set[str]
+
+    @property
+    def called(self) -> set[str]:
+        return {name_of(call.func) for call in self.calls}
 
 
-@pytest.fixture(scope="module")
-def sources() -> list[tuple[str, ast.AST]]:
-    return list(read_sources())
+@cache
+def read_sources() -> dict[str, Source]:
+    """Every module of the product by its path. Parsing them all takes seconds, so the tests of a process share it."""
+    files = [path for package in ("transcripts", "auditapp") for path in sorted((ROOT / package).rglob("*.py"))]
+    return {str(path.relative_to(ROOT)): read_source(path.read_text(encoding="utf-8")) for path in files}
 
 
-def list_calls(tree: ast.AST) -> set[str]:
-    return {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
-
-
-def list_imports(tree: ast.AST) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+def read_source(text: str) -> Source:
+    source = Source([], set(), set())
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call):
+            source.calls.append(node)
+        elif isinstance(node, ast.Import):
+            source.imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            source.imports |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute) and name_of(node.value) == "hashlib":
+            source.hashes.add(node.attr)
+    return source
 
 
-def test_no_text_is_run_as_code_and_no_objects_are_unpacked(sources: list[tuple[str, ast.AST]]) -> None:
-    assert [path for path, tree in sources if RUNS_TEXT & list_calls(tree)] == []
+def name_of(node: ast.expr) -> str:
+    """``a.b.c`` for a name and its attributes, and nothing for any other expression."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}"
+    return ""
+
+
+def test_no_text_is_run_as_code_and_no_objects_are_unpacked() -> None:
+    sources = read_sources()
+    assert [path for path, source in sources.items() if RUNS_TEXT & source.called] == []
     assert [
-        path for path, tree in sources if UNPACKS_OBJECTS & {name.split(".")[0] for name in list_imports(tree)}
+        path for path, source in sources.items() if UNPACKS_OBJECTS & {name.split(".")[0] for name in source.imports}
     ] == []
 
 
-def test_other_programs_are_started_in_few_places_and_never_through_a_shell(sources: list[tuple[str, ast.AST]]) -> None:
-    starting = {path for path, tree in sources if "subprocess" in list_imports(tree)}
-    assert starting <= STARTS_PROCESSES
+def test_other_programs_are_started_in_few_places_and_never_through_a_shell() -> None:
+    sources = read_sources()
+    assert {path for path, source in sources.items() if "subprocess" in source.imports} <= STARTS_PROCESSES
     shells = [
         path
-        for path, tree in sources
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and (
-            any(word.arg == "shell" for word in node.keywords)
-            or ast.unparse(node.func) in {"os.system", "os.popen", "asyncio.create_subprocess_shell"}
-        )
+        for path, source in sources.items()
+        for call in source.calls
+        if any(word.arg == "shell" for word in call.keywords)
+        or name_of(call.func) in {"os.system", "os.popen", "asyncio.create_subprocess_shell"}
     ]
     assert shells == []
 
 
-def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it(sources: list[tuple[str, ast.AST]]) -> None:
+def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it() -> None:
     marking = {
         path
-        for path, tree in sources
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in {"mark_safe", "SafeString"}
-        and not all(isinstance(each, ast.Constant) for each in node.args)
+        for path, source in read_sources().items()
+        for call in source.calls
+        if name_of(call.func) in {"mark_safe", "SafeString"}
+        and not all(isinstance(each, ast.Constant) for each in call.args)
     }
     assert marking == WRITES_HTML
     templates = {path: path.read_text(encoding="utf-8") for path in (ROOT / "templates").rglob("*.html")}
@@ -96,10 +111,9 @@ def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it(sources: list[
     assert [str(path) for path, text in templates.items() if unescaped.search(text)] == []
 
 
-def test_no_template_is_made_of_text_from_outside(sources: list[tuple[str, ast.AST]]) -> None:
-    assert [
-        path for path, tree in sources if {"Template", "engines.from_string", "from_string"} & list_calls(tree)
-    ] == []
+def test_no_template_is_made_of_text_from_outside() -> None:
+    making = {"Template", "engines.from_string", "from_string"}
+    assert [path for path, source in read_sources().items() if making & source.called] == []
 
 
 def read_scripts() -> dict[str, str]:
@@ -142,17 +156,13 @@ def test_no_script_style_or_font_comes_from_another_host() -> None:
     assert [str(path) for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_no_weak_hash_is_used_and_secrets_come_from_the_system(sources: list[tuple[str, ast.AST]]) -> None:
-    hashes = {
-        node.attr
-        for _, tree in sources
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "hashlib"
-    }
-    assert hashes == {"sha256", "file_digest"}
-    making = {path for path, tree in sources if {"secrets.token_urlsafe", "secrets.token_bytes"} & list_calls(tree)}
-    assert {"transcripts/accounts/hashing.py", "auditapp/environment.py"} <= making
-    assert [path for path in making if "random" in list_imports(dict(sources)[path])] == []
+def test_no_weak_hash_is_used_and_secrets_come_from_the_system() -> None:
+    sources = read_sources()
+    assert set().union(*(source.hashes for source in sources.values())) == {"sha256", "file_digest"}
+    random = {"secrets.token_urlsafe", "secrets.token_bytes"}
+    making = {path: source for path, source in sources.items() if random & source.called}
+    assert {"transcripts/accounts/hashing.py", "auditapp/environment.py"} <= making.keys()
+    assert [path for path, source in making.items() if "random" in source.imports] == []
 
 
 def test_every_page_with_a_navigation_has_a_way_to_sign_out() -> None:
@@ -192,15 +202,14 @@ def is_constant(pattern: ast.expr) -> bool:
     return isinstance(pattern, ast.Constant) or name.isupper()
 
 
-def test_no_text_from_outside_is_a_pattern_of_a_format(sources: list[tuple[str, ast.AST]]) -> None:
+def test_no_text_from_outside_is_a_pattern_of_a_format() -> None:
     """A pattern of ``format`` can read into the values it is given, so patterns are constants of the program."""
     odd = {
         path
-        for path, tree in sources
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in {"format", "format_map"}
-        and not is_constant(node.func.value)
+        for path, source in read_sources().items()
+        for call in source.calls
+        if isinstance(call.func, ast.Attribute)
+        and call.func.attr in {"format", "format_map"}
+        and not is_constant(call.func.value)
     }
     assert odd <= CHOOSES_PATTERNS

@@ -20,7 +20,7 @@ from auditapp.api.inputs import MAX_BODY
 from auditapp.batches.forms import MAX_ANSWER_FILE
 from auditapp.environment import NUMBERS
 from auditapp.sob.pure.loading import opening
-from tests.docs.test_code_rules import list_imports, read_sources
+from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, hashing
 from transcripts.accounts.known_browsers import LIFE_SECONDS
@@ -108,9 +108,9 @@ def test_the_limits_are_those_that_hold(page: str) -> None:
 def test_every_module_with_cryptography_of_its_own_is_listed(page: str) -> None:
     using = {
         path
-        for path, tree in read_sources()
-        if {name.split(".")[0] for name in list_imports(tree)} & CRYPTOGRAPHY
-        or any(name.startswith("django.core.signing") for name in list_imports(tree))
+        for path, source in read_sources().items()
+        if {name.split(".")[0] for name in source.imports} & CRYPTOGRAPHY
+        or any(name.startswith("django.core.signing") for name in source.imports)
     }
     listed = set(re.findall(r"`((?:transcripts|auditapp)/\S+\.py)`", page.partition("Modules with cryptography")[2]))
     assert using - listed == set()
@@ -159,7 +159,7 @@ def test_messages_to_workers_are_json() -> None:
 
 def test_the_cache_of_the_server_holds_no_content() -> None:
     """Counts of wrong passwords (allauth), hashes of used codes, and which job or run a worker was told of a moment ago."""
-    using = {path for path, tree in read_sources() if "django.core.cache" in list_imports(tree)}
+    using = {path for path, source in read_sources().items() if "django.core.cache" in source.imports}
     assert using <= {
         "auditapp/import_worker/tasks.py",
         "auditapp/preannotation/annotators/tasks.py",

@@ -20,7 +20,7 @@ from django.test import Client
 
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from tests.conftest import make_member, make_user
-from tests.docs.test_code_rules import list_imports, read_sources
+from tests.docs.test_code_rules import read_sources
 from tests.security.filling import Fields, read_to_end, write_urlencoded
 from tests.security.test_form_fuzz import FORMS, PAGES, Fuzzer
 from tests.stage import ADDRESSES, set_stage
@@ -190,8 +190,8 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
     }
     using = {
         path
-        for path, tree in read_sources()
-        if any(name in clients or name.split(".")[0] in clients for name in list_imports(tree))
+        for path, source in read_sources().items()
+        if any(name in clients or name.split(".")[0] in clients for name in source.imports)
     }
     elsewhere = {path for path in using if not path.startswith("auditapp/llm/")}
     # One shares a client for the calls of a batch, one tells the name of its machine, and the web server listens.

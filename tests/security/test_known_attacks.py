@@ -142,11 +142,11 @@ def test_no_query_is_made_of_the_names_of_a_request() -> None:
     """``filter(**request.GET)`` and its like: keywords of a query come from our own code alone."""
     queries = {"filter", "exclude", "get", "create", "update", "alias", "annotate"}
     found = [
-        f"{path}:{node.lineno}"
-        for path, tree in read_sources()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in queries
-        for keyword in node.keywords
+        f"{path}:{call.lineno}"
+        for path, source in read_sources().items()
+        for call in source.calls
+        if isinstance(call.func, ast.Attribute) and call.func.attr in queries
+        for keyword in call.keywords
         if keyword.arg is None and re.search(r"\b(GET|POST|query_params|data|headers)\b", ast.unparse(keyword.value))
     ]
     assert found == []

@@ -16,6 +16,7 @@ from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Se
 from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.ui.introductions import INTRODUCTIONS
 
 SIGN_IN_LINK_LIFE = datetime.timedelta(minutes=30)
 # Of the first link of somebody new, who reads her mail when she does; it opens an account without any work in it.
@@ -101,6 +102,20 @@ def set_rights(*, user: User, may_start_studies: bool, may_invite: bool, by: tra
         by=by,
         details={"username": locked.username, "start_studies": may_start_studies, "invite": may_invite},
     )
+
+
+@transaction.atomic
+def dismiss_introduction(*, page: str, by: User) -> None:
+    """Show the introduction of that page, named by its route, to this person no more."""
+    if page not in INTRODUCTIONS:
+        raise AccountError("That page has no introduction. Open the page again.")
+    # Locked: of two pages dismissed at once, neither is forgotten.
+    locked = User.objects.select_for_update().get(pk=by.pk)
+    if page in locked.known_pages:
+        return
+    locked.known_pages = sorted({*locked.known_pages, page})
+    locked.save(update_fields=["known_pages"])
+    trail.record("account.introduction.dismissed", target=locked, by=by, details={"page": page})
 
 
 def ensure_owner() -> User:

@@ -24,6 +24,8 @@ class User(AbstractUser):
     may_start_studies = models.BooleanField(default=False)
     may_invite = models.BooleanField(default=False)
     closed_at = models.DateTimeField(null=True, blank=True)
+    # The routes of the pages whose introduction she has dismissed: a preference, so it is changed in place.
+    known_pages = models.JSONField(default=list, blank=True)
 
     class Meta:
         constraints: ClassVar = [

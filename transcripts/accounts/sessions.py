@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import datetime
+import json
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
@@ -44,7 +45,10 @@ BEGAN, DEVICE = "began_at", "device"
 RIGHTS = ("may_start_studies", "may_invite")
 FLAGS = ("is_superuser", "is_active", *RIGHTS)
 # In the order of the model's fields.
-PERSON_FIELDS = ("id", "password", "is_superuser", "username", "first_name", "last_name", "email", "is_active", *RIGHTS)
+PERSON_FIELDS = (
+    *("id", "password", "is_superuser", "username", "first_name", "last_name", "email", "is_active", *RIGHTS),
+    "known_pages",
+)
 PERSON = f"SELECT {', '.join(PERSON_FIELDS)} FROM accounts_user WHERE id = %s"  # noqa: S608
 
 
@@ -151,8 +155,15 @@ class PersonBackend(AuthenticationBackend):  # type: ignore[misc]  # allauth has
             return None
         values = dict(zip(PERSON_FIELDS, row, strict=True))
         values |= {name: bool(values[name]) for name in FLAGS}
+        values["known_pages"] = _read_list(values["known_pages"])
         user = User.from_db(connection.alias, PERSON_FIELDS, list(values.values()))
         return user if self.user_can_authenticate(user) else None
+
+
+def _read_list(stored: object) -> list[str]:
+    """A list that a database gives out as text, or as such."""
+    read = json.loads(stored) if isinstance(stored, str) else stored
+    return read if isinstance(read, list) else []
 
 
 class _LazyCookie(CookieStorage):

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from allauth.account.views import logout
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -35,6 +34,7 @@ account_pages = [
     path("people/<int:user_id>/rights/", views.set_rights, name="set_rights"),
     # /account/
     path("account/", views.me, name="me"),
+    path("account/introductions/dismiss/", views.dismiss_introduction, name="dismiss_introduction"),
     path("account/close/", views.close_account, name="close"),
     path("account/sessions/", views.list_sessions, name="sessions"),
     path("account/sessions/end-others/", views.end_other_sessions, name="end_other_sessions"),
@@ -46,7 +46,7 @@ account_pages = [
 # Of allauth's pages only these exist, under the names that allauth and Django look up. There is no sign-up, no e-mail.
 urlpatterns = [
     path("accounts/login/", views.SignIn.as_view(), name="account_login"),
-    path("accounts/logout/", logout, name="account_logout"),
+    path("accounts/logout/", views.SignOut.as_view(), name="account_logout"),
     path("account/confirm/", views.Reauthenticate.as_view(), name="account_reauthenticate"),
     path("account/password/", views.set_password, name="account_change_password"),
     path("accounts/login/second-factor/", login_not_required(load_late("authenticate")), name="mfa_authenticate"),

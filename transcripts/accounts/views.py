@@ -9,7 +9,7 @@ from http import HTTPStatus
 from allauth.account.decorators import reauthentication_required
 from allauth.account.internal.flows.login import perform_login
 from allauth.account.models import Login
-from allauth.account.views import LoginView, ReauthenticateView
+from allauth.account.views import LoginView, LogoutView, ReauthenticateView
 from allauth.decorators import rate_limit
 from django.conf import settings
 from django.contrib import messages
@@ -19,9 +19,11 @@ from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.core.exceptions import PermissionDenied
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -48,6 +50,15 @@ class SignIn(LoginView):  # type: ignore[misc]
             headers = {"Retry-After": "300"}
             return self.render_to_response(page, status=HTTPStatus.TOO_MANY_REQUESTS, headers=headers)  # type: ignore[no-any-return]
         return self.render_to_response(page, status=HTTPStatus.UNPROCESSABLE_ENTITY)  # type: ignore[no-any-return]
+
+
+class SignOut(LogoutView):  # type: ignore[misc]
+    """The end of a session. The browser also drops what another tab has fetched ahead (static/js/desk/ahead.js)."""
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
+        response: HttpResponseBase = super().dispatch(request, *args, **kwargs)
+        response["Clear-Site-Data"] = '"prefetchCache"'
+        return response
 
 
 class Reauthenticate(ReauthenticateView):  # type: ignore[misc]
@@ -329,6 +340,23 @@ def find_person(user_id: int) -> User:
 def _describe_closing(person: User) -> dict[str, object]:
     """What to tell before an account is closed."""
     return {"obstacles": closing.find_obstacles(person), "notes": closing.list_notes(person)}
+
+
+@require_POST
+def dismiss_introduction(request: HttpRequest) -> HttpResponse:
+    """Show the introduction of a page no more. Without a script, the page is opened again."""
+    try:
+        actions.dismiss_introduction(page=request.POST.get("page", ""), by=queries.person_of(request))
+    except actions.AccountError as error:
+        messages.error(request, str(error))
+    if request.headers.get("HX-Request"):
+        return HttpResponse()
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(
+        back, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    )
+    # An address that Django could take for the name of a route is none of ours.
+    return redirect(back if is_ours and back.startswith("/") else "projects:list")
 
 
 @owner_view

@@ -8,10 +8,11 @@ Rooms are named by their routes, so that this room knows none of them; a route t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 
 class Page(NamedTuple):
@@ -236,8 +237,8 @@ DESTINATIONS = (
 TASKS = {
     "code-an-interview": ("coding:desk", "rounds:work"),
     "compare-two-coders": ("agreement:table", "agreement:disagreements", "agreement:queue", "rounds:list"),
-    "launch-a-benchmark": ("sob:launch", "sob:datasets", "batches:list"),
-    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files"),
+    "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
+    "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "imports:job"),
     "invite-a-coder": ("projects:members",),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),
 }
@@ -274,7 +275,7 @@ def build_bar(slug: str, *, view_name: str, permissions: Container[str], of: Map
 
 def _link_all(
     entries: tuple[Page | Group, ...],
-    arguments: list[object],
+    arguments: Sequence[object],
     place: Page | None,
     view_name: str,
     permissions: Container[str],
@@ -318,8 +319,14 @@ def _may(page: Page, permissions: Container[str]) -> bool:
     return not page.permission or page.permission in permissions
 
 
-def _find_address(route: str, arguments: list[object]) -> str:
+def _find_address(route: str, arguments: Sequence[object]) -> str:
+    return _reverse(route, tuple(arguments), get_urlconf(), get_script_prefix())
+
+
+@lru_cache(maxsize=4096)
+def _reverse(route: str, arguments: tuple[object, ...], urlconf: str | None, prefix: str) -> str:
+    """Every page asks for the same forty addresses. ``prefix`` is where the site lies, which is part of them."""
     try:
-        return reverse(route, args=arguments)
+        return reverse(route, urlconf, args=arguments)
     except NoReverseMatch:
         return ""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db.models import Count, OuterRef, Subquery
+from django.db import connection
+from django.db.models import Count
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.sob.models import Judgment, Reading
@@ -65,13 +66,12 @@ def find_cell_range(batch: Batch) -> tuple[int, int]:
 
     State by state, as an index has them: asked for all at once, PostgreSQL goes through every cell of other batches.
     """
-    of_batch = Cell.objects.filter(batch=OuterRef("pk"))
-    edges: dict[str, Subquery] = {}
-    for state in Cell.State.values:
-        keys = of_batch.filter(state=state).values("pk")
-        edges |= {
-            f"first_{state}": Subquery(keys.order_by("pk")[:1]),
-            f"last_{state}": Subquery(keys.order_by("-pk")[:1]),
-        }
-    found = [key for key in Batch.objects.annotate(**edges).values_list(*edges).get(pk=batch.pk) if key is not None]
+    with connection.cursor() as cursor:
+        cursor.execute(_EDGES, {"batch": batch.pk})
+        found = [key for key in cursor.fetchone() or () if key is not None]
     return min(found, default=0), max(found, default=0)
+
+
+# Written out, for a report asks five times, and the query builder needs ten times as long for it as the database.
+_EDGE = "(SELECT id FROM batches_cell WHERE batch_id = %(batch)s AND state = '{}' ORDER BY id {} LIMIT 1)"
+_EDGES = "SELECT " + ", ".join(_EDGE.format(state, order) for state in Cell.State.values for order in ("ASC", "DESC"))

@@ -18,8 +18,9 @@ import pytest
 from auditapp.batches.models import Batch
 from auditapp.operations import actions, archive
 from auditapp.operations.errors import OperationError
-from tests.databases import is_postgres, prefix, run_on_server
-from tests.instance import ROOT
+from tests.conftest import copy_instance
+from tests.databases import is_postgres, run_on_server
+from tests.instance import ROOT, Instance
 from tests.stage import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -48,21 +49,13 @@ def find_tools_of_throwaway_server() -> list[str]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """A site of its own: an empty data folder and an empty database."""
-    given = os.environ | {"AUDITAPP_DATA": str(tmp_path / "data"), "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
-    if not is_postgres():
-        given.pop("DATABASE_URL", None)
+def environment(tmp_path: Path, migrated: Instance) -> Iterator[dict[str, str]]:
+    """A site of its own: a data folder, and a database that is migrated and empty."""
+    with copy_instance(migrated, tmp_path / "data") as site:
+        given = site.environment | {"DJANGO_SETTINGS_MODULE": "auditapp.settings"}
+        if is_postgres():
+            given["PATH"] = os.pathsep.join([*find_tools_of_throwaway_server(), given["PATH"]])
         yield given
-        return
-    given["PATH"] = os.pathsep.join([*find_tools_of_throwaway_server(), given["PATH"]])
-    name = f"{prefix()}_drill"
-    run_on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-    run_on_server(f"CREATE DATABASE {name}")
-    server, _, query = os.environ["DATABASE_URL"].partition("?")
-    given["DATABASE_URL"] = f"{server.rpartition('/')[0]}/{name}" + (f"?{query}" if query else "")
-    yield given
-    run_on_server(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from pytest_django.fixtures import Settings
 from auditapp.environment import MARKER, refuse_lost_database
 from tests.conftest import make_user
 from tests.databases import is_postgres
-from tests.instance import Instance
+from tests.instance import Instance, Preloaded
 
 
 @pytest.fixture
@@ -32,15 +33,20 @@ def test_tables_without_an_account_are_no_site_where_data_were(folder: Path) -> 
 
 @pytest.mark.processes
 @pytest.mark.skipif(is_postgres(), reason="the file of the database is deleted")
-def test_a_site_whose_file_was_deleted_or_made_anew_by_migrate_does_not_start(tmp_path: Path) -> None:
-    site = Instance(tmp_path / "site")
-    site.manage("prepare", "--no-demo")
-    for file in site.folder.glob("auditapp.sqlite3*"):
+def test_a_site_whose_file_was_deleted_or_made_anew_by_migrate_does_not_start(
+    instance: Preloaded, migrated: Instance
+) -> None:
+    database = "auditapp.sqlite3"
+    instance.manage("prepare", "--no-demo")
+    for file in instance.folder.glob(f"{database}*"):
         file.unlink()
-    refused = site.run("prepare", "--no-demo")
+    refused = instance.run("prepare", "--no-demo")
     assert (refused.returncode != 0, "had data" in refused.stderr) == (True, True)
-    site.manage("migrate")
-    refused = site.run("prepare", "--no-demo")
+    # What `migrate` leaves where there was nothing.
+    for file in instance.folder.glob(f"{database}*"):
+        file.unlink()
+    shutil.copy(migrated.folder / database, instance.folder)
+    refused = instance.run("prepare", "--no-demo")
     assert (refused.returncode != 0, "had data" in refused.stderr) == (True, True)
-    (site.folder / MARKER).unlink()
-    site.manage("prepare", "--no-demo")
+    (instance.folder / MARKER).unlink()
+    instance.manage("prepare", "--no-demo")

@@ -103,6 +103,19 @@ class TestSorting:
             )
 
 
+def test_the_overview_tells_a_lead_how_many_wait(
+    project: Project, annotator: Annotator, said: list[Sentence], lead: User, coder: User, client_of: ClientOf
+) -> None:
+    home, part = reverse("projects:home", args=[project.slug]), reverse("preannotation:unsorted", args=[project.slug])
+    assert part in client_of(lead).get(home).content.decode()
+    assert part not in client_of(coder).get(home).content.decode()
+    assert "2 differences not sorted yet</a>, out of 2" in client_of(lead).get(part).content.decode()
+    sort(annotator, said[0], lead)
+    assert "1 difference not sorted yet</a>, out of 2" in client_of(lead).get(part).content.decode()
+    Unblinding.objects.all().delete()
+    assert "difference" not in client_of(lead).get(part).content.decode().replace("No difference", "")
+
+
 class TestPage:
     def test_differences_are_listed_sorted_and_counted(
         self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf

@@ -52,7 +52,7 @@ ANSWERS = [
 ]
 
 
-@pytest.fixture
+@stored
 def dataset(project: Project, owner: User) -> Dataset:
     targets = ["women", "black", "arab", "jew"]
     lines = [

@@ -26,6 +26,7 @@ from auditapp.sob.report.requests import await_report, read_report
 from auditapp.sob.report.store import begin_computing, find_failure, outdate_reports, release_lock, take_lock
 from auditapp.sob.tables.queries import UnknownTargets
 from tests.auditapp.sob.reports import add_arm, answer_all, finish, launch, read_again, store
+from tests.databases import stored
 from transcripts.accounts.models import User
 
 QUICK = ReportChoice(resamples=0)
@@ -44,7 +45,7 @@ class Clock:
         self.now += datetime.timedelta(seconds=seconds)
 
 
-@pytest.fixture
+@stored
 def batch(dataset: Dataset, owner: User) -> Batch:
     """A batch that is done, with an answer for every cell."""
     batch = launch(dataset, owner)

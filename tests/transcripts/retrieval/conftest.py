@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from tests.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
@@ -53,7 +54,7 @@ class Answer:
         return "".join(re.findall(r"<h2 id=\"found\"[^>]*>([^<]*)</h2>", self.page))
 
 
-@pytest.fixture
+@stored
 def second_interview(project: Project, interview: Interview, owner: User) -> Interview:
     line = json.dumps({"id": "i2", "model": "Model B", "title": "Second interview", "turns": TURNS})
     import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)

@@ -33,12 +33,14 @@ def test_a_search_finds_no_sentence_that_does_not_hold_what_was_typed(ask: Ask, 
 @pytest.mark.parametrize(
     "field", ["code", "family", "model", "speaker", "interview", "turn", "level", "by", "sort", "order"]
 )
-@pytest.mark.parametrize("value", ["1) OR (1=1", "user__password__startswith", "_connector", "-1", "9" * 30, "\x00"])
-def test_no_filter_of_a_search_reaches_beyond_its_meaning(ask: Ask, coder: User, field: str, value: str) -> None:
-    answer = ask(coder, words="weigh", **{field: value})
-    assert answer.status in {200, 400, 404, 422}
-    assert set(answer.texts) <= set(ask(coder, words="weigh").texts)
-    assert "password" not in answer.main.replace(value, "")
+def test_no_filter_of_a_search_reaches_beyond_its_meaning(ask: Ask, coder: User, field: str) -> None:
+    unfiltered = set(ask(coder, words="weigh").texts)
+    assert unfiltered
+    for value in ("1) OR (1=1", "user__password__startswith", "_connector", "-1", "9" * 30, "\x00"):
+        answer = ask(coder, words="weigh", **{field: value})
+        assert answer.status in {200, 400, 404, 422}, value
+        assert set(answer.texts) <= unfiltered, value
+        assert "password" not in answer.main.replace(value, ""), value
 
 
 @pytest.mark.parametrize("typed", [".*", "a.k", "[a-z]+", "(ask", "ask|weigh", "^", "$", "\\w"])

@@ -13,6 +13,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from transcripts.ui.introductions import find_introduction
 from transcripts.ui.navigation import Bar, build_bar, find_help
 
 register = template.Library()
@@ -40,6 +41,16 @@ def help_address(context: RequestContext) -> str:
     """Where the help for this page stands."""
     match = getattr(context.get("request"), "resolver_match", None)
     return find_help(match.view_name if match else "")
+
+
+@register.simple_tag(takes_context=True)
+def introduction(context: RequestContext) -> str:
+    """What this page is for, in a study, while its reader has not dismissed it; "" otherwise."""
+    request, role = context.get("request"), context.get("role")
+    match = getattr(request, "resolver_match", None)
+    if request is None or match is None or not role or match.view_name in request.user.known_pages:
+        return ""
+    return find_introduction(match.view_name, role.permissions)
 
 
 @register.filter

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -43,6 +43,24 @@ ITEMS_PER_PAGE = 15
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The sentences on which an annotator and people differ, code by code."""
     return _render(request, read_asked(request, request.GET))
+
+
+@require_safe
+@never_cache
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_unsorted(request: ProjectRequest) -> HttpResponse:
+    """A part of the overview, loaded after the rest of it: how many differences from the newest annotator wait."""
+    asked = read_asked(request, QueryDict())
+    context: dict[str, object] = {"asked": asked}
+    if asked.annotator is not None:
+        compared = compare(request, asked.annotator, **asked.scope, with_alternatives=True)
+        keys, current = _key(compared, _list(request, compared, "")), _read_current(asked.annotator)
+        context |= {
+            "waiting": sum(key not in current for key in keys),
+            "differences": len(keys),
+            "not_listed": _count_unlisted(compared, len(keys), ""),
+        }
+    return render(request, "preannotation/_unsorted.html", context)
 
 
 @require_POST

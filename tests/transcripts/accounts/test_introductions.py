@@ -1,0 +1,90 @@
+"""A page says what it is for until its reader has dismissed that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from tests.stage import ADDRESSES
+from transcripts.accounts.actions import AccountError, dismiss_introduction
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES, Permission
+from transcripts.ui.introductions import INTRODUCTIONS, find_introduction
+
+SignIn = Callable[[User], Client]
+DISMISS = "/account/introductions/dismiss/"
+WORDS = "Who takes part, and what each person may do."
+
+
+@pytest.fixture
+def members(project: Project) -> str:
+    return f"/p/{project.slug}/members/"
+
+
+def test_a_page_says_what_it_is_for_until_its_reader_has_dismissed_that(
+    members: str, lead: User, owner: User, client_of: SignIn
+) -> None:
+    client = client_of(lead)
+    assert WORDS in client.get(members).content.decode()
+    answer = client.post(DISMISS, {"page": "projects:members", "next": members + "?page=1"})
+    assert (answer.status_code, answer["Location"]) == (302, members + "?page=1")
+    assert WORDS not in client.get(members).content.decode()
+    # Neither the other pages nor other people are concerned.
+    assert 'class="introduction"' in client.get(members.replace("members", "interviews")).content.decode()
+    assert WORDS in client_of(owner).get(members).content.decode()
+
+
+def test_with_htmx_nothing_is_opened_again(lead: User, client_of: SignIn) -> None:
+    answer = client_of(lead).post(DISMISS, {"page": "projects:home"}, headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    lead.refresh_from_db()
+    assert lead.known_pages == ["projects:home"]
+
+
+@pytest.mark.parametrize("elsewhere", ["", "https://example.org/", "//example.org/", "javascript:alert(1)"])
+def test_nobody_is_led_to_another_site(lead: User, client_of: SignIn, elsewhere: str) -> None:
+    assert client_of(lead).post(DISMISS, {"page": "projects:home", "next": elsewhere})["Location"] == "/"
+
+
+def test_dismissing_is_recorded_once(lead: User) -> None:
+    for page in ("projects:members", "projects:home", "projects:home"):
+        dismiss_introduction(page=page, by=lead)
+    lead.refresh_from_db()
+    assert lead.known_pages == ["projects:home", "projects:members"]
+    events = AuditEvent.objects.filter(action="account.introduction.dismissed").order_by("pk")
+    assert [(event.stream, event.actor_name, event.details) for event in events] == [
+        ("site", lead.username, {"page": page}) for page in ("projects:members", "projects:home")
+    ]
+
+
+def test_only_pages_with_an_introduction_are_stored(lead: User) -> None:
+    with pytest.raises(AccountError, match="no introduction"):
+        dismiss_introduction(page="x" * 10_000, by=lead)
+    lead.refresh_from_db()
+    assert lead.known_pages == []
+
+
+def test_a_page_that_tells_of_a_failure_has_none(project: Project, coder: User, client_of: SignIn) -> None:
+    answer = client_of(coder).get(f"/p/{project.slug}/rounds/")
+    assert answer.status_code == 403
+    assert 'class="introduction"' not in answer.content.decode()
+
+
+def test_introductions_are_of_pages_that_exist_and_fit_in_two_lines() -> None:
+    assert set(INTRODUCTIONS) <= set(ADDRESSES)
+    for said in INTRODUCTIONS.values():
+        assert set(said) <= {"", *Permission}
+        assert all(len(words) <= 130 for words in said.values())
+
+
+def test_what_a_page_proposes_is_something_its_reader_may_do() -> None:
+    for_lead = find_introduction("corpus:interviews", ROLES["lead"].permissions)
+    for_reader = find_introduction("corpus:interviews", ROLES["reader"].permissions)
+    assert "Import your own" in for_lead
+    assert "Import" not in for_reader
+    assert find_introduction("coding:desk", ROLES["reader"].permissions) == ""
+    assert find_introduction("codebook:version", ROLES["lead"].permissions) == ""

@@ -112,6 +112,13 @@ class CutPlace(NamedTuple):
     coder: str
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try what a browser shows a second time before it counts as failed; the summary names what was tried again."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(scope="session")
 def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The product as ``make run`` serves it."""

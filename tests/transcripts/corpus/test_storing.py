@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.db.models import Model
 from django.utils import timezone
 
+from tests.databases import is_postgres
 from tests.instance import Instance
 from tests.transcripts.corpus.test_actions import count_rows, make_file, make_line
 from transcripts.accounts.models import User
@@ -168,3 +170,20 @@ def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Ins
     assert instance.query("SELECT state FROM corpus_importedfile") == [("stored",)]
     assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(5,)]
     assert instance.query("SELECT count(*) FROM corpus_sentence") == [(15,)]
+
+
+@pytest.mark.skipif(is_postgres(), reason="PostgreSQL chooses by what a table holds, and in tests it holds little")
+@pytest.mark.django_db
+@pytest.mark.parametrize("model", [Turn, Sentence], ids=lambda model: model.__name__)
+def test_a_row_that_is_removed_is_looked_up_by_an_index_wherever_it_may_be_named(model: type[Model]) -> None:
+    """Else the removal of what a killed import left has the database read a large table once for each row."""
+    named_rarely = {"corpus_interviewchange"}
+    fields = [relation.field for relation in model._meta.related_objects if not relation.many_to_many]
+    places = {
+        (field.model._meta.db_table, field.column) for field in fields if field.model._meta.db_table not in named_rarely
+    }
+    assert places
+    with connection.cursor() as cursor:
+        for table, column in sorted(places):
+            cursor.execute(f'EXPLAIN QUERY PLAN SELECT 1 FROM "{table}" WHERE "{column}" = 1')
+            assert all("SEARCH" in step for *_, step in cursor.fetchall()), (table, column)

@@ -34,6 +34,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
+from transcripts.exchange.refi import people
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Scope, find_export
@@ -380,6 +381,21 @@ class TestAnotherProgramsFile:
         assert not ann.memberships.exists()
         assert set(Coding.objects.values_list("coder", flat=True)) == {ann.pk}
         assert not User.objects.filter(username__startswith="Bea").exists()
+
+    def test_two_files_that_come_in_at_once_share_the_account_of_somebody_unknown(
+        self, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        find = people._find_account
+
+        def find_before_the_other_stores(name: str) -> User | None:
+            monkeypatch.setattr(people, "_find_account", find)
+            assert find(name) is None
+            people._store_placeholder(name, by=trail.SYSTEM)
+            return None
+
+        monkeypatch.setattr(people, "_find_account", find_before_the_other_stores)
+        bring_in(project, make_foreign(tmp_path))
+        assert {each.coder.username for each in Coding.objects.all()} == {"Ann (imported)"}
 
     def test_a_member_of_the_same_name_is_her_unless_she_is_kept_apart(
         self, project: Project, coder: User, owner: User, tmp_path: Path

@@ -47,6 +47,7 @@ from transcripts.projects.models import Project
 
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 500
+TEXTS_AT_A_TIME = 100
 # How often codings on known texts are worked out before the last transaction; then it is done within.
 TRIES = 3
 
@@ -172,9 +173,11 @@ class _Study:
     def bring_in(self, staged: Staged, finish: Callable[[StudyReport], object]) -> None:
         """Store everything; new texts are there already, and nobody sees them yet."""
         self.report.new["sentences"] = sum(each.sentences for each in staged.reports if each.created)
-        with staged.transaction():
-            self._lock()
-            codes = self._store_codes()
+        # The study before its files, as everybody locks them.
+        with transaction.atomic():
+            self._hold_codebook()
+            with staged.transaction():
+                codes = self._store_codes()
         codings = self._start_codings(codes)
         coded, noted = self._store_on_new(staged, codings)
         for tries_left in reversed(range(TRIES + 1)):
@@ -197,6 +200,9 @@ class _Study:
     def _lock(self) -> None:
         # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
         hold_turns(self.project.pk)
+        self._hold_codebook()
+
+    def _hold_codebook(self) -> None:
         Project.objects.select_for_update().get(pk=self.project.pk)
         _check_draft(self.project)
 
@@ -252,12 +258,13 @@ class _Study:
 
     def _merge(self, codes: StudyCodes, codings: CodingPlan, noted: Iterable[Noted]) -> Merged:
         """Work out what goes on texts that the study has, after what went on new ones. Stores nothing."""
-        self.tell("Comparing with what is there", 0, 0)
+        self.tell("Comparing with what is there", 0, len(self.texts.known))
         stored = StoredTexts.find(self.project, self.texts.known)
         memos = MemoPlan(self.project, self._notes, self.accounts.find, is_own=self.file.origin == ORIGIN)
         memos.add(noted)
         rows: list[tuple[int, list[Coding]]] = []
-        for text in self.texts.known:
+        for number, text in enumerate(self.texts.known, 1):
+            self.tell("Comparing with what is there", number, len(self.texts.known))
             source, divided = text
             interview_id = stored.find_interview(divided)
             if interview_id is None:
@@ -337,7 +344,8 @@ def _group(
         rows = codings.add(source, placed)
         group.append((interview_id, rows, list(list_notes(source, placed, interview_id))))
         size += len(rows)
-        if size >= ROWS_AT_A_TIME:
+        # Texts with few codings also make a group, for its transaction is the sign that the import goes on.
+        if size >= ROWS_AT_A_TIME or len(group) >= TEXTS_AT_A_TIME:
             yield before, group
             before += len(group)
             group, size = [], 0

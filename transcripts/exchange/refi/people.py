@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -65,19 +65,30 @@ class Accounts:
         return self.found[guid]
 
     def _keep_apart(self, name: str) -> User:
-        user = User.objects.filter(username__iexact=name).first()
-        if user is None:
-            user = User(username=name, is_active=False)
-            if self._rehearsal:
-                # No stored account has such a number.
-                user.pk = -1 - len(self.found)
-            else:
-                _store_placeholder(user, by=self._by)
-        return user
+        user = _find_account(name)
+        if user is not None:
+            return user
+        if self._rehearsal:
+            # No stored account has such a number.
+            return User(pk=-1 - len(self.found), username=name, is_active=False)
+        try:
+            return _store_placeholder(name, by=self._by)
+        except IntegrityError:
+            # Another file that comes in at the same time has made it.
+            user = _find_account(name)
+            if user is None:
+                raise
+            return user
+
+
+def _find_account(name: str) -> User | None:
+    return User.objects.filter(username__iexact=name).first()
 
 
 @transaction.atomic
-def _store_placeholder(user: User, *, by: trail.Actor) -> None:
+def _store_placeholder(name: str, *, by: trail.Actor) -> User:
+    user = User(username=name, is_active=False)
     user.set_unusable_password()
     user.save()
     trail.record("account.placeholder.created", target=user, by=by)
+    return user

@@ -16,6 +16,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 FOLDER = "js/"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]*)";$', re.MULTILINE)
+NAME_IMPORTED = re.compile(r"(?:^|,)\s*(\w+)")
 EXPORT = re.compile(r"^export (?=(?:async )?function (\w+)|class (\w+)|const (\w+))", re.MULTILINE)
 # What is written in any other way is refused rather than served broken. A `let` could be changed after it was handed on.
 NOT_READ = re.compile(r"^(?:import|export|await)\b.*|\bimport\s*\(.*|\bimport\.meta\b.*", re.MULTILINE)
@@ -58,8 +59,10 @@ def bundle(entry: str, scripts: Mapping[str, str]) -> str:
         if name not in scripts:
             raise Unbundled(f"{importers[-1]} imports {name}, which does not exist.")
         if name not in parts:
-            for each in find_imports(name, scripts[name]):
+            for each, wanted in _read_imports(name, scripts[name]):
                 add(each, (*importers, name))
+                if missing := wanted - set(_find_exports(scripts[each])):
+                    raise Unbundled(f"{name} imports {', '.join(sorted(missing))}, which {each} does not export.")
             parts[name] = wrap(name, scripts[name])
 
     add(entry, ())
@@ -68,12 +71,21 @@ def bundle(entry: str, scripts: Mapping[str, str]) -> str:
 
 def find_imports(name: str, text: str) -> list[str]:
     """The modules that this one imports, by their names below the static folder."""
-    return [_resolve(name, each[2]) for each in IMPORT.finditer(text)]
+    return [each for each, _ in _read_imports(name, text)]
+
+
+def _read_imports(name: str, text: str) -> list[tuple[str, set[str]]]:
+    """The modules that this one imports, with the names that it takes from each."""
+    return [(_resolve(name, each[2]), set(NAME_IMPORTED.findall(each[1]))) for each in IMPORT.finditer(text)]
+
+
+def _find_exports(text: str) -> list[str]:
+    return ["".join(filter(None, each.groups())) for each in EXPORT.finditer(text)]
 
 
 def wrap(name: str, text: str) -> str:
     """A module as a function that is called at once."""
-    exported = ", ".join("".join(filter(None, each.groups())) for each in EXPORT.finditer(text))
+    exported = ", ".join(_find_exports(text))
 
     def take_over(found: re.Match[str]) -> str:
         names = re.sub(r"\s+as\s+", ": ", found[1])

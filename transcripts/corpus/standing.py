@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from transcripts.accounts.models import User
@@ -107,6 +108,12 @@ def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: st
         )
         row.standing, row.project_id = new, row.study_id if new == Standing.COUNTED else None
         moved.append(row)
-    Interview.objects.bulk_update(moved, ["standing", "project"], batch_size=AT_A_TIME)
+    # An update of some thousand rows for each standing: one that has a case for each row takes ten times as long.
+    for standing in {row.standing for row in moved}:
+        keys = [row.pk for row in moved if row.standing == standing]
+        project = F("study") if standing == Standing.COUNTED else None
+        for first in range(0, len(keys), AT_A_TIME):
+            rows = Interview.objects.filter(pk__in=keys[first : first + AT_A_TIME])
+            rows.update(standing=standing, project=project)
     InterviewChange.objects.bulk_create(changes, batch_size=AT_A_TIME)
     return moved

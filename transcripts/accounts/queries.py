@@ -19,7 +19,7 @@ from transcripts.accounts import sealing
 from transcripts.accounts.hashing import hash_secret
 from transcripts.accounts.models import ApiToken, Session, SignInLink, User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.audit_trail.trail import describe_target
+from transcripts.audit_trail.trail import SITE, describe_target
 
 # Enough to tell one's own sessions apart, and nothing that opens one.
 REFERENCE_LENGTH = 16
@@ -33,6 +33,14 @@ class OpenSession(NamedTuple):
     began_at: datetime.datetime
     last_used_at: datetime.datetime
     is_this: bool
+
+
+class LinkOrigin(NamedTuple):
+    """Who sent a sign-in link that still works, when, and when it ends."""
+
+    sender: str
+    sent_at: datetime.datetime
+    ends_at: datetime.datetime
 
 
 def person_of(request: HttpRequest) -> User:
@@ -71,9 +79,17 @@ def _write_day(at: datetime.datetime) -> str:
     return date_format(timezone.localtime(at), "j F Y, H:i")
 
 
-def find_link_ends(users: Iterable[User]) -> dict[int, datetime.datetime]:
-    """Until when the unused link of each of these people works, by her number. One query."""
-    return dict(open_links().filter(user__in=users).values_list("user", "expires_at"))
+def find_link_origins(users: Iterable[User]) -> dict[int, LinkOrigin]:
+    """Who sent each of these people the link that still works, and when, by her number. Two queries."""
+    links = list(open_links().filter(user__in=users))
+    made = AuditEvent.objects.filter(
+        stream=SITE, action="account.sign_in_link.created", target__in=[describe_target(link) for link in links]
+    )
+    senders = {event.target: event.actor_name for event in made} if links else {}
+    return {
+        link.user_id: LinkOrigin(senders.get(describe_target(link), ""), link.created_at, link.expires_at)
+        for link in links
+    }
 
 
 def find_token(secret: str) -> ApiToken | None:
@@ -135,6 +151,12 @@ def find_broken_second_factors() -> list[str]:
         except sealing.SealBroken:
             broken.add(authenticator.user.username)
     return sorted(broken)
+
+
+def list_site_owners() -> list[str]:
+    """The names of the owners of the site who have an open account, the first one first."""
+    owners = User.objects.filter(is_superuser=True, is_active=True)
+    return list(owners.order_by("pk").values_list("username", flat=True))
 
 
 def list_people() -> list[User]:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.accounts.actions import AccountError, check_may_invite
 from transcripts.accounts.models import User
-from transcripts.accounts.queries import find_link_ends, person_of, sign_in_address
+from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.projects import actions, queries
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
@@ -29,7 +29,14 @@ def list_studies(request: HttpRequest) -> HttpResponse:
     studies = queries.studies_of(person)
     notes = read_notes([study for study, _ in studies], person)
     lines = [(study, role, notes[study.pk]) for study, role in studies]
-    return render(request, "projects/list.html", {"lines": lines, "invitations": queries.invitations_for(person)})
+    may_start = person.is_superuser or person.may_start_studies
+    page = {
+        "lines": lines,
+        "invitations": queries.invitations_for(person),
+        "may_start": may_start,
+        "site_owners": [] if may_start else list_site_owners(),
+    }
+    return render(request, "projects/list.html", page)
 
 
 @require_safe
@@ -249,7 +256,7 @@ def _render_members(
     page = {
         "form": form,
         "members": members,
-        "link_ends": find_link_ends(awaited) if awaited else {},
+        "links": find_link_origins(awaited) if awaited else {},
         "invitations": queries.open_invitations(request.project) if may_manage else [],
         "roles": ROLES.values(),
         "invited": invited[0] if invited else None,

@@ -10,11 +10,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from transcripts.accounts.actions import create_sign_in_link, use_sign_in_link
+from transcripts.accounts.actions import create_sign_in_link, create_user, use_sign_in_link
 from transcripts.accounts.models import SignInLink, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.projects.actions import ProjectError, invite_person, renew_invitation, revoke_invitation
+from transcripts.projects.actions import (
+    ProjectError,
+    invite_person,
+    renew_invitation,
+    revoke_invitation,
+    set_member_role,
+)
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]
@@ -24,6 +30,15 @@ MEMBERS = "/p/culture/members/"
 @pytest.fixture
 def invited(project: Project, owner: User) -> tuple[User, str]:
     return invite_person(project=project, username="newcomer", role="coder", by=owner)
+
+
+@pytest.fixture
+def second_owner(project: Project) -> User:
+    user = create_user(username="second_owner", by=trail.SYSTEM)
+    user.may_invite = True
+    user.save()
+    set_member_role(project=project, user=user, role="owner", by=trail.SYSTEM)
+    return user
 
 
 def grow_old(days: float) -> None:
@@ -75,7 +90,9 @@ def test_owners_see_until_when_a_link_works_and_revoke_it(
 ) -> None:
     user, secret = invited
     client = client_of(owner)
-    assert "her link works until" in client.get(MEMBERS).content.decode()
+    page = re.sub(r"\s+", " ", client.get(MEMBERS).content.decode())
+    assert "link sent by owner," in page
+    assert "ends " in page
     answer = client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True)
     page = answer.content.decode()
     assert "does not work any more" in page
@@ -86,6 +103,21 @@ def test_owners_see_until_when_a_link_works_and_revoke_it(
         "had no link that still worked" in client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True).content.decode()
     )
     assert project.members.filter(pk=user.pk).exists()
+
+
+def test_who_sent_a_link_is_told_also_of_one_that_took_its_place(
+    project: Project, owner: User, second_owner: User, invited: tuple[User, str], client_of: SignIn
+) -> None:
+    renew_invitation(project=project, user=invited[0], by=second_owner)
+    page = client_of(owner).get(MEMBERS).content.decode()
+    assert f"link sent by {second_owner.username}," in page
+    assert "link sent by owner," not in page
+
+
+def test_who_sent_a_link_is_not_told_to_coders(
+    project: Project, coder: User, invited: tuple[User, str], client_of: SignIn
+) -> None:
+    assert "link sent" not in client_of(coder).get(MEMBERS).content.decode()
 
 
 def test_links_of_people_with_accounts_of_their_own_cannot_be_revoked(

@@ -58,6 +58,18 @@ def read(client: Client, path: str) -> str:
     return client.get(path).content.decode()
 
 
+def test_who_may_not_start_studies_reads_who_gives_the_right(boss: User, plain: User, client_of: SignIn) -> None:
+    closed = make_user("closed")
+    closed.is_superuser, closed.is_active = True, False
+    closed.save()
+    page = read(client_of(plain), "/")
+    assert "Its owner (boss) can give you this right" in page
+    assert "closed" not in page
+    set_rights(user=plain, may_start_studies=True, may_invite=False, by=boss)
+    assert "can give you this right" not in read(client_of(plain), "/")
+    assert "can give you this right" not in read(client_of(boss), "/")
+
+
 class TestRights:
     def test_a_new_account_can_start_no_study(self, plain: User, client_of: SignIn) -> None:
         with pytest.raises(PermissionDenied, match="may not start studies"):

@@ -49,6 +49,7 @@ OF_A_STUDY: dict[str, Row] = {
     "llm:judges": seen(),
     "llm:judge": seen(),
     "projects:home": seen(),
+    "projects:skip_step": sent(Permission.SET_METHOD),
     "projects:history": seen(Permission.SEE_ALL_CODINGS),
     "projects:method": seen(),
     "projects:set_stance": sent(Permission.SET_METHOD),

@@ -26,6 +26,7 @@ from transcripts.projects.models import Invitation, Membership, MethodStance, Pr
 from transcripts.projects.queries import knows_family, may_renew_invitation, read_stances
 from transcripts.projects.role_changes import RoleChange, announce_role_change
 from transcripts.projects.roles import OWNER, ROLES, Permission
+from transcripts.projects.steps import STEPS
 
 MAX_REASON_LENGTH = 2_000
 MAX_NAME = 150
@@ -74,6 +75,29 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
     if isinstance(by, User):
         _write_role(project=project, user=by, role=OWNER.key, by=by)
     return project
+
+
+@transaction.atomic
+def skip_step(*, project: Project, step: str, by: trail.Actor, restores: bool = False) -> None:
+    """Leave out a step of beginning the study, one of ``STEPS``; with ``restores`` bring it back. Nothing else changes.
+
+    Raises ``ProjectError`` for a step that there is not. Callers make sure that ``by`` may run the study.
+    """
+    if step not in STEPS:
+        raise ProjectError("There is no such step. Open the overview again.")
+    # Locked: of two steps skipped at once, neither is forgotten.
+    locked = Project.objects.select_for_update().get(pk=project.pk)
+    if (step in locked.skipped_steps) is not restores:
+        return
+    locked.skipped_steps = [key for key in STEPS if (key != step if key in locked.skipped_steps else key == step)]
+    locked.save(update_fields=["skipped_steps"])
+    trail.record(
+        "project.step.restored" if restores else "project.step.skipped",
+        target=locked,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"step": step},
+    )
 
 
 def make_address(slug: str, *, by: User) -> str:

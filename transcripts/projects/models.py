@@ -19,6 +19,8 @@ class Project(models.Model):
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     created_at = models.DateTimeField()
+    # Of the steps by which a study begins (steps.py).
+    skipped_steps = models.JSONField(default=list, blank=True)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:

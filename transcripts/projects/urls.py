@@ -12,6 +12,7 @@ urlpatterns = [
     path("invitations/<int:invitation_id>/answer/", views.answer_invitation, name="answer_invitation"),
     # /p/<slug>/
     path("p/<slug:slug>/", views.home, name="home"),
+    path("p/<slug:slug>/steps/", views.skip_step, name="skip_step"),
     path("p/<slug:slug>/history/", views.history, name="history"),
     # /p/<slug>/method/
     path("p/<slug:slug>/method/", views.show_method, name="method"),

@@ -18,6 +18,7 @@ from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
 from transcripts.projects.overview import list_waiting, read_cards, read_notes
 from transcripts.projects.roles import ROLES, Permission
+from transcripts.projects.steps import read_first_steps
 
 EVENTS_PER_PAGE = 100
 
@@ -53,13 +54,28 @@ def land(request: HttpRequest) -> HttpResponse:
 @project_view(Permission.VIEW)
 def home(request: ProjectRequest) -> HttpResponse:
     """The overview of a study: what is left, how far everybody is, what runs, and what the newest figures are."""
+    members = queries.members_of(request.project)
+    runs_it = Permission.SET_METHOD in request.role.permissions
     page = {
-        "members": queries.members_of(request.project),
+        "members": members,
+        "first_steps": read_first_steps(request.project, members) if runs_it else None,
         "waiting": list_waiting(request),
         "cards": read_cards(request),
-        "is_empty": not request.project.interviews.exists(),
+        "has_to_wait": not runs_it and not request.project.interviews.exists(),
     }
     return render(request, "projects/home.html", page)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def skip_step(request: ProjectRequest) -> HttpResponse:
+    """Leave out a step of beginning the study, or bring it back."""
+    step, restores = request.POST.get("step", ""), "restore" in request.POST
+    try:
+        actions.skip_step(project=request.project, step=step, by=request.user, restores=restores)
+    except actions.ProjectError as error:
+        messages.error(request, str(error))
+    return redirect(request.project)
 
 
 @require_safe

@@ -23,6 +23,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 MAX_IN_FLIGHT = 1000
+MAX_NAME_LENGTH = 200
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 
 
@@ -156,6 +157,29 @@ def change_cap(*, batch: Batch, cap_usd: Decimal | None, by: trail.Actor) -> Non
     commit_cap(locked, cap_nano, by)
     details: dict[str, object] = {"before_nano": locked.cap_nano, "after_nano": cap_nano}
     change_batch(batch, by, "batch.cap_changed", details, {"cap_nano": cap_nano})
+
+
+def read_name(name: str) -> str:
+    """The name of a batch as it is stored, on one line. Raises ``BatchError``."""
+    name = " ".join(name.split())
+    if not name:
+        raise BatchError("A batch needs a name. Write what will tell it from the others.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise BatchError(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
+    if not name.isprintable():
+        raise BatchError("The name contains a character that cannot be shown. Type it anew.")
+    return name
+
+
+@transaction.atomic
+def rename_batch(*, batch: Batch, name: str, by: trail.Actor) -> None:
+    """Give the batch another name; also one that has ended. Raises ``BatchError``."""
+    name = read_name(name)
+    before = lock_batch(batch).title
+    if name == before:
+        batch.refresh_from_db()
+        return
+    change_batch(batch, by, "batch.renamed", {"before": before, "after": name}, {"title": name})
 
 
 @transaction.atomic

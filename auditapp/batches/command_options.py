@@ -31,6 +31,7 @@ POLL_SECONDS = 0.3
 
 def add_launch_options(parser: CommandParser, *, has_pilot: bool = False) -> None:
     """Add the options of every command that launches a batch. ``has_pilot``: it has one unless told otherwise, as its page."""
+    parser.add_argument("--name", default="", help="what the batch is called; after what it asks, unless given")
     parser.add_argument("--concurrency", type=int, default=30, help="calls in flight")
     parser.add_argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
     parser.add_argument(
@@ -69,6 +70,7 @@ def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     if options["wait"] and options["route"] == Batch.Route.FILE:
         raise CommandError("--wait cannot be used here, because the answers of this batch are imported from a file.")
     return LaunchOptions(
+        name=options["name"],
         concurrency=options["concurrency"],
         cap_usd=read_cap(options["cap"]),
         pilot=options["pilot"],

@@ -10,7 +10,7 @@ from django import forms
 from django.db.models import QuerySet
 from django.forms import BoundField
 
-from auditapp.batches.actions import MAX_IN_FLIGHT
+from auditapp.batches.actions import MAX_IN_FLIGHT, MAX_NAME_LENGTH, BatchError, read_name
 from auditapp.batches.launching import DEFAULT_PILOT, LaunchOptions
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
@@ -46,6 +46,20 @@ def cap_field() -> forms.DecimalField:
         help_text="No call is sent that could exceed it. Needed for models that cost money, unless you own the site.",
         widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
     )
+
+
+def name_field(*, required: bool = True, help_text: str = "") -> forms.CharField:
+    """What people call a batch."""
+    return forms.CharField(
+        max_length=MAX_NAME_LENGTH, required=required, label="Name", help_text=help_text, validators=[_check_name]
+    )
+
+
+def _check_name(name: str) -> None:
+    try:
+        read_name(name)
+    except BatchError as error:
+        raise forms.ValidationError(str(error)) from error
 
 
 def concurrency_field() -> forms.IntegerField:
@@ -86,8 +100,11 @@ class LaunchOptionsForm(LaunchForm):
     """
 
     what: Sequence[tuple[str, Sequence[str]]] = ()
-    how = ("route", "repeats concurrency", "pilot cap", "lost_answers", "uses_cache")
+    how = ("name", "route", "repeats concurrency", "pilot cap", "lost_answers", "uses_cache")
 
+    name = name_field(
+        required=False, help_text="What tells it from other batches. Without one it is called after what it asks."
+    )
     route = forms.ChoiceField(choices=Batch.Route.choices, initial=Batch.Route.LIVE, widget=forms.RadioSelect)
     repeats = forms.IntegerField(
         min_value=1, max_value=100, initial=1, help_text="How many times each model gets each text under each task."
@@ -146,6 +163,7 @@ class LaunchOptionsForm(LaunchForm):
         chosen = self.cleaned_data
         route = chosen.get("route", Batch.Route.LIVE.value)
         return LaunchOptions(
+            name=chosen["name"],
             repeats=chosen.get("repeats", 1),
             concurrency=chosen["concurrency"],
             pilot=0 if route == Batch.Route.FILE else chosen["pilot"],
@@ -162,6 +180,13 @@ class CapForm(forms.Form):
 
     prefix = "cap"
     cap = cap_field()
+
+
+class NameForm(forms.Form):
+    """Another name."""
+
+    prefix = "named"
+    name = name_field()
 
 
 class ConcurrencyForm(forms.Form):

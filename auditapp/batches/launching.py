@@ -20,6 +20,7 @@ from auditapp.batches.actions import (
     check_cap,
     check_concurrency,
     commit_cap,
+    read_name,
     refuse_cap_of_file,
     refuse_too_many,
 )
@@ -50,9 +51,10 @@ class LaunchOptions:
 
     ``pilot``: calls of each arm that are sent first, 0 for no pilot, ``None`` for as many as ``settle_pilot`` says. ``route``
     and ``lost_answers`` are values of ``Batch.Route`` and ``Batch.LostAnswers``. Two launches with the same
-    ``idempotency_key`` make one batch.
+    ``idempotency_key`` make one batch. A batch without a ``name`` is called after what it asks.
     """
 
+    name: str = ""
     repeats: int = 1
     concurrency: int = 30
     pilot: int | None = 0
@@ -79,7 +81,7 @@ def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
 
     ``asked`` holds ids and names, in an order that does not change by itself.
     """
-    how = {name: str(value) for name, value in asdict(options).items() if name != "idempotency_key"}
+    how = {name: str(value) for name, value in asdict(options).items() if name not in {"idempotency_key", "name"}}
     return hashlib.sha256(json.dumps([kind, how, asked], sort_keys=True).encode()).hexdigest()
 
 
@@ -206,6 +208,7 @@ def launch_batch(
     launched = find_launched(project, options.idempotency_key, asked)
     if launched is not None:
         return launched
+    title = read_name(options.name) if options.name.strip() else title
     get_kind(kind)
     pilot = settle_pilot(arms, input_ids, options)
     cap_nano = check_launch(arms, input_ids, options)

@@ -15,6 +15,7 @@ batch_urls = [
     path("end/", controls.end_batch, name="end"),
     path("confirm/", controls.confirm_batch, name="confirm"),
     path("concurrency/", controls.change_concurrency, name="concurrency"),
+    path("name/", controls.rename_batch, name="rename"),
     path("cap/", controls.change_cap, name="cap"),
     path("retry/", controls.retry_failed, name="retry"),
     path("held/", controls.release_held, name="held"),

@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches import actions
-from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm
+from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.models import Batch
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import render_batch
@@ -83,6 +83,23 @@ def change_concurrency(request: BatchRequest) -> HttpResponse:
         else:
             return _back(request, batch)
     return render_batch(request, concurrency_form=form, status=422)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
+@leads_back
+def rename_batch(request: BatchRequest) -> HttpResponse:
+    """Give the batch another name."""
+    batch = request.batch
+    form = NameForm(request.POST)
+    if form.is_valid():
+        try:
+            actions.rename_batch(batch=batch, name=form.cleaned_data["name"], by=request.user)
+        except actions.BatchError as error:
+            form.add_error("name", str(error))
+        else:
+            return _back(request, batch)
+    return render_batch(request, name_form=form, status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

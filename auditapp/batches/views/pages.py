@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_safe
 
-from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm
+from auditapp.batches.forms import AnswersForm, CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.kinds import is_always_visible
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
@@ -137,6 +137,7 @@ def _describe_controls(
     cap = to_dollars(batch.cap_nano)
     shown = None if cap is None else f"{cap.normalize():f}"
     given: dict[str, object] = {
+        "name_form": NameForm(initial={"name": batch.title}),
         "cap_form": CapForm(initial={"cap": shown}),
         "concurrency_form": ConcurrencyForm(initial={"concurrency": batch.concurrency}),
         "confirm_form": ConfirmForm(initial={"cap": shown}),

@@ -55,6 +55,39 @@ def notified(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return notified
 
 
+class TestNaming:
+    def test_a_batch_is_called_as_people_call_it_also_when_it_has_ended(self, project: Project, lead: User) -> None:
+        batch = launch(project, inputs=1, name="  First try,\n with thinking ")
+        assert batch.title == "First try, with thinking"
+        actions.cancel_batch(batch=batch, by=lead)
+        actions.rename_batch(batch=batch, name="Pilot of May", by=lead)
+        actions.rename_batch(batch=batch, name="Pilot of May", by=lead)
+        assert Batch.objects.get().title == "Pilot of May"
+        event = AuditEvent.objects.get(action="batch.renamed")
+        assert event.details == {"before": "First try, with thinking", "after": "Pilot of May"}
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [(" \n ", "needs a name"), ("x" * 201, "201 characters"), ("to\x07ll", "cannot be shown")],
+    )
+    def test_what_is_no_name_is_refused(self, project: Project, lead: User, name: str, said: str) -> None:
+        batch = launch(project, inputs=1)
+        before = batch.title
+        with pytest.raises(BatchError, match=said):
+            actions.rename_batch(batch=batch, name=name, by=lead)
+        assert Batch.objects.get().title == before
+
+    def test_its_page_renames_it_and_says_what_is_wrong(self, project: Project, lead: User, client_of: Any) -> None:
+        batch = launch(project, inputs=1)
+        address = reverse("batches:rename", args=[project.slug, batch.pk])
+        client: Client = client_of(lead)
+        wrong = client.post(address, {"named-name": "x" * 201})
+        assert wrong.status_code == 422
+        assert "200 characters" in wrong.content.decode()
+        page = client.post(address, {"named-name": "<b>Mine</b>"}, follow=True).content.decode()
+        assert f"Batch {batch.pk} · &lt;b&gt;Mine&lt;/b&gt;" in page
+
+
 class TestSteering:
     def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, project: Project, lead: User) -> None:
         batch = launch(project, inputs=3)

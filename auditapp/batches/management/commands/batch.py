@@ -39,8 +39,10 @@ def _release(batch: Batch, options: dict[str, object]) -> None:
 
 
 def _set(batch: Batch, options: dict[str, object]) -> None:
-    if options["concurrency"] is None and options["cap"] is None:
-        raise CommandError("Say what to set: --concurrency N, --cap USD, or both.")
+    if all(options[name] is None for name in ("concurrency", "cap", "name")):
+        raise CommandError("Say what to set: --concurrency N, --cap USD, --name NAME, or several of them.")
+    if options["name"] is not None:
+        actions.rename_batch(batch=batch, by=trail.SYSTEM, name=str(options["name"]))
     if options["cap"] is not None:
         actions.change_cap(batch=batch, by=trail.SYSTEM, cap_usd=_read_new_cap(options))
     if options["concurrency"] is not None:
@@ -64,6 +66,7 @@ ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
 OWN = {
     "cap": {"set", "confirm"},
     "concurrency": {"set"},
+    "name": {"set"},
     "again": {"release"},
     "fail": {"release"},
     "anyway": {"confirm"},
@@ -83,6 +86,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--cap", metavar="USD", help="set, confirm: the maximum it may cost, or none")
         parser.add_argument("--concurrency", type=int, help="set: maximum calls in flight")
+        parser.add_argument("--name", help="set: what it is called")
         parser.add_argument(
             "--again", action="store_true", help="release: ask the held cells again, which may mean paying twice"
         )

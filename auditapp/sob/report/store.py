@@ -80,6 +80,13 @@ def take_lock(batch: Batch, choice: ReportChoice) -> bool:
     return False
 
 
+def find_start(batch: Batch, choice: ReportChoice) -> datetime.datetime | None:
+    """Since when a report is being computed, or waits for a worker to begin; ``None`` where nobody was asked."""
+    locked = StoredReport.objects.filter(batch=batch, choice=choice.digest, locked_until__gt=read_now())
+    until = locked.values_list("locked_until", flat=True).first()
+    return until - LOCK_TIME if until else None
+
+
 def begin_computing(batch: Batch, choice: ReportChoice) -> None:
     """Take over the lock as a worker; it lasts as long as that worker's heartbeat."""
     values = {"locked_until": read_now() + LOCK_TIME, "locked_by": _find_own_worker()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
@@ -382,7 +383,9 @@ class TestFailing:
         button = reverse("sob:ask_again", args=[large.project.slug, large.pk])
         assert f'action="{button}"' in page
         assert client.post(button).headers["Location"] == place
-        assert "The figures are being computed." in client.get(place).content.decode()
+        page = " ".join(client.get(place).content.decode().split())
+        assert "The figures are being computed.</span>" in page
+        assert re.search(r"\d answers are being counted, since <time", page)
         assert len(asked) == 1
 
 

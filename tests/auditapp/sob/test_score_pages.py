@@ -75,7 +75,7 @@ class TestEveryPage:
         assert known is not None
         for is_current in (True, False):
             known.is_current = is_current
-            monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch: known)
+            monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: known)
             for name in PAGES:
                 page = pages.read(name, **({"with": "published"} if name == "compare" else {}))
                 assert "Unknown is the only warranted answer" in page, name
@@ -89,7 +89,7 @@ class TestEveryPage:
         assert {name: empty.ask(name).status_code for name in PAGES} == dict.fromkeys(PAGES, 200)
 
     def test_it_waits_for_a_report_that_is_being_computed(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch: None)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: None)
         for name in sorted(set(PAGES) - {"texts", "responses"}):
             page = pages.read(name)
             assert "The figures are being computed." in page, name
@@ -97,7 +97,7 @@ class TestEveryPage:
             assert "Check now</a>" in page, name
 
     def test_lists_of_answers_do_not_wait(self, pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch: None)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: None)
         assert pages.read("responses").count("Answer as received") == 0
         assert pages.read("texts").count('class="masked"') == 4
 
@@ -151,7 +151,7 @@ class TestStatistics:
         stored = read_report(pages.batch)
         assert stored is not None
         stored.set_report(stored.report | {"friedman": [own]})
-        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch: stored)
+        monkeypatch.setattr("auditapp.sob.report.views.opening.read_report", lambda batch, options: stored)
         page = pages.read("statistics")
         row = r'>{}</a></th><td class="num">{}</td><td class="num">–</td><td class="num quiet">{}</td><td class="num quiet">{}</td>'
         assert row.format("mexican", "2.00", "7.96", "8.54") in page

@@ -16,9 +16,9 @@ from auditapp.sob.pure.showing.figures import Counting, Figures
 from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
 from auditapp.sob.queries.readers import count_readers
 from auditapp.sob.report.caveats import list_published_hashes
-from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.computing import ReportChoice, count_answers
 from auditapp.sob.report.requests import read_report
-from auditapp.sob.report.store import find_failure
+from auditapp.sob.report.store import find_failure, find_start
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import find_dataset
 from transcripts.projects.access import ProjectRequest
@@ -35,10 +35,14 @@ class Opened(NamedTuple):
     as_of: datetime.datetime | None
     is_current: bool = True
     failure: StoredReport | None = None
+    choice: ReportChoice = ReportChoice()
 
     def describe(self) -> dict[str, Any]:
         """What the frame of every page of the batch needs."""
+        is_awaited = self.figures is None and self.failure is None
         return {
+            "counting_answers": count_answers(self.batch) if is_awaited else 0,
+            "counting_since": find_start(self.batch, self.choice) if is_awaited else None,
             "batch": self.batch,
             "dataset": self.dataset,
             "arms": self.arms,
@@ -62,13 +66,13 @@ def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
     """The batch with its report, which may not be computed yet."""
-    arms = read_arms(batch)
-    stored = read_report(batch) if options is None else read_report(batch, options=options)
+    arms, choice = read_arms(batch), options or ReportChoice()
+    stored = read_report(batch, options=choice)
     dataset = find_dataset(batch)
-    failure = None if stored and stored.is_current else find_failure(batch, options or ReportChoice())
+    failure = None if stored and stored.is_current else find_failure(batch, choice)
     if stored is None:
-        return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure)
-    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure)
+        return Opened(batch, dataset, arms, figures=None, as_of=None, failure=failure, choice=choice)
+    return Opened(batch, dataset, arms, Figures(stored.report), stored.as_of, stored.is_current, failure, choice)
 
 
 def list_wordings(batch: Batch) -> list[dict[str, Any]]:

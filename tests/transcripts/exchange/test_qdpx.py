@@ -286,6 +286,71 @@ class TestRoundTrip:
         schema.assertValid(document)
 
 
+class TestRanges:
+    """A code applied to a range is one coding of the file, as programs that know no sentences show it."""
+
+    def put_range(self, project: Project, by: User, *notes: str) -> None:
+        sentences = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("pk")
+        code, shared_range = Code.objects.get(version__project=project, identifier="theme.balance"), uuid.uuid4()
+        for sentence, note in zip(sentences, notes, strict=False):
+            if note != "left out":
+                add_coding(
+                    project=project,
+                    sentence=sentence,
+                    code=code,
+                    by=by,
+                    idempotency_key=uuid.uuid4(),
+                    range_id=shared_range,
+                    values=CodingValues(note=note),
+                )
+
+    def count_selections(self, path: Path) -> int:
+        with zipfile.ZipFile(path) as archive:
+            return archive.read("project.qde").count(b"<PlainTextSelection ")
+
+    def test_it_is_one_selection_and_comes_back_as_it_was(
+        self, project: Project, interview: Interview, coder: User, owner: User, tmp_path: Path
+    ) -> None:
+        self.put_range(project, coder, "Because.", "Because.", "Because.", "Because.")
+        path = export(project, tmp_path)
+        assert self.count_selections(path) == 1
+        other = create_project(slug="other", name="Other", by=owner)
+        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+        report = bring_in(other, path)
+        assert drop_names(describe(other)) == drop_names(describe(project))
+        assert (report.new["codings"], report.new["memos"]) == (1, 0)
+        assert not bring_in(project, path).is_new
+
+    @pytest.mark.parametrize("notes", [("Because.", "Otherwise."), ("", "left out", "")])
+    def test_what_says_something_else_or_has_a_gap_is_a_selection_each(
+        self, project: Project, interview: Interview, coder: User, tmp_path: Path, notes: tuple[str, ...]
+    ) -> None:
+        self.put_range(project, coder, *notes)
+        assert self.count_selections(export(project, tmp_path)) == 2
+
+    def test_names_and_times_come_back_where_they_are_free(
+        self, project: Project, interview: Interview, coder: User, tmp_path: Path
+    ) -> None:
+        self.put_range(project, coder, "", "", "")
+        before, path = describe(project), export(project, tmp_path)
+        Coding.objects.all()._raw_delete("default")
+        bring_in(project, path)
+        assert describe(project)["codings"] == before["codings"]
+
+    def test_codings_of_another_program_go_out_as_many_as_came_in(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        """But for one: it has the code of another one on the same sentence, and the import said that they were combined."""
+        report = bring_in(project, shared("data/qda/refi/qualcoder_mannheimer_8.qdpx"))
+        assert (report.new["codings"], str(report).count("their quotes were combined")) == (324, 1)
+        path = export(project, tmp_path)
+        with zipfile.ZipFile(path) as archive:
+            assert archive.read("project.qde").count(b"<CodeRef ") == 323
+        other = create_project(slug="other", name="Other", by=owner)
+        assert bring_in(other, path).new["codings"] == 323
+        assert drop_names(describe(other))["codings"] == drop_names(describe(project))["codings"]
+
+
 def drop_names(told: dict[str, Any]) -> dict[str, Any]:
     """Without idempotency keys: they are a person's own, so in a second study of the same instance they are others."""
     return {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
+from uuid import UUID
 
 from django.db.models import F, Q, QuerySet
 
@@ -14,9 +16,10 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.values import COLUMNS as VALUE_COLUMNS
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.pure import refi_names as naming
-from transcripts.exchange.refi.details import write_details
+from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
+from transcripts.exchange.refi.details import write_details, write_parts
 from transcripts.exchange.registry import Scope
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.qdc import lay_out_codes
@@ -146,8 +149,11 @@ def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
             )
 
 
-def read_sources(scope: Scope) -> Iterator[QdpxSource]:
-    """The interviews as texts with their turns, codings and notes."""
+def read_sources(scope: Scope, joined: set[UUID]) -> Iterator[QdpxSource]:
+    """The interviews as texts with their turns, codings and notes.
+
+    ``joined`` gets the names of codings that are written as a part of another one: see ``find_ranges``.
+    """
     ids = list(Interview.objects.filter(scope.within()).order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
         scope.watch(first, len(ids))
@@ -160,27 +166,89 @@ def read_sources(scope: Scope) -> Iterator[QdpxSource]:
         rows = rows.select_related("sentence__turn", "code__family", "code__version", "coder").only(*CODING_COLUMNS)
         for coding in rows.iterator():
             codings[coding.sentence.turn.interview_id].append(coding)
+        ranged = {pk for pk in chosen if any(coding.range_id for coding in codings[pk])}
+        sentences: dict[int, list[SpanRow]] = defaultdict(list)
+        spans = Sentence.objects.current().filter(turn__interview__in=ranged).order_by()
+        for interview_id, *span in spans.values_list("turn__interview", "pk", "turn__position", "start", "end"):
+            sentences[interview_id].append(SpanRow(*span))
         memos: dict[int, list[Memo]] = defaultdict(list)
         for memo in read_memos(scope).filter(interview__in=chosen).select_related("sentence__turn", "author"):
             memos[memo.interview_id or 0].append(memo)
         for interview in Interview.objects.filter(pk__in=chosen).order_by("pk"):
             pk = interview.pk
-            yield make_source(scope.project.slug, interview, turns[pk], codings[pk], memos[pk])
+            layout = lay_out(turns[pk])
+            ranges = find_ranges(codings[pk], sentences[pk], layout)
+            parts = {coding.idempotency_key for each in ranges.values() for coding in each.others}
+            joined |= parts
+            kept = [coding for coding in codings[pk] if coding.idempotency_key not in parts]
+            yield make_source(scope.project.slug, interview, layout, codings=kept, ranges=ranges, memos=memos[pk])
+
+
+class SpanRow(NamedTuple):
+    """A sentence in the text of its turn."""
+
+    pk: int
+    turn: int
+    start: int
+    end: int
+
+
+class Range(NamedTuple):
+    """A code that somebody applied to a range of sentences: where it ends in the text, and the codings after the first."""
+
+    end: int
+    others: list[Coding]
+
+
+def find_ranges(codings: Sequence[Coding], sentences: Sequence[SpanRow], layout: Layout) -> dict[int, Range]:
+    """Codings that are written as one, by the number of the first.
+
+    Only those that say the same, and whose sentences and words are found again from the two ends: nothing is lost by it.
+    """
+    groups: defaultdict[tuple[object, ...], list[Coding]] = defaultdict(list)
+    for coding in codings:
+        if coding.range_id and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
+            same = (coding.range_id, coding.coder_id, coding.code_id, coding.note)
+            groups[*same, *sorted(write_details(coding).items())].append(coding)
+    placed = PlacedText(
+        layout.text,
+        (
+            PlacedSentence(layout.start_of[turn] + start, layout.start_of[turn] + end, pk, turn, layout.start_of[turn])
+            for pk, turn, start, end in sentences
+        ),
+    )
+    found = {}
+    for group in groups.values():
+        if len(group) > 1:
+            spans = sorted((find_span(coding, layout), coding.pk, coding) for coding in group)
+            (start, _), end = spans[0][0], spans[-1][0][1]
+            ordered = [coding for *_, coding in spans]
+            touched = [(sentence.id, quote) for sentence, quote in placed.touch(start, end)]
+            if touched == [(coding.sentence_id, coding.quote) for coding in ordered]:
+                found[ordered[0].pk] = Range(end, ordered[1:])
+    return found
 
 
 def make_source(
-    slug: str, interview: Interview, turns: Sequence[Turn], codings: Sequence[Coding], memos: Sequence[Memo]
+    slug: str,
+    interview: Interview,
+    layout: Layout,
+    *,
+    codings: Sequence[Coding],
+    ranges: Mapping[int, Range],
+    memos: Sequence[Memo],
 ) -> QdpxSource:
-    """One interview."""
+    """One interview. ``ranges`` are by the number of the coding that stands for one."""
     guid = naming.name_interview(slug, interview.external_id)
-    layout = lay_out(turns)
     groups: dict[tuple[str, int, int], list[Coding]] = defaultdict(list)
     for coding in codings:
         if coding.code.family.unit != CodeFamily.Unit.INTERVIEW:
-            groups[coding.coder.username, *find_span(coding, layout)].append(coding)
+            start, end = find_span(coding, layout)
+            end = ranges[coding.pk].end if coding.pk in ranges else end
+            groups[coding.coder.username, start, end].append(coding)
     notes_at: dict[tuple[str, int, int], list[str]] = defaultdict(list)
     for memo in memos:
-        if memo.sentence is not None and memo.sentence.turn_id in {turn.pk for turn in turns}:
+        if memo.sentence is not None:
             shift = layout.start_of[memo.sentence.turn.position]
             place = (memo.author.username, shift + memo.sentence.start, shift + memo.sentence.end)
             notes_at[place].append(str(memo.idempotency_key))
@@ -192,7 +260,10 @@ def make_source(
         text=layout.text,
         attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
         turns=tuple(layout.turns),
-        selections=tuple(make_selection(slug, guid, place, groups[place], notes_at[place]) for place in places),
+        selections=tuple(
+            make_selection(slug, guid, place, codings=groups[place], ranges=ranges, notes=notes_at[place])
+            for place in places
+        ),
         codings=tuple(
             make_coding(slug, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
         ),
@@ -225,7 +296,13 @@ def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
 
 
 def make_selection(
-    slug: str, source: str, place: tuple[str, int, int], codings: Sequence[Coding], notes: Sequence[str]
+    slug: str,
+    source: str,
+    place: tuple[str, int, int],
+    *,
+    codings: Sequence[Coding],
+    ranges: Mapping[int, Range],
+    notes: Sequence[str],
 ) -> QdpxSelection:
     """What one person applied to the same words."""
     person, start, end = place
@@ -234,13 +311,15 @@ def make_selection(
         start=start,
         end=end,
         user=naming.name_user(person),
-        codings=tuple(make_coding(slug, coding) for coding in codings),
+        codings=tuple(
+            make_coding(slug, coding, ranges[coding.pk].others if coding.pk in ranges else ()) for coding in codings
+        ),
         notes=tuple(notes),
     )
 
 
-def make_coding(slug: str, coding: Coding) -> QdpxCoding:
-    """One coding; what the standard has no place for goes into our own part."""
+def make_coding(slug: str, coding: Coding, others: Sequence[Coding] = ()) -> QdpxCoding:
+    """One coding, and the ``others`` of its range; what the standard has no place for goes into our own part."""
     guid = str(coding.idempotency_key)
     return QdpxCoding(
         guid=guid,
@@ -248,12 +327,12 @@ def make_coding(slug: str, coding: Coding) -> QdpxCoding:
         user=naming.name_user(coding.coder.username),
         created=coding.created_at,
         notes=(naming.name_note(guid),) if coding.note else (),
-        details=write_details(coding),
+        details={**write_details(coding), **write_parts(coding, others)},
     )
 
 
-def read_notes(scope: Scope) -> Iterator[QdpxNote]:
-    """The memos, and the interpretive lines of codings."""
+def read_notes(scope: Scope, joined: Collection[UUID]) -> Iterator[QdpxNote]:
+    """The memos, and the interpretive lines of codings but for those ``joined`` to another one."""
     subjects = Memo.Subject.values if scope.only is None else [s for s in Memo.Subject.values if s != "theme"]
     for memo in read_memos(scope).filter(subject__in=subjects).select_related("author").iterator():
         yield QdpxNote(
@@ -267,6 +346,8 @@ def read_notes(scope: Scope) -> Iterator[QdpxNote]:
     for idempotency_key, note, name, created in noted.values_list(
         "idempotency_key", "note", "name", "created_at"
     ).iterator():
+        if idempotency_key in joined:
+            continue
         yield QdpxNote(
             guid=naming.name_note(str(idempotency_key)),
             name="Interpretation",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,8 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Layer
 from transcripts.coding.values import CHOICE_FIELDS, PLAIN
 from transcripts.exchange.coding_rows import show_answers
-from transcripts.formats.refi import read_guid
+from transcripts.exchange.pure import refi_names as naming
+from transcripts.formats.refi import read_guid, read_moment, show_moment
 
 MAX_ANSWERS = 50
 
@@ -46,6 +48,26 @@ def read_details(details: Mapping[str, str], family: CodeFamily) -> dict[str, An
         "attributes": _read_answers(details.get("attributes", "")),
         "range_id": UUID(guid) if (guid := read_guid(details.get("range"))) else None,
     }
+
+
+def write_parts(first: Coding, others: Sequence[Coding]) -> dict[str, str]:
+    """Names and times of a range's further codings, where they are not those that its first coding gives them."""
+    parts = [(str(coding.idempotency_key), show_moment(coding.created_at)) for coding in others]
+    name, made = str(first.idempotency_key), show_moment(first.created_at)
+    if parts == [(naming.name_part(name, number), made) for number in range(1, len(parts) + 1)]:
+        return {}
+    return {"parts": json.dumps(parts)}
+
+
+def read_parts(details: Mapping[str, str]) -> list[tuple[str, datetime]]:
+    """Names and times of a range's further codings; none where they are not told, or told in another way."""
+    try:
+        found = json.loads(details.get("parts", "[]"))
+        parts = [(read_guid(name), read_moment(made)) for name, made in found]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return []
+    known = [(name, made) for name, made in parts if name and made]
+    return known if len(known) == len(parts) else []
 
 
 def _one_of(words: list[str], word: str | None, otherwise: str) -> str:

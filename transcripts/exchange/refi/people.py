@@ -27,7 +27,8 @@ class FilePerson(NamedTuple):
     @property
     def kept_apart_as(self) -> str:
         """The name of the account without a way in that stands for her where she is nobody of the study."""
-        return f"{self.name[: MAX_NAME_LENGTH - len(MARK) - 1]} {MARK}"
+        name = self.name.removesuffix(f" {MARK}")
+        return f"{name[: MAX_NAME_LENGTH - len(MARK) - 1]} {MARK}"
 
 
 def match_people(project: Project, users: Sequence[QdpxUser]) -> list[FilePerson]:

@@ -18,7 +18,7 @@ from transcripts.coding.actions.checks import check_answer, check_complete
 from transcripts.coding.models import Coding
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
-from transcripts.exchange.refi.details import read_details
+from transcripts.exchange.refi.details import read_details, read_parts
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
@@ -262,8 +262,10 @@ class CodingPlan:
     ) -> Iterator[Coding]:
         if len(places) > 1 and details["range_id"] is None:
             details["range_id"] = UUID(make_guid("range of coding", coding.guid))
+        parts = self._name_parts(coding, len(places), name=name, made=made, coder_id=account.pk)
         note = " ".join(" ".join(self._notes[guid].text.split()) for guid in coding.notes if guid in self._notes)
-        for number, (sentence, quote) in enumerate(places):
+        for (sentence, quote), (part, at) in zip(places, parts, strict=True):
+            self._used[account.pk].add(UUID(part))
             yield Coding(
                 sentence_id=sentence.id,
                 code=code,
@@ -271,10 +273,24 @@ class CodingPlan:
                 note=note,
                 quote_start=quote[0] if quote else None,
                 quote_end=quote[1] if quote else None,
-                idempotency_key=UUID(naming.name_part(name, number)),
-                created_at=made,
+                idempotency_key=UUID(part),
+                created_at=at,
                 **details,
             )
+
+    def _name_parts(
+        self, coding: QdpxCoding, count: int, *, name: str, made: datetime, coder_id: int
+    ) -> list[tuple[str, datetime]]:
+        """Names and times of the codings that one becomes: those that they had, where the file tells them and they are free."""
+        named = [naming.name_part(name, number) for number in range(count)]
+        told = read_parts(coding.details)
+        if len(told) != count - 1:
+            return [(part, made) for part in named]
+        had = [name, *(part for part, _ in told)]
+        known, used = self._names[coder_id], self._used[coder_id]
+        is_free = name == coding.guid and all(known.find_free(part) == part and UUID(part) not in used for part in had)
+        times = [made, *(min(at, self._now) for _, at in told)]
+        return list(zip(had if is_free and len(set(had)) == count else named, times, strict=True))
 
     def _load(self, coder_id: int) -> None:
         """What is known of a person's codings, read when she first comes up."""

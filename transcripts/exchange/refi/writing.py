@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
+from uuid import UUID
 
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.refi import content
@@ -22,11 +23,12 @@ def write_study(scope: Scope, path: Path) -> int:
     """
     project, codebook = content.read_project(scope)
     with path.open("w+b") as stream:
-        written = write_qdpx(
-            project, sources=content.read_sources(scope), notes=content.read_notes(scope), stream=stream
-        )
+        # Filled while the sources are written, and read when the notes are.
+        joined: set[UUID] = set()
+        sources, notes = content.read_sources(scope, joined), content.read_notes(scope, joined)
+        written = write_qdpx(project, sources=sources, notes=notes, stream=stream)
     _add_codebook(path, codebook)
-    return written["codings"]
+    return written["codings"] + len(joined)
 
 
 def _add_codebook(path: Path, codebook: CodebookContent) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
+from transcripts.formats.line_ends import find_unfolded
 from transcripts.formats.problems import quote, show_count
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.qdpx_own import OwnPart
@@ -132,6 +133,13 @@ class SourceReader(RefiReader):
         return text
 
     def _lay_over(self, source: QdpxSource, selections: list[QdpxSelection]) -> QdpxSource:
+        if (as_exported := self._own.find_text(source)) is not None:
+            text, places = as_exported
+            source = source._replace(text=text)
+            selections = [
+                one._replace(start=find_unfolded(one.start, places), end=find_unfolded(one.end, places))
+                for one in selections
+            ]
         turns = self._own.find_turns(source)
         if turns is None:
             why = "is missing" if source.text is None else "was changed"

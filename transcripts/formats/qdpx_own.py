@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_rules import UNSTORABLE
+from transcripts.formats.line_ends import unfold
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxSource, QdpxTurn
 from transcripts.formats.refi import read_guid, refuse_unstorable
 
@@ -21,19 +22,29 @@ ENTRY = "auditapp.jsonl"
 FORMAT = "auditapp-qdpx"
 FORMAT_VERSION = 1
 TURNS_IN_A_LINE = 1_000
+LINE_ENDS_IN_A_LINE = 100_000
 MAX_LINE_LENGTH = 5_000_000
 MAX_TURNS = 1_000_000
 MAX_DETAILS = 500_000
+MAX_LINE_ENDS = 10_000_000
 
 _HEAD = {"format": FORMAT, "format_version": FORMAT_VERSION}
 
 
 class OwnPart(NamedTuple):
-    """By GUIDs: turns of sources, hashes of the texts they count in, details of codings."""
+    """By GUIDs: turns of sources, hashes of the texts they count in, where these texts have Windows line ends, and details
+    of codings."""
 
     turns: dict[str, list[QdpxTurn]]
     hashes: dict[str, str]
+    line_ends: dict[str, list[int]]
     details: dict[str, Mapping[str, str]]
+
+    def find_text(self, source: QdpxSource) -> tuple[str, list[int]] | None:
+        """The text of a source as it was exported, and its Windows line ends; None where it has none or was changed."""
+        places = self.line_ends.get(source.guid, [])
+        text = unfold(source.text, places) if source.text is not None and places else None
+        return (text, places) if text is not None and hash_text(text) == self.hashes.get(source.guid) else None
 
     def find_turns(self, source: QdpxSource) -> tuple[QdpxTurn, ...] | None:
         """The turns of a source; None where there are some and its text is not the one they were counted in."""
@@ -51,15 +62,18 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def list_own_lines(source: QdpxSource) -> Iterator[bytes]:
-    """What is kept of a source beside what the standard holds."""
+def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[bytes]:
+    """What is kept of a source beside what the standard holds. ``line_ends``: the Windows ones, in the text as written."""
     for turn in source.turns:
         for text in turn[2:]:
             refuse_unstorable(str(text))
     turns = iter(source.turns)
-    digest = hash_text(source.text or "") if source.turns else ""
+    digest = hash_text(source.text or "") if source.turns or line_ends else ""
     while batch := list(islice(turns, TURNS_IN_A_LINE)):
         yield _encode({"source": source.guid, "sha256": digest, "turns": batch})
+    for first in range(0, len(line_ends), LINE_ENDS_IN_A_LINE):
+        part = line_ends[first : first + LINE_ENDS_IN_A_LINE]
+        yield _encode({"source": source.guid, "sha256": digest, "line_ends": part})
     yield from list_coding_lines(source.codings)
     for selection in source.selections:
         yield from list_coding_lines(selection.codings)
@@ -84,20 +98,24 @@ def _encode(value: object) -> bytes:
 
 def read_own_part(chunks: Iterable[bytes]) -> OwnPart:
     """The lines of such an entry. Raises ``ValueError`` for one that we did not write."""
-    part = OwnPart({}, {}, {})
+    part = OwnPart({}, {}, {}, {})
     known: dict[tuple[tuple[str, str], ...], Mapping[str, str]] = {}
-    turns = 0
+    turns = line_ends = 0
     lines = _split_lines(chunks)
     if next(lines, None) != _HEAD:
         raise ValueError("Not our part, or of another version.")
     for line in lines:
         if (guid := read_guid(_read_text(line.get("source")))) is not None:
-            batch = [_read_turn(values) for values in _read_list(line.get("turns"))]
-            turns += len(batch)
             digest = _read_text(line.get("sha256"))
-            if part.hashes.setdefault(guid, digest) != digest or turns > MAX_TURNS:
-                raise ValueError("Turns of two texts, or too many.")
+            places = _read_list(line.get("line_ends", []))
+            batch = [_read_turn(values) for values in _read_list(line.get("turns", []))]
+            turns, line_ends = turns + len(batch), line_ends + len(places)
+            if part.hashes.setdefault(guid, digest) != digest or turns > MAX_TURNS or line_ends > MAX_LINE_ENDS:
+                raise ValueError("Parts of two texts, or too many.")
+            if any(type(place) is not int for place in places):
+                raise ValueError("Line ends that are no numbers.")
             part.turns.setdefault(guid, []).extend(batch)
+            part.line_ends.setdefault(guid, []).extend(places)
         elif (guid := read_guid(_read_text(line.get("coding")))) is not None:
             details = _read_details(line.get("details"))
             # Few combinations come again and again: each is held once.

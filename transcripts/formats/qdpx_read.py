@@ -41,7 +41,7 @@ def read_qdpx(stream: BinaryIO, *, name: str, limits: ZipLimits = DEFAULT_LIMITS
         if size > MAX_PROJECT_SIZE:
             raise InputRefused(Problem(0, f"{size:,} bytes", f"at most {MAX_PROJECT_SIZE:,}"))
         stream.seek(0)
-        return read_qde(read_chunks(stream), load_text=_miss_text, own=OwnPart({}, {}, {}))
+        return read_qde(read_chunks(stream), load_text=_miss_text, own=OwnPart({}, {}, {}, {}))
     except InputRefused as refused:
         raise ProjectFileError(name, [refused.problem]) from None
     except ProjectRefused as refused:
@@ -53,7 +53,7 @@ def _read_archive(archive: ZipInput) -> QdpxFile:
     projects = [entry for entry in archive.names if entry.casefold().rpartition("/")[2] == PROJECT_ENTRY]
     if PROJECT_ENTRY not in archive and len(projects) != 1:
         raise InputRefused(Problem(0, f"an archive with {len(projects)} entries {PROJECT_ENTRY}", "one"))
-    own, warnings = OwnPart({}, {}, {}), []
+    own, warnings = OwnPart({}, {}, {}, {}), []
     if ENTRY in archive:
         try:
             own = read_own_part(archive.read_chunks(ENTRY))

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Protocol, TypeVar, cast
 
+from transcripts.formats.line_ends import Folded, fold
 from transcripts.formats.problems import FileRefused, Problem, quote
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource
 from transcripts.formats.qdpx_own import ENTRY, list_own_lines, make_head
@@ -150,15 +151,16 @@ class _ProjectWriter:
         _check_turns(source, len(source.text), place)
         attributes = {"guid": source.guid, "name": source.name, **self._show_made(source)}
         in_file = len(self._sources) <= MAX_TEXT_FILES
+        folded = fold(source.text)
         if in_file:
-            self._write_text(source.guid, source.text)
+            self._write_text(source.guid, folded.text)
             attributes["plainTextPath"] = f"internal://{source.guid}.txt"
         with self._sink.element("TextSource", attributes):
             self._write_description(source.description)
             if not in_file:
-                self._sink.leaf("PlainTextContent", text=source.text)
+                self._sink.leaf("PlainTextContent", text=folded.text)
             for selection in source.selections:
-                self._write_selection(selection, len(source.text), place)
+                self._write_selection(selection, source.text, folded, place)
             self._write_codings(source.codings, place)
             self._write_note_references(source.notes)
             for name, value in source.attributes.items():
@@ -167,7 +169,7 @@ class _ProjectWriter:
                 with self._sink.element("VariableValue"):
                     self._sink.leaf("VariableRef", {"targetGUID": self._variables[name]})
                     self._sink.leaf("TextValue", text=value)
-        for line in list_own_lines(source):
+        for line in list_own_lines(source, folded.places):
             if not self._own.tell():
                 self._own.write(make_head())
             self._own.write(line)
@@ -182,16 +184,16 @@ class _ProjectWriter:
             entry.compress_type = zipfile.ZIP_STORED  # packed, it would look like a bomb
         self._archive.writestr(entry, data)
 
-    def _write_selection(self, selection: QdpxSelection, length: int, place: str) -> None:
-        if not 0 <= selection.start <= selection.end <= length:
-            found = f"a selection from {selection.start:,} to {selection.end:,} of {length:,} characters"
+    def _write_selection(self, selection: QdpxSelection, text: str, folded: Folded, place: str) -> None:
+        if not 0 <= selection.start <= selection.end <= len(text):
+            found = f"a selection from {selection.start:,} to {selection.end:,} of {len(text):,} characters"
             raise _refuse(found, "one inside the text", place)
         self._check_guid(selection.guid, "selection", place)
         attributes = {
             "guid": selection.guid,
             "name": selection.name or None,
-            "startPosition": str(selection.start),
-            "endPosition": str(selection.end),
+            "startPosition": str(folded.find(selection.start)),
+            "endPosition": str(folded.find(selection.end)),
             **self._show_made(selection),
         }
         with self._sink.element("PlainTextSelection", attributes):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
+from hypothesis import strategies as st
 from lxml import etree
 
 from tests.shared import SHARED
@@ -26,6 +28,7 @@ from tests.transcripts.formats.qdpx_cases import (
 )
 from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.formats import qdpx_write
+from transcripts.formats.line_ends import find_unfolded, fold, unfold
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource, QdpxTurn
 from transcripts.formats.qdpx_read import ProjectFileError
 from transcripts.formats.qdpx_write import write_qdpx
@@ -102,11 +105,34 @@ def test_offsets_point_to_the_same_characters_whatever_stands_before(character: 
     assert back.turns == source.turns
 
 
-def test_texts_stand_in_the_archive_byte_for_byte() -> None:
+def test_texts_stand_in_the_archive_with_plain_line_ends_and_come_back_with_their_own() -> None:
+    """Programs that read a line end as one character would find every selection after one of two characters shifted."""
     study = make_study()
-    text = study.sources[0].text or ""
+    source = study.sources[0]
+    text = source.text or ""
+    data = export(study)
 
-    assert unpack(export(study), f"sources/{study.sources[0].guid}.txt") == text.encode()
+    written = unpack(data, f"sources/{source.guid}.txt").decode()
+    assert "\r\n" in text
+    assert written == text.replace("\r\n", "\n")
+    [start, end] = re.findall(rb'(?:start|end)Position="(\d+)"', unpack(data))[:2]
+    assert written[int(start) : int(end)] == "Perhaps."
+    assert read_study(data) == study
+
+
+@given(st.text(alphabet="a\r\n\U0001f600"))
+def test_each_place_of_a_text_is_found_again_in_the_folded_one(text: str) -> None:
+    folded = fold(text)
+    assert unfold(folded.text, folded.places) == text
+    for place in range(len(text) + 1):
+        inside = text[place - 1 : place + 1] == "\r\n" if place else False
+        assert find_unfolded(folded.find(place), folded.places) == place - inside
+
+
+def test_no_line_end_is_put_where_there_is_none() -> None:
+    assert unfold("a\nb", [0]) is None
+    assert unfold("a\nb", [1, 1]) is None
+    assert unfold("a\nb", [7]) is None
 
 
 def test_beyond_so_many_texts_they_stand_in_the_xml(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +215,8 @@ def test_a_part_of_ours_that_was_changed_is_left_out_with_a_warning(own: bytes) 
     assert file.warnings == (
         "The entry auditapp.jsonl was changed or is of another version; turns and details are left out.",
     )
-    assert [source.text for source in file.sources] == [source.text for source in make_study().sources]
+    texts = [(source.text or "").replace("\r\n", "\n") for source in make_study().sources]
+    assert [source.text for source in file.sources] == texts
 
 
 def test_turns_that_reach_out_of_their_text_are_left_out() -> None:

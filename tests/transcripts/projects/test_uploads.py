@@ -60,5 +60,5 @@ def test_the_owner_of_the_site_is_not_held_to_it(project: Project, owner: User, 
 
 
 def test_who_may_not_import_is_refused_for_that(project: Project, coder: User, client_of: SignIn) -> None:
-    assert "MB" not in upload(client_of(coder), 1_100_000).content.decode()
+    assert " MB" not in upload(client_of(coder), 1_100_000).content.decode()
     assert not UploadDay.objects.exists()

@@ -213,9 +213,15 @@ class _ProjectWriter:
 
     def _write_note(self, note: QdpxNote) -> None:
         self._check_guid(note.guid, "note", f"note {len(self._notes) + 1}", self._notes)
-        with self._sink.element("Note", {"guid": note.guid, "name": note.name, **self._show_made(note)}):
+        attributes = {"guid": note.guid, "name": note.name, **self._show_made(note)}
+        in_file = len(self._sources) + len(self._notes) <= MAX_TEXT_FILES
+        if in_file:
+            self._write_text(note.guid, note.text)
+            attributes["plainTextPath"] = f"internal://{note.guid}.txt"
+        with self._sink.element("Note", attributes):
             self._write_description(note.description)
-            self._sink.leaf("PlainTextContent", text=note.text)
+            if not in_file:
+                self._sink.leaf("PlainTextContent", text=note.text)
         self.written["notes"] += 1
 
     def _write_description(self, text: str) -> None:

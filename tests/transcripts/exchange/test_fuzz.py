@@ -114,7 +114,7 @@ def test_files_that_look_like_some(project: Project, document: str, text: str) -
 @given(seed=st.integers(0, 2**32))
 def test_damaged_files(project: Project, seed: int) -> None:
     chance = random.Random(seed)
-    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     if chance.random() < 0.5:
         data = bytearray(content.encode())
         for _ in range(chance.randint(1, 6)):
@@ -127,7 +127,7 @@ def test_damaged_files(project: Project, seed: int) -> None:
         bring_in(project, bytes(packed[: chance.randint(1, len(packed))]))
 
 
-CHANGED = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+CHANGED = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
 NESTED = b"[" * 20_000
 EMPTY = b'{"format": "auditapp-codebook", "format_version": 1, "families": [], "codes": []}'
 
@@ -156,7 +156,7 @@ def test_our_own_part_changed_by_somebody_comes_in_without_it(project: Project, 
     ],
 )
 def test_details_that_are_none_of_our_words_are_left_out(project: Project, details: str) -> None:
-    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001")
+    content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     line = '{"format":"auditapp-qdpx","format_version":1}\n{"coding":"00000000-0000-4000-8000-0000000000d1","details":%s}\n'
     data = pack(content, TALK.encode(), **{"auditapp.jsonl": (line % details).encode()})
     import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)

@@ -279,6 +279,19 @@ class TestRoundTrip:
         assert "gives &lt;way" not in text
         assert "On a sentence." not in text
 
+    def test_other_programs_find_lines_of_codings_and_memos_where_they_look(
+        self, worked: Project, tmp_path: Path
+    ) -> None:
+        """QualCoder reads the description of a selection, and notes whose text is a file."""
+        path = export(worked, tmp_path)
+        with zipfile.ZipFile(path) as archive:
+            document = etree.fromstring(archive.read("project.qde"))
+            told = document.findall(".//{*}PlainTextSelection/{*}Description")
+            assert sorted(each.text or "" for each in told) == ["Weighs & gives <way>.", "Weighs on."]
+            paths = [each.get("plainTextPath", "") for each in document.findall(".//{*}Note")]
+            texts = {archive.read(path.replace("internal://", "sources/")).decode() for path in paths}
+        assert {"On a sentence.", "On an interview.", "On a code.", "On a project."} <= texts
+
     def test_the_file_is_valid_against_the_published_schema(self, worked: Project, tmp_path: Path) -> None:
         schema = etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
         with zipfile.ZipFile(export(worked, tmp_path)) as archive:
@@ -372,7 +385,7 @@ FOREIGN = """<?xml version="1.0" encoding="utf-8"?>
 </Codes></CodeBook>
 <Sources><TextSource guid="00000000-0000-4000-8000-0000000000a1" name="Talk" plainTextPath="internal://talk.txt">
 <PlainTextSelection guid="00000000-0000-4000-8000-0000000000b1" startPosition="{start}" endPosition="{end}"
- creatingUser="00000000-0000-4000-8000-000000000001" creationDateTime="2020-01-02T03:04:05Z">
+ creatingUser="00000000-0000-4000-8000-000000000001" creationDateTime="2020-01-02T03:04:05Z">{about}
 <Coding guid="00000000-0000-4000-8000-0000000000d1" creatingUser="{user}">
 <CodeRef targetGUID="00000000-0000-4000-8000-0000000000c2"/></Coding>
 <NoteRef targetGUID="00000000-0000-4000-8000-0000000000e1"/>
@@ -387,12 +400,18 @@ SECOND = "00000000-0000-4000-8000-000000000002"
 
 
 def make_foreign(
-    folder: Path, *, text: str = TALK, words: str = "glad. Then I", second: str = "Bea", user: str = ANN
+    folder: Path,
+    *,
+    text: str = TALK,
+    words: str = "glad. Then I",
+    second: str = "Bea",
+    user: str = ANN,
+    about: str = "",
 ) -> Path:
     """A project file of another program, with one selection."""
     start = text.index(words)
     path = folder / "foreign.qdpx"
-    content = FOREIGN.format(start=start, end=start + len(words), second=second, user=user)
+    content = FOREIGN.format(start=start, end=start + len(words), second=second, user=user, about=about)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("project.qde", content)
         archive.writestr("sources/talk.txt", text)
@@ -473,6 +492,10 @@ class TestAnotherProgramsFile:
         bring_in(other, path, apart=[SECOND])
         apart = Coding.objects.filter(sentence__turn__interview__project=other)
         assert {each.coder.username for each in apart} == {"Coder (imported)"}
+
+    def test_what_is_said_of_a_selection_is_said_of_its_codings(self, project: Project, tmp_path: Path) -> None:
+        bring_in(project, make_foreign(tmp_path, about="<Description>She says\nso twice.</Description>"))
+        assert {each.note for each in Coding.objects.all()} == {"She says so twice."}
 
     def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, project: Project, tmp_path: Path) -> None:
         bring_in(project, make_foreign(tmp_path))

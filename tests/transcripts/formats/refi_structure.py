@@ -36,7 +36,7 @@ ATTRIBUTES: Mapping[str, str] = {
     "TextSource": f"guid! name plainTextPath {MADE}",
     "PlainTextSelection": f"guid! name startPosition! endPosition! {MADE}",
     "Coding": f"guid! {MADE}",
-    "Note": f"guid! name {MADE}",
+    "Note": f"guid! name plainTextPath {MADE}",
     "Set": "guid! name!",
     **dict.fromkeys(["NoteRef", "CodeRef", "VariableRef", "MemberSource", "MemberNote"], "targetGUID!"),
     "MemberCode": "targetGUID guid",

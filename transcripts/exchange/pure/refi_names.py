@@ -35,8 +35,8 @@ def name_interview(slug: str, external_id: str) -> str:
     return make_guid("interview", slug, external_id)
 
 
-def name_selection(interview: str, coder: str, start: int, end: int) -> str:
-    return make_guid("selection", interview, coder, str(start), str(end))
+def name_selection(interview: str, coder: str, start: int, end: int, note: str) -> str:
+    return make_guid("selection", interview, coder, str(start), str(end), *([note] if note else []))
 
 
 def name_note(coding: str) -> str:

@@ -184,6 +184,15 @@ def read_sources(scope: Scope, joined: set[UUID]) -> Iterator[QdpxSource]:
             yield make_source(scope.project.slug, interview, layout, codings=kept, ranges=ranges, memos=memos[pk])
 
 
+class Place(NamedTuple):
+    """Where somebody coded in a text, and her interpretive line: other programs show a coding's line as its selection's."""
+
+    start: int
+    end: int
+    person: str
+    note: str
+
+
 class SpanRow(NamedTuple):
     """A sentence in the text of its turn."""
 
@@ -240,19 +249,18 @@ def make_source(
 ) -> QdpxSource:
     """One interview. ``ranges`` are by the number of the coding that stands for one."""
     guid = naming.name_interview(slug, interview.external_id)
-    groups: dict[tuple[str, int, int], list[Coding]] = defaultdict(list)
+    groups: dict[Place, list[Coding]] = defaultdict(list)
     for coding in codings:
         if coding.code.family.unit != CodeFamily.Unit.INTERVIEW:
             start, end = find_span(coding, layout)
             end = ranges[coding.pk].end if coding.pk in ranges else end
-            groups[coding.coder.username, start, end].append(coding)
-    notes_at: dict[tuple[str, int, int], list[str]] = defaultdict(list)
+            groups[Place(start, end, coding.coder.username, coding.note)].append(coding)
+    notes_at: dict[Place, list[str]] = defaultdict(list)
     for memo in memos:
         if memo.sentence is not None:
             shift = layout.start_of[memo.sentence.turn.position]
-            place = (memo.author.username, shift + memo.sentence.start, shift + memo.sentence.end)
+            place = Place(shift + memo.sentence.start, shift + memo.sentence.end, memo.author.username, "")
             notes_at[place].append(str(memo.idempotency_key))
-    places = sorted({**groups, **notes_at}, key=lambda place: (place[1], place[2], place[0]))
     facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
     return QdpxSource(
         guid=guid,
@@ -262,7 +270,7 @@ def make_source(
         turns=tuple(layout.turns),
         selections=tuple(
             make_selection(slug, guid, place, codings=groups[place], ranges=ranges, notes=notes_at[place])
-            for place in places
+            for place in sorted({**groups, **notes_at})
         ),
         codings=tuple(
             make_coding(slug, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
@@ -298,19 +306,19 @@ def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
 def make_selection(
     slug: str,
     source: str,
-    place: tuple[str, int, int],
+    place: Place,
     *,
     codings: Sequence[Coding],
     ranges: Mapping[int, Range],
     notes: Sequence[str],
 ) -> QdpxSelection:
-    """What one person applied to the same words."""
-    person, start, end = place
+    """What one person applied to the same words for the same reason."""
     return QdpxSelection(
-        guid=naming.name_selection(source, person, start, end),
-        start=start,
-        end=end,
-        user=naming.name_user(person),
+        guid=naming.name_selection(source, place.person, place.start, place.end, place.note),
+        start=place.start,
+        end=place.end,
+        user=naming.name_user(place.person),
+        description=place.note,
         codings=tuple(
             make_coding(slug, coding, ranges[coding.pk].others if coding.pk in ranges else ()) for coding in codings
         ),

@@ -20,7 +20,7 @@ from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details, read_parts
 from transcripts.exchange.refi.report import StudyReport
-from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSource
+from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project
 
@@ -110,7 +110,7 @@ class CodingPlan:
             touched = text.touch(selection.start, selection.end)
             for coding in selection.codings:
                 coder = coding.user or selection.user or source.user
-                self._put(rows, coding, coder, selection.created, self._find_places(coding, text, touched))
+                self._put(rows, coding, coder, selection, self._find_places(coding, text, touched))
         for coding in source.codings:
             code = self._codes.get(coding.code)
             if code is not None and code.family.unit == CodeFamily.Unit.INTERVIEW and text.first is not None:
@@ -180,7 +180,7 @@ class CodingPlan:
         rows: dict[Place, Coding],
         coding: QdpxCoding,
         coder: str,
-        selected: datetime | None,
+        selection: QdpxSelection | None,
         places: Sequence[Touch],
     ) -> None:
         """Apply one coding of the file to its places, unless it is active there."""
@@ -201,11 +201,18 @@ class CodingPlan:
             # By its id in the file alone: who imports it may not have coded this sentence yet.
             self._incomplete[str(error)].append(f"coding {coding.guid} in {self._text_name}")
             return
+        selected = selection.created if selection else None
         made = min(coding.created or selected or self._now, self._now)
+        told = [self._notes[guid].text for guid in coding.notes if guid in self._notes]
+        # Where other programs keep what somebody wrote about a coding.
+        about = told or ([selection.description] if selection else [])
+        note = " ".join(" ".join(about).split())
         before = len(rows), self.counts["joined"]
         has_second = False
         turns = {sentence.id: sentence.turn for sentence, _ in places}
-        for row in self._make_rows(coding, places, details, name=name, code=code, account=account, made=made):
+        for row in self._make_rows(
+            coding, places, details, name=name, code=code, account=account, made=made, note=note
+        ):
             place = _place(row)
             if place in self._active[account.pk]:
                 continue
@@ -259,11 +266,11 @@ class CodingPlan:
         code: Code,
         account: User,
         made: datetime,
+        note: str,
     ) -> Iterator[Coding]:
         if len(places) > 1 and details["range_id"] is None:
             details["range_id"] = UUID(make_guid("range of coding", coding.guid))
         parts = self._name_parts(coding, len(places), name=name, made=made, coder_id=account.pk)
-        note = " ".join(" ".join(self._notes[guid].text.split()) for guid in coding.notes if guid in self._notes)
         for (sentence, quote), (part, at) in zip(places, parts, strict=True):
             self._used[account.pk].add(UUID(part))
             yield Coding(

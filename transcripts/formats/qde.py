@@ -78,6 +78,9 @@ class _ProjectReader(SourceReader):
             case "NoteRef":
                 self._about_all += self.read_note_reference(section)
                 return
+            case other if other.startswith("{"):
+                self._warn_of_namespace(other)
+                return
         for element in self.xml.read_children(section):
             match section.tag, element.tag:
                 case "Users", "User":
@@ -99,6 +102,11 @@ class _ProjectReader(SourceReader):
                     self._sets.append(self.read_set(element))
                 case _, other if other in _NOT_READ:
                     self.left_out[_NOT_READ[other]] += 1
+
+    def _warn_of_namespace(self, tag: str) -> None:
+        """Say what is not read: another version of the standard could have the codes there."""
+        namespace, _, name = tag[1:].rpartition("}")
+        self.warn(f"The part {quote(name)} is left out, for its namespace {quote(namespace)} is not known.")
 
     def _read_variable(self, element: Element) -> None:
         """Remember a variable; one that is named as another gets a number, for a text has one value of a name."""

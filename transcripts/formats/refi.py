@@ -18,9 +18,11 @@ ORIGIN = "auditapp"
 
 CODEBOOK_NAMESPACE = "urn:QDA-XML:codebook:1.0"
 PROJECT_NAMESPACE = "urn:QDA-XML:project:1.0"
-# Older exporters part the number of the version by a colon.
-CODEBOOK_NAMESPACES = frozenset({CODEBOOK_NAMESPACE, "urn:QDA-XML:codebook:1:0"})
-PROJECT_NAMESPACES = frozenset({PROJECT_NAMESPACE, "urn:QDA-XML:project:1:0"})
+# Some exporters part the number of the version by a colon. MAXQDA 24 and ATLAS.ti name the draft 0:4 for codebooks, also for
+# the codebook inside a project.
+_VERSIONS = ("1.0", "1:0", "0.4", "0:4")
+CODEBOOK_NAMESPACES = frozenset(f"urn:QDA-XML:codebook:{version}" for version in _VERSIONS)
+PROJECT_NAMESPACES = CODEBOOK_NAMESPACES | {f"urn:QDA-XML:project:{version}" for version in _VERSIONS}
 
 _GUID_SPACE = uuid.UUID("6d0f6f0e-9a55-5c5b-8f5e-0b6f2d1c7a43")
 _GUID = re.compile(r"\s*\{?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\}?\s*", re.IGNORECASE)

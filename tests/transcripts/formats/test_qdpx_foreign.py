@@ -12,6 +12,7 @@ import pytest
 
 from tests.shared import shared
 from tests.transcripts.formats.qdpx_cases import Study, export, read
+from transcripts.formats.qdc import read_qdc
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxFile, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
 from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
 from transcripts.formats.refi_codes import QdcCode, QdcSet
@@ -142,6 +143,32 @@ def test_a_project_inside_a_folder_is_read() -> None:
     file = read(pack({"study/project.qde": FOREIGN.read_bytes(), "study/sources/mabel.txt": TEXT.encode()}))
 
     assert file.sources[0].text == TEXT
+
+
+CODEBOOK = (
+    '<CodeBook xmlns="{namespace}"><Codes><Code guid="00000000-0000-4000-8000-000000000001" name="Joy" isCodable="true"/>'
+    "</Codes></CodeBook>"
+)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1:0", "0:4"])
+def test_a_codebook_in_another_namespace_than_its_project_is_read(version: str) -> None:
+    codebook = CODEBOOK.format(namespace=f"urn:QDA-XML:codebook:{version}")
+    project = f'<Project xmlns="urn:QDA-XML:project:1.0" name="p" origin="MAXQDA 2024">{codebook}</Project>'
+    file = read(pack({"project.qde": project.encode()}))
+
+    assert ([code.name for code in file.project.codes], file.warnings) == (["Joy"], ())
+    inner = CODEBOOK.format(namespace="urn:QDA-XML:codebook:0:4")
+    assert [code.name for code in read_qdc(inner.encode(), name="codes.qdc")[0]] == ["Joy"]
+
+
+def test_a_part_in_a_namespace_that_is_not_known_is_told() -> None:
+    codebook = CODEBOOK.format(namespace="urn:other")
+    file = read(
+        pack({"project.qde": f'<Project xmlns="urn:QDA-XML:project:1.0" name="p">{codebook}</Project>'.encode()})
+    )
+
+    assert file.warnings == ("The part “CodeBook” is left out, for its namespace “urn:other” is not known.",)
 
 
 @pytest.mark.parametrize(

@@ -402,10 +402,6 @@ class TestRefusals:
             'the same id more than once: "a" on lines 1, 3; "b" on lines 2, 7; "e\u0301" on lines 4, 6'
         )
 
-    @pytest.mark.parametrize("data", ['[{"id": 1}]', "[ [1] ]", "[]"])
-    def test_json_list_is_refused_with_what_is_expected(self, data: str) -> None:
-        assert str(refuse(data)) == "notes.jsonl, line 1: found a JSON list; expected one JSON object on each line."
-
     def test_unknown_object_names_its_keys_and_the_formats_tried(self) -> None:
         error = refuse('{"chosen": "x", "rejected": "y"}')
         assert error.found == 'an object with the keys "chosen", "rejected"'

@@ -10,21 +10,40 @@ from __future__ import annotations
 
 import re
 
-from transcripts.corpus.pure.readers import chat_messages, interview_jsonl, speaker_text
+from transcripts.corpus.pure.readers import (
+    chat_messages,
+    chatgpt_export,
+    claude_export,
+    interview_jsonl,
+    sharegpt,
+    speaker_text,
+)
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.checks import check_file
 from transcripts.corpus.pure.readers.decoding import decode_text
-from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_lines
+from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
 __all__ = ["FORMATS", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
 
 FORMATS: dict[str, Reader] = {
-    interview_jsonl.FORMAT: Reader("Interviews, one JSON object a line", interview_jsonl.read_interview_lines),
-    chat_messages.FORMAT: Reader("Chat messages (OpenAI), one JSON object a line", chat_messages.read_chat_lines),
+    interview_jsonl.FORMAT: Reader("Interviews as JSON objects", interview_jsonl.read_interview_lines),
+    chat_messages.FORMAT: Reader("Chat messages (OpenAI) as JSON objects", chat_messages.read_chat_lines),
+    chatgpt_export.FORMAT: Reader("Export of a ChatGPT account", chatgpt_export.read_chatgpt_export),
+    claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export),
+    sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
 }
 """The formats by the names that people give on the command line."""
 
+# What an object of each format has, and none of the formats before it.
+_FORMAT_OF_KEY = {
+    "mapping": chatgpt_export.FORMAT,
+    "chat_messages": claude_export.FORMAT,
+    "conversations": sharegpt.FORMAT,
+    "messages": chat_messages.FORMAT,
+    "turns": interview_jsonl.FORMAT,
+    "text": interview_jsonl.FORMAT,
+}
 _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
 
@@ -52,20 +71,14 @@ def read_bytes(
 
 def recognise_format(source: Source) -> str:
     """The format that the content shows. Raises `ReadError` that names what was tried."""
-    if _JSON_LIST.match(source.text):
-        raise ReadError(source.name, 1, "a JSON list", "one JSON object on each line")
-    if _JSON_OBJECT.match(source.text):
-        number, content = next(read_json_lines(source))
-        if "messages" in content:
-            return chat_messages.FORMAT
-        if "turns" in content or "text" in content:
-            return interview_jsonl.FORMAT
-        raise ReadError(
-            source.name,
-            number,
-            f"an object with the keys {list_keys(content)}",
-            f'"turns" or "text" ({interview_jsonl.FORMAT}) or "messages" ({chat_messages.FORMAT})',
-        )
+    if _JSON_LIST.match(source.text) or _JSON_OBJECT.match(source.text):
+        number, content = next(read_json_objects(source), (1, {}))
+        for key, format in _FORMAT_OF_KEY.items():
+            if key in content:
+                return format
+        known = ", ".join(f'"{key}" ({format})' for key, format in _FORMAT_OF_KEY.items())
+        found = f"an object with the keys {list_keys(content)}" if content else "nothing in the list"
+        raise ReadError(source.name, number, found, f"objects with one of the keys {known}")
     if speaker_text.find_starts(source.text):
         return speaker_text.FORMAT
     raise ReadError(

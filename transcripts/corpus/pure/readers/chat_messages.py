@@ -20,7 +20,7 @@ from collections import Counter
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines
+from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects
 
 FORMAT = "chat_messages"
 
@@ -30,7 +30,7 @@ _APART = frozenset({"id", "messages", "consent"})
 def read_chat_lines(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     left_out: Counter[str] = Counter()
-    interviews = [_read_conversation(line, source, left_out) for line in read_json_lines(source)]
+    interviews = [_read_conversation(line, source, left_out) for line in read_json_objects(source)]
     return ReadFile(FORMAT, interviews, list_left_out(left_out))
 
 

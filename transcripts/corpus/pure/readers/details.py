@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadError
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, MAX_BASIS_LENGTH, ReadError, ReadInterview
 from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, shorten
 
 NAMED_DETAILS = {
@@ -87,6 +88,17 @@ def read_id(content: JsonObject) -> str | None:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return None
+
+
+def leave_out_silent(interviews: Iterable[ReadInterview], left_out: Counter[str]) -> list[ReadInterview]:
+    """Those in which something is said: an account's export also holds conversations that were only begun."""
+    kept = []
+    for interview in interviews:
+        if any(turn.text.strip() for turn in interview.turns):
+            kept.append(interview)
+        else:
+            left_out["A conversation in which nothing is said was left out."] += 1
+    return kept
 
 
 def list_left_out(left_out: Counter[str]) -> list[str]:

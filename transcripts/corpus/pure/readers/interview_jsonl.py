@@ -19,7 +19,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
-from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_lines, shorten
+from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects, shorten
 
 FORMAT = "interview_jsonl"
 
@@ -32,7 +32,7 @@ _KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind"})
 def read_interview_lines(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     left_out: Counter[str] = Counter()
-    interviews = [_read_interview(line, source.name, left_out) for line in read_json_lines(source)]
+    interviews = [_read_interview(line, source.name, left_out) for line in read_json_objects(source)]
     return ReadFile(FORMAT, interviews, list_left_out(left_out))
 
 

@@ -1,0 +1,231 @@
+"""Exports of chatbot accounts and collections of conversations, recognised by what is in them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.shared import shared
+from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadTurn, read_bytes
+
+
+def read(content: object, name: str = "conversations.json", *, indent: int | None = 2) -> ReadFile:
+    return read_bytes(json.dumps(content, indent=indent).encode(), name=name)
+
+
+def show(turns: tuple[ReadTurn, ...]) -> list[str]:
+    return [f"{turn.role} {turn.channel}{f' {turn.speaker}' if turn.speaker else ''}: {turn.text}" for turn in turns]
+
+
+def say(role: str, *parts: object, at: float | None = None, **more: Any) -> dict[str, Any]:
+    content = more.pop("content", {"content_type": "text", "parts": list(parts)})
+    author = {"role": role, **({"name": more.pop("name")} if "name" in more else {})}
+    return {"author": author, "content": content, "create_time": at, **more}
+
+
+def make_tree(*nodes: tuple[str, str | None, dict[str, Any] | None], **more: Any) -> dict[str, Any]:
+    """A conversation of nodes: each a key, the key of its parent, and its message."""
+    mapping = {
+        key: {
+            "id": key,
+            "parent": parent,
+            "children": [child for child, its_parent, _ in nodes if its_parent == key],
+            "message": message,
+        }
+        for key, parent, message in nodes
+    }
+    return {"id": "c1", "title": "Talk", "mapping": mapping, **more}
+
+
+TREE = (
+    ("root", None, None),
+    ("hidden", "root", say("system", "Be kind.", metadata={"is_visually_hidden_from_conversation": True})),
+    ("ask", "hidden", say("user", "Why?", at=10)),
+    ("first", "ask", say("assistant", "Because.", at=11, metadata={"model_slug": "m-1"})),
+    ("second", "ask", say("assistant", "I would ask first.", at=12, metadata={"model_slug": "m-2"})),
+)
+
+
+class TestChatGpt:
+    def test_the_path_to_the_current_message_is_read_and_what_was_made_anew_is_told(self) -> None:
+        file = read([make_tree(*TREE, current_node="first", create_time=1_700_000_000, gizmo_id="g-1")])
+        [interview] = file.interviews
+        assert show(interview.turns) == ["interviewer utterance: Why?", "model utterance: Because."]
+        assert (interview.external_id, interview.title, interview.period) == ("c1", "Talk", "2023-11-14")
+        assert (interview.model_label, interview.surface) == ("m-1", "ChatGPT")
+        assert interview.metadata == {"gizmo_id": "g-1"}
+        assert sorted(file.warnings) == [
+            "A message that ChatGPT hides was left out. (1 times)",
+            "A question or an answer that was made anew: only the last version of it was read. (1 times)",
+        ]
+
+    @pytest.mark.parametrize("current", [None, "gone", 7])
+    def test_without_a_current_message_the_leaf_written_last_is_one(self, current: object) -> None:
+        [interview] = read([make_tree(*TREE, current_node=current)]).interviews
+        assert interview.turns[-1].text == "I would ask first."
+        assert interview.model_label == "m-2"
+
+    def test_without_parents_messages_are_in_order_of_time(self) -> None:
+        nodes = [("b", None, say("assistant", "It depends.", at=2)), ("a", None, say("user", "Always?", at=1))]
+        [interview] = read([make_tree(*nodes)]).interviews
+        assert show(interview.turns) == ["interviewer utterance: Always?", "model utterance: It depends."]
+
+    def test_a_circle_of_parents_ends(self) -> None:
+        nodes = [("a", "b", say("user", "One.")), ("b", "a", say("assistant", "Two."))]
+        [interview] = read([make_tree(*nodes, current_node="b")]).interviews
+        assert [turn.text for turn in interview.turns] == ["One.", "Two."]
+
+    def test_thoughts_calls_results_and_pictures(self) -> None:
+        thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "Weighing", "content": "Who asks?"}]}
+        code = {"content_type": "code", "language": "unknown", "text": "search('x')"}
+        output = {"content_type": "execution_output", "text": "42"}
+        picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-1"}
+        said = (
+            say("user", "Look.", picture, content={"content_type": "multimodal_text", "parts": ["Look.", picture]}),
+            say("assistant", content=thoughts),
+            say("assistant", content={"content_type": "reasoning_recap", "content": "Thought for 3 seconds"}),
+            say("assistant", content=code, recipient="web"),
+            say("tool", content=output, name="web"),
+            say("assistant", "42."),
+        )
+        keys = [str(number) for number in range(len(said))]
+        nodes = [
+            (key, str(int(key) - 1) if key != "0" else None, message) for key, message in zip(keys, said, strict=True)
+        ]
+        file = read([make_tree(*nodes, current_node=keys[-1])])
+        assert show(file.interviews[0].turns) == [
+            "interviewer utterance: Look.",
+            "model reasoning: Weighing\nWho asks?",
+            "model tool_call web: search('x')",
+            "tool tool_result web: 42",
+            "model utterance: 42.",
+        ]
+        assert file.warnings == ['A part of type "image_asset_pointer" was left out because it has no text. (1 times)']
+
+    def test_a_conversation_that_was_only_begun_is_left_out(self) -> None:
+        file = read([make_tree(("root", None, None)), {**make_tree(*TREE), "id": "c2"}])
+        assert [interview.external_id for interview in file.interviews] == ["c2"]
+        assert "A conversation in which nothing is said was left out. (1 times)" in file.warnings
+
+
+class TestClaude:
+    def test_parts_come_before_the_text_and_attachments_have_their_own_turn(self) -> None:
+        messages = [
+            {
+                "sender": "human",
+                "content": [{"type": "text", "text": "What is in it?"}],
+                "text": "What is in it?",
+                "attachments": [{"file_name": "notes.txt", "extracted_content": "All of it."}],
+                "files": [{"file_name": "photo.png"}],
+            },
+            {
+                "sender": "assistant",
+                "content": [
+                    {"type": "thinking", "thinking": "I should read it."},
+                    {"type": "tool_use", "name": "read", "input": {"file": "notes.txt"}},
+                    {"type": "tool_result", "name": "read", "content": [{"type": "text", "text": "All of it."}]},
+                    {"type": "text", "text": "All of it is in it."},
+                ],
+                "text": "I should read it. All of it is in it.",
+            },
+            {"sender": "human", "content": [], "text": "Thanks."},
+        ]
+        file = read([{"uuid": "u1", "name": "Notes", "created_at": "2026-03-01T10:00:00Z", "chat_messages": messages}])
+        [interview] = file.interviews
+        assert show(interview.turns) == [
+            "interviewer utterance notes.txt: All of it.",
+            "interviewer utterance: What is in it?",
+            "model reasoning: I should read it.",
+            'model tool_call read: {"file": "notes.txt"}',
+            "tool tool_result: All of it.",
+            "model utterance: All of it is in it.",
+            "interviewer utterance: Thanks.",
+        ]
+        assert (interview.external_id, interview.title, interview.period) == ("u1", "Notes", "2026-03-01")
+        assert file.warnings == [
+            "The file does not name the model; say it on the page of the interview.",
+            "A file that was attached was left out because the export has no text of it. (1 times)",
+        ]
+
+
+def test_sharegpt_conversations_with_a_function_call() -> None:
+    said = [
+        {"from": "system", "value": "Be brief."},
+        {"from": "human", "value": "Weather?"},
+        {"from": "function_call", "value": '{"name": "weather"}'},
+        {"from": "observation", "value": "Rain."},
+        {"from": "gpt", "value": "It rains."},
+    ]
+    [interview] = read([{"id": 7, "model": "M", "conversations": said}]).interviews
+    assert (interview.external_id, interview.model_label) == ("7", "M")
+    assert [f"{turn.role} {turn.channel}" for turn in interview.turns] == [
+        "system utterance",
+        "interviewer utterance",
+        "model tool_call",
+        "tool tool_result",
+        "model utterance",
+    ]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_interviews_and_messages_are_read_from_a_list_or_a_spread_object_too(indent: int | None) -> None:
+    first = {"id": "a", "turns": [{"role": "model", "text": "One."}]}
+    assert [each.external_id for each in read([first, {**first, "id": "b"}], indent=indent).interviews] == ["a", "b"]
+    assert [each.external_id for each in read(first, indent=indent).interviews] == ["a"]
+    [talk] = read([{"id": "m", "messages": [{"role": "user", "content": "Hi"}]}], indent=indent).interviews
+    assert show(talk.turns) == ["interviewer utterance: Hi"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        ("[]", 1, "nothing in the list"),
+        ("[ [1] ]", 1, "a list"),
+        ('[{"id": 1}]', 1, 'an object with the keys "id"'),
+        ('[\n{"id": "a", "text": "a"},\n{"text"', 3, "JSON that breaks off at the end of the file"),
+        ('[\n{"id": "a", "text": "a"}\n', 2, "the end of the file after an object of a list"),
+        ('[{"id": "a", "text": "a"}\n{"id": "b"}]', 1, "something else after an object of a list"),
+        ('[{"id": "a", "text": "a"}] and more', 1, "more text after the end of the list"),
+        ('{\n "id": "a",\n "text": oops\n}', 3, "invalid JSON"),
+        ('{\n "id": "a",\n "id": "b"\n}', 1, 'the key "id" twice in one object'),
+        ('[{"mapping": 1}]', 1, 'a "mapping" that is no object of messages'),
+        ('[{"chat_messages": 1}]', 1, 'a number as "chat_messages"'),
+        ('[{"chat_messages": [{"sender": "x"}]}]', 1, "no sender known in message 1"),
+        ('[{"conversations": [{"from": "x", "value": "y"}]}]', 1, '"x" as the speaker of turn 1'),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: int, found: str) -> None:
+    with pytest.raises(ReadError) as refused:
+        read_bytes(text.encode(), name="conversations.json")
+    assert refused.value.line == line
+    assert found in refused.value.found
+
+
+@pytest.mark.parametrize("make", [lambda: [make_tree(*TREE)], lambda: [{"uuid": "u", "chat_messages": []}]])
+def test_a_file_that_is_cut_off_anywhere_is_refused_in_a_sentence(make: Any) -> None:
+    text = json.dumps(make(), indent=1)
+    for end in range(1, len(text) - 1):
+        with pytest.raises(ReadError) as refused:
+            read_bytes(text[:end].encode(), name="conversations.json")
+        assert str(refused.value).startswith("conversations.json")
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "conversations", "turns"),
+    [
+        ("chatgpt_export/context_carry_conversations.json", "chatgpt_export", 2, 4),
+        ("chatgpt_export/ctxray_conversations.json", "chatgpt_export", 2, 7),
+        ("chatgpt_export/demoConversations.json", "chatgpt_export", 80, 160),
+        ("claude_export/context_carry_claude_web_conversations.json", "claude_export", 1, 5),
+        ("claude_export/ctxray_claude_chat_export.json", "claude_export", 2, 7),
+        ("sharegpt/fastchat_dummy_120.json", "sharegpt", 120, 480),
+        ("sharegpt/sharegpt_original_example.json", "sharegpt", 5, 28),
+    ],
+)
+def test_real_files_come_in(name: str, format: str, conversations: int, turns: int) -> None:
+    path = shared(f"data/conversations/{name}")
+    file = read_bytes(path.read_bytes(), name=path.name)
+    assert (file.format, len(file.interviews)) == (format, conversations)
+    assert sum(len(interview.turns) for interview in file.interviews) == turns

@@ -1,0 +1,178 @@
+"""The export of a ChatGPT account, ``conversations.json``: a list of conversations, each a tree of messages.
+
+    [{"title": "…", "mapping": {"n1": {"parent": null, "children": ["n2"], "message": {…}}, …}, "current_node": "n9"}]
+
+A conversation is read along one path: up from ``current_node``; without it, up from the leaf that was written last; and
+where no message names a parent, all messages by their time. Other leaves are answers or questions that were made anew;
+they are counted and left out. ``user`` is the interviewer, ``assistant`` the model. Thoughts are reasoning; code and what
+is said to a tool are tool calls, with the tool's name as speaker; what a tool says is a tool result. Messages that
+ChatGPT hides, such as custom instructions, are left out and counted, as are pictures and other parts without text.
+
+The models that answered are the interview's model, the day it began is its period. Every other key of a conversation is
+kept as metadata. Times of messages are not kept.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.details import leave_out_silent, list_left_out, read_details, read_id
+from transcripts.corpus.pure.readers.json_lines import (
+    JsonLine,
+    JsonObject,
+    name_json_type,
+    read_json_objects,
+    shorten,
+)
+
+FORMAT = "chatgpt_export"
+
+ROLES = {"user": "interviewer", "assistant": "model", "system": "system", "tool": "tool"}
+_APART = frozenset({"id", "conversation_id", "title", "mapping", "current_node", "create_time", "consent"})
+_CALLS = frozenset({"code"})
+_RESULTS = frozenset({"execution_output", "tether_browsing_display", "tether_quote", "system_error"})
+# "Thought for 12 seconds", which says nothing of what was thought.
+_SAYS_NOTHING = frozenset({"reasoning_recap"})
+_TEXT_KEYS = ("text", "result", "content")
+
+
+def read_chatgpt_export(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    read = (_read_conversation(line, source, left_out) for line in read_json_objects(source))
+    interviews = leave_out_silent(read, left_out)
+    return ReadFile(FORMAT, interviews, list_left_out(left_out))
+
+
+def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -> ReadInterview:
+    number, content = line
+    mapping = content.get("mapping")
+    if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
+        raise ReadError(
+            source.name, number, 'a "mapping" that is no object of messages', "one of messages by their ids"
+        )
+    path = _find_path(content.get("current_node"), mapping, left_out)
+    messages = [node["message"] for node in path if isinstance(node.get("message"), dict)]
+    title = content.get("title")
+    if title is not None and not isinstance(title, str):
+        raise ReadError(source.name, number, f'{name_json_type(title)} as "title"', "text or null")
+    external_id = read_id({"id": content.get("id") or content.get("conversation_id")}) or f"{source.stem}-{number}"
+    details = read_details(line, name=source.name, apart=_APART)
+    return ReadInterview(
+        external_id=external_id,
+        title=title if title and title.strip() else external_id,
+        turns=tuple(turn for message in messages for turn in _read_message(message, left_out)),
+        **{"model_label": _find_models(messages), "period": _find_day(content), "surface": "ChatGPT", **details},
+    )
+
+
+def _find_path(current: Any, mapping: dict[str, JsonObject], left_out: Counter[str]) -> list[JsonObject]:
+    """The messages that were in sight at last, from the first on."""
+    parents = {key: _find_parent(node, mapping) for key, node in mapping.items()}
+    leaves = [key for key in mapping if key not in set(parents.values()) and _says(mapping[key])]
+    if not any(parents.values()):
+        # The sort keeps the order of the file among those of one time.
+        return sorted(mapping.values(), key=_find_time)
+    if not isinstance(current, str) or current not in mapping:
+        order = {key: place for place, key in enumerate(mapping)}
+        current = max(leaves or mapping, key=lambda key: (_find_time(mapping[key]), order[key]))
+    keys: list[str] = []
+    # A circle of parents ends where it began.
+    while current and current not in keys:
+        keys.append(current)
+        current = parents[current]
+    if others := len([leaf for leaf in leaves if leaf not in keys]):
+        left_out["A question or an answer that was made anew: only the last version of it was read."] += others
+    return [mapping[key] for key in reversed(keys)]
+
+
+def _find_parent(node: JsonObject, mapping: dict[str, JsonObject]) -> str:
+    parent = node.get("parent")
+    return parent if isinstance(parent, str) and parent in mapping else ""
+
+
+def _says(node: JsonObject) -> bool:
+    return isinstance(node.get("message"), dict)
+
+
+def _find_time(node: JsonObject) -> float:
+    message = node.get("message")
+    time = message.get("create_time") if isinstance(message, dict) else None
+    return float(time) if isinstance(time, int | float) else -math.inf
+
+
+def _read_message(message: JsonObject, left_out: Counter[str]) -> Iterator[ReadTurn]:
+    author, content = message.get("author"), message.get("content")
+    given = author.get("role") if isinstance(author, dict) else None
+    role = ROLES.get(given) if isinstance(given, str) else None
+    if role is None or not isinstance(content, dict):
+        left_out[f"A message of the role {shorten(str(given))} was left out."] += 1
+        return
+    if _read_metadata(message).get("is_visually_hidden_from_conversation") is True:
+        left_out["A message that ChatGPT hides was left out."] += 1
+        return
+    kind = str(content.get("content_type") or "text")
+    text = "\n".join(_read_texts(kind, content, left_out))
+    if not text.strip():
+        return
+    name = author.get("name") if isinstance(author, dict) else None
+    speaker = name if isinstance(name, str) else ""
+    recipient = message.get("recipient")
+    is_to_tool = role == "model" and isinstance(recipient, str) and recipient not in {"", "all"}
+    if kind == "thoughts":
+        yield ReadTurn(role, "reasoning", speaker, text)
+    elif role == "tool" or kind in _RESULTS:
+        yield ReadTurn("tool", "tool_result", speaker, text)
+    elif is_to_tool or kind in _CALLS:
+        yield ReadTurn(role, "tool_call", str(recipient) if is_to_tool else str(content.get("language") or ""), text)
+    else:
+        yield ReadTurn(role, "utterance", speaker, text)
+
+
+def _read_texts(kind: str, content: JsonObject, left_out: Counter[str]) -> Iterator[str]:
+    if kind in _SAYS_NOTHING:
+        return
+    if kind == "thoughts":
+        thoughts = content.get("thoughts")
+        for thought in thoughts if isinstance(thoughts, list) else []:
+            words = [thought.get(key) for key in ("summary", "content")] if isinstance(thought, dict) else []
+            yield "\n".join(word for word in words if isinstance(word, str) and word.strip())
+        return
+    parts = content.get("parts")
+    for part in parts if isinstance(parts, list) else [content]:
+        text = part if isinstance(part, str) else _find_text(part)
+        if text is not None:
+            yield text
+        else:
+            found = part.get("content_type") if isinstance(part, dict) else None
+            left_out[f"A part of type {shorten(str(found or kind))} was left out because it has no text."] += 1
+
+
+def _find_text(part: Any) -> str | None:
+    if not isinstance(part, dict):
+        return None
+    return next((part[key] for key in _TEXT_KEYS if isinstance(part.get(key), str)), None)
+
+
+def _read_metadata(message: JsonObject) -> JsonObject:
+    metadata = message.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _find_models(messages: Iterable[JsonObject]) -> str:
+    """The models that answered, in the order in which they did."""
+    named = (_read_metadata(message).get("model_slug") for message in messages)
+    return ", ".join(dict.fromkeys(name for name in named if isinstance(name, str) and name))[:200]
+
+
+def _find_day(content: JsonObject) -> str:
+    time = content.get("create_time")
+    try:
+        return datetime.datetime.fromtimestamp(time or 0, datetime.UTC).date().isoformat() if time else ""
+    except (TypeError, ValueError, OverflowError, OSError):
+        return ""

@@ -166,7 +166,8 @@ def read_name(name: str) -> str:
         raise BatchError("A batch needs a name. Write what will tell it from the others.")
     if len(name) > MAX_NAME_LENGTH:
         raise BatchError(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
-    if not name.isprintable():
+    # The two that join letters and emoji, or keep letters apart, belong to names in many scripts.
+    if not name.replace("\u200c", "").replace("\u200d", "").isprintable():
         raise BatchError("The name contains a character that cannot be shown. Type it anew.")
     return name
 

@@ -50,8 +50,9 @@ def cap_field() -> forms.DecimalField:
 
 def name_field(*, required: bool = True, help_text: str = "") -> forms.CharField:
     """What people call a batch."""
+    widget = forms.TextInput({"maxlength": MAX_NAME_LENGTH})
     return forms.CharField(
-        max_length=MAX_NAME_LENGTH, required=required, label="Name", help_text=help_text, validators=[_check_name]
+        required=required, label="Name", help_text=help_text, widget=widget, validators=[_check_name]
     )
 
 

@@ -68,7 +68,12 @@ class TestNaming:
 
     @pytest.mark.parametrize(
         ("name", "said"),
-        [(" \n ", "needs a name"), ("x" * 201, "201 characters"), ("to\x07ll", "cannot be shown")],
+        [
+            ("", "needs a name"),
+            (" \n ", "needs a name"),
+            ("x" * 201, "201 characters"),
+            ("to\x07ll", "cannot be shown"),
+        ],
     )
     def test_what_is_no_name_is_refused(self, project: Project, lead: User, name: str, said: str) -> None:
         batch = launch(project, inputs=1)
@@ -83,7 +88,7 @@ class TestNaming:
         client: Client = client_of(lead)
         wrong = client.post(address, {"named-name": "x" * 201})
         assert wrong.status_code == 422
-        assert "200 characters" in wrong.content.decode()
+        assert "it can have 200" in wrong.content.decode()
         page = client.post(address, {"named-name": "<b>Mine</b>"}, follow=True).content.decode()
         assert f"Batch {batch.pk} · &lt;b&gt;Mine&lt;/b&gt;" in page
 
@@ -473,6 +478,14 @@ def run_command(*words: str) -> dict[str, Any]:
 
 
 class TestCommand:
+    def test_what_is_set_is_set_together_or_not_at_all(self, project: Project) -> None:
+        batch = launch(project)
+        with pytest.raises(CommandError):
+            run_command("set", str(batch.pk), "--name", "Pilot of May", "--concurrency", "999999")
+        assert Batch.objects.get().title == "Numbers"
+        run_command("set", str(batch.pk), "--name", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0646\u0645")
+        assert "\u200c" in Batch.objects.get().title
+
     def test_show_has_the_keys_that_scripts_rely_on(self, project: Project) -> None:
         batch = launch(project, cap_usd=Decimal(1))
         answer(batch, 1)

@@ -18,6 +18,8 @@ from auditapp.sob.judging.actions.wordings import add_wording
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.parsing import ATTRIBUTES
 from auditapp.sob.queries.arms import find_schema
+from auditapp.sob.report.requests import read_report
+from auditapp.sob.report.views import opening
 from auditapp.sob.tables.actions import save_targets
 from auditapp.sob.texts.actions.datasets import load_dataset
 from auditapp.sob.texts.actions.derived import retarget_dataset, sample_dataset
@@ -128,3 +130,13 @@ def test_the_base_task_adds_no_characteristics_to_a_schema(
     }
     assert find_schema(Arm(settings={})) == ATTRIBUTES
     assert "<td>caste, age</td>" in compare(own, launch(dataset)).replace("<td>age, caste</td>", "<td>caste, age</td>")
+
+
+def test_while_the_other_batch_is_counted_its_answers_are_told(
+    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = launch(dataset), launch(dataset)
+    monkeypatch.setattr(
+        opening, "read_report", lambda batch, options: None if batch == there else read_report(batch, options=options)
+    )
+    assert "1 answer is being counted" in compare(here, there)

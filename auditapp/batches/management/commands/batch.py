@@ -5,6 +5,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from auditapp.batches import actions
 from auditapp.batches.command_options import read_cap, refuse_stopped, wait_for_launched
@@ -38,6 +39,7 @@ def _release(batch: Batch, options: dict[str, object]) -> None:
     actions.release_held(batch=batch, by=trail.SYSTEM, again=bool(options["again"]))
 
 
+@transaction.atomic
 def _set(batch: Batch, options: dict[str, object]) -> None:
     if all(options[name] is None for name in ("concurrency", "cap", "name")):
         raise CommandError("Say what to set: --concurrency N, --cap USD, --name NAME, or several of them.")

@@ -53,6 +53,8 @@ def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
         there = open_batch(find_batch(request, _read_batch(asked["with"])))
         is_current = here.is_current and there.is_current
         context |= {"there": there.batch, "is_current": is_current, **_compare_batches(here, there)}
+        if there.figures is None:
+            context |= there.describe_counting()
         if not here.failure:
             context |= {"failure": there.failure, "waiting_for": there.batch}
     return render(request, "sob/compare.html", context)

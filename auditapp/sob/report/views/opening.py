@@ -39,10 +39,8 @@ class Opened(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """What the frame of every page of the batch needs."""
-        is_awaited = self.figures is None and self.failure is None
         return {
-            "counting_answers": count_answers(self.batch) if is_awaited else 0,
-            "counting_since": find_start(self.batch, self.choice) if is_awaited else None,
+            **(self.describe_counting() if self.figures is None else {}),
             "batch": self.batch,
             "dataset": self.dataset,
             "arms": self.arms,
@@ -57,6 +55,11 @@ class Opened(NamedTuple):
             "wordings": list_wordings(self.batch),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
         }
+
+    def describe_counting(self) -> dict[str, Any]:
+        """What is being counted while there are no figures yet."""
+        since = find_start(self.batch, self.choice)
+        return {"counting_answers": count_answers(self.batch), "counting_since": since}
 
 
 def find_batch(request: ProjectRequest, batch_id: int) -> Batch:

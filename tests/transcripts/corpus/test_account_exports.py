@@ -229,3 +229,25 @@ def test_real_files_come_in(name: str, format: str, conversations: int, turns: i
     file = read_bytes(path.read_bytes(), name=path.name)
     assert (file.format, len(file.interviews)) == (format, conversations)
     assert sum(len(interview.turns) for interview in file.interviews) == turns
+
+
+TALKS = (
+    "Of two talks\n======\nUser: Why?\nModel: It depends.\n======\nNobody here.\n===\nUser: And now?\nModel: Still.\n"
+)
+
+
+def test_dialogues_that_lines_of_equals_signs_part_are_interviews_each() -> None:
+    file = read_bytes(TALKS.encode(), name="talks.txt")
+    assert [(each.external_id, each.line, show(each.turns)[1]) for each in file.interviews] == [
+        ("talks-1", 3, "model utterance Model: It depends."),
+        ("talks-2", 8, "model utterance Model: Still."),
+    ]
+    assert file.warnings == [
+        "Lines of = part the file into 2 interviews.",
+        "A part between lines of = in which nobody speaks was left out. (2 times)",
+    ]
+
+
+def test_a_line_of_equals_signs_below_a_heading_parts_nothing() -> None:
+    file = read_bytes(b"A heading\n=========\nUser: Why?\nModel: It depends.\n", name="talk.txt")
+    assert [each.external_id for each in file.interviews] == ["talk"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadError, ReadTurn, Source
-from transcripts.corpus.pure.readers.speaker_text import find_starts, read_speaker_text
+from transcripts.corpus.pure.readers.speaker_text import find_starts, read_conversation
 from transcripts.exchange.pure.refi_names import FIELDS, INTERVIEW_KEY
 from transcripts.formats.qdpx_content import QdpxSource
 
@@ -60,7 +60,7 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
         return own, "own"
     starts = find_starts(text)
     try:
-        [interview] = read_speaker_text(Source("text.txt", text)).interviews if starts else [None]
+        [interview] = read_conversation(Source("text.txt", text)).interviews if starts else [None]
     except ReadError:
         interview = None
     if interview is None:

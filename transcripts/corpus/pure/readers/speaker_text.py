@@ -1,4 +1,4 @@
-"""A conversation as plain text, one file, one interview.
+"""Conversations as plain text: one file is one interview, or several that lines of = part.
 
     Interviewer: Why?                        Sara Lind  00:03
     Model A: It depends.                     Why?
@@ -13,13 +13,14 @@ Not everything before a colon is a speaker: "Note: …" inside an answer is text
 (Interviewer, User, …) and one for who answers (Model, Assistant, Claude, …) occur, the speakers are those with
 usual names. Otherwise those who speak first or at least twice are too, and if that is still only one, the next.
 Names decide who asks; where none tells, the first to speak does, and a warning says so. Text before the first speaker
-is kept as metadata ("preamble"). Id and title are the file's name.
+is kept as metadata ("preamble"). Id and title are the file's name, of several with a number behind it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.json_lines import shorten
@@ -43,6 +44,7 @@ _LABEL = re.compile(
 _HEAD = re.compile(
     rf"{_LINE_START}(?P<plain>{_NAME})[ \t]{{2,}}[(\[]?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}[)\]]?[ \t]*(?:{_LINE_BREAK}|\Z)"
 )
+_PARTING = re.compile(rf"{_LINE_START}={{3,}}[ \t]*(?:{_LINE_BREAK}|\Z)")
 _MAX_NAME_LENGTH = 60
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
@@ -53,6 +55,37 @@ Start = tuple[int, str, int]
 
 def read_speaker_text(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError` when nobody speaks in it."""
+    parts = _part(source.text)
+    # A line of = inside of one conversation, such as below a heading, parts nothing.
+    if sum(bool(find_starts(text)) for _, text in parts) < 2:
+        return read_conversation(source)
+    interviews: list[ReadInterview] = []
+    warnings: Counter[str] = Counter()
+    for line, text in parts:
+        if find_starts(text):
+            name = f"{source.stem}-{len(interviews) + 1}"
+            read = read_conversation(Source(source.name, text))
+            [interview] = read.interviews
+            interviews.append(replace(interview, external_id=name, title=name, line=interview.line + line))
+            warnings.update(read.warnings)
+        elif text.strip():
+            warnings["A part between lines of = in which nobody speaks was left out."] += 1
+    told = [f"{warning} ({times:,} times)" for warning, times in warnings.items()]
+    return ReadFile(FORMAT, interviews, [f"Lines of = part the file into {len(interviews):,} interviews.", *told])
+
+
+def _part(text: str) -> list[tuple[int, str]]:
+    """What lies between lines of =, each with the number of lines before it."""
+    parts, begin, lines = [], 0, 0
+    for end, after in [*(found.span() for found in _PARTING.finditer(text)), (len(text), len(text))]:
+        parts.append((lines, text[begin:end]))
+        lines += len(re.findall(_LINE_BREAK, text[begin:after]))
+        begin = after
+    return parts
+
+
+def read_conversation(source: Source) -> ReadFile:
+    """The whole text as one interview; raises `ReadError` when nobody speaks in it."""
     starts = find_starts(source.text)
     if not starts:
         raise ReadError(source.name, None, "no two speakers", _EXPECTED)

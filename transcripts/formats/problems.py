@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -53,5 +54,9 @@ def quote(text: str) -> str:
 
 
 def show_count(number: int, noun: str) -> str:
-    """As in "1 cell" and "1,200 cells"."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+    """As in "1 cell", "1,200 cells" and "2 sets of codes"."""
+    if number == 1:
+        return f"1 {noun}"
+    counted = re.match(r".+?(?= of | to |$)", noun)
+    end = counted.end() if counted else len(noun)
+    return f"{number:,} {noun[:end]}s{noun[end:]}"

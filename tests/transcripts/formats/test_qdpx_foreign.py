@@ -12,6 +12,7 @@ import pytest
 
 from tests.shared import shared
 from tests.transcripts.formats.qdpx_cases import Study, export, read
+from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import read_qdc
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxFile, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
 from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
@@ -261,3 +262,16 @@ def test_warnings_beyond_two_hundred_are_counted() -> None:
     file = read(f"{HEAD}<Sources>{pictures}</Sources></Project>".encode())
 
     assert (len(file.warnings), file.warnings[-1]) == (201, "… and 50 more warnings.")
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "words"),
+    [
+        (1, "set of codes", "1 set of codes"),
+        (2, "set of codes", "2 sets of codes"),
+        (3, "answer to a code’s own question", "3 answers to a code’s own question"),
+        (1_200, "further sentence", "1,200 further sentences"),
+    ],
+)
+def test_things_are_counted_in_english(number: int, noun: str, words: str) -> None:
+    assert show_count(number, noun) == words

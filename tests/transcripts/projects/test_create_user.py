@@ -9,6 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.actions import create_project
 from transcripts.projects.models import Membership, Project
 
 
@@ -35,6 +37,17 @@ def test_site_owner_needs_no_study(client: Client, project: Project) -> None:
     assert client.get("/p/culture/").status_code == 200
 
 
+def test_somebody_who_has_an_account_gets_a_role_in_a_further_study(project: Project, owner: User) -> None:
+    other = create_project(slug="other", name="Other", by=trail.SYSTEM)
+    answer = ask("Owner", "--role", "coder", "--project", "other")
+    assert answer == {"username": "owner", "role": "coder", "project": "other", "sign_in_url": None}
+    assert Membership.objects.get(project=other, user=owner).role == "coder"
+    User.objects.filter(pk=owner.pk).update(is_active=False)
+    create_project(slug="third", name="Third", by=trail.SYSTEM)
+    with pytest.raises(CommandError, match="The account owner is closed"):
+        ask("owner", "--role", "coder", "--project", "third")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -45,7 +58,8 @@ def test_site_owner_needs_no_study(client: Client, project: Project) -> None:
             "There is no study with the address nowhere. Existing studies: culture.",
         ),
         (["ada", "--role", "admin", "--project", "culture"], "invalid choice"),
-        (["owner", "--role", "coder", "--project", "culture"], "There is already a user named owner."),
+        (["owner", "--role", "coder", "--project", "culture"], "owner is a member of culture already."),
+        (["owner"], "There is already a user named owner."),
         (["two words"], "cannot be used as a user name"),
     ],
 )

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except StudyRefused as error:
-            raise CommandError("\n".join([str(error), *error.problems])) from error
+            raise CommandError("\n".join(dict.fromkeys([str(error), *error.problems]))) from error
         self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else _in_words(report, dry_run))
 
 

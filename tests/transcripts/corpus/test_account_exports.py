@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from typing import Any
 
 import pytest
 
 from tests.shared import shared
 from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadTurn, read_bytes
+from transcripts.corpus.pure.readers.archives import FROM_WORD
 
 
 def read(content: object, name: str = "conversations.json", *, indent: int | None = 2) -> ReadFile:
@@ -251,3 +254,65 @@ def test_dialogues_that_lines_of_equals_signs_part_are_interviews_each() -> None
 def test_a_line_of_equals_signs_below_a_heading_parts_nothing() -> None:
     file = read_bytes(b"A heading\n=========\nUser: Why?\nModel: It depends.\n", name="talk.txt")
     assert [each.external_id for each in file.interviews] == ["talk"]
+
+
+WORD = (
+    '<w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><w:body>{}</w:body></w:document>'
+)
+TALK_IN_WORD = (
+    "<w:p><w:r><w:t>Interviewer: Why</w:t></w:r><w:r><w:t>?</w:t></w:r></w:p>"
+    "<w:p><w:r><w:t>Model:</w:t><w:tab/><w:t>It</w:t><w:br/><w:t>depends.</w:t><w:delText>Gone.</w:delText></w:r></w:p>"
+    "<w:tbl><w:tr><w:tc><w:p><w:r><w:t>In a table.</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+    "<mc:AlternateContent><mc:Choice><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></mc:Choice>"
+    "<mc:Fallback><w:p><w:r><w:t>In a box.</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent>"
+)
+
+
+def pack(entries: dict[str, str]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in entries.items():
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+class TestArchives:
+    def test_paragraphs_of_a_word_document_are_lines(self) -> None:
+        file = read_bytes(pack({"word/document.xml": WORD.format(TALK_IN_WORD)}), name="talk.docx")
+        assert [turn.text for turn in file.interviews[0].turns] == ["Why?", "It\ndepends.\nIn a table.\nIn a box."]
+        assert file.warnings == [FROM_WORD]
+
+    def test_the_archive_of_an_account_is_read_as_it_comes(self) -> None:
+        data = pack({"export/conversations.json": json.dumps([make_tree(*TREE)]), "export/chat.html": "<html>"})
+        assert [each.external_id for each in read_bytes(data, name="export.zip").interviews] == ["c1"]
+
+    @pytest.mark.parametrize(
+        ("data", "found"),
+        [
+            (pack({}), "an empty zip archive"),
+            (pack({"a.txt": "a"}), "an archive with a.txt; expected a Word document (.docx), the archive of"),
+            (pack({"Project.qde": "a"}), "a REFI-QDA project; expected it on the page Import a study"),
+            (pack({"a/conversations.json": "[]", "b/conversations.json": "[]"}), "an archive with a/conv"),
+            (pack({"conversations.json": pack({"a": "b"}).decode("latin-1")}), "a zip archive within"),
+            (pack({"word/document.xml": "<a/>"}), "the root element"),
+            (pack({"word/document.xml": WORD.format("<w:p>")}), "not well-formed XML"),
+            (pack({"word/document.xml": WORD.format("")}), "an empty file"),
+            (pack({"word/document.xml": "<!DOCTYPE a><a/>"}), "a document type declaration"),
+            (pack({"../conversations.json": "[]"}), "conversations.json"),
+            (pack({"conversations.json": "[" + " " * 60_000_000 + "]"}), "conversations.json"),
+            (pack({"conversations.json": "[]"})[:-30], "archive"),
+        ],
+    )
+    def test_other_archives_are_refused_in_a_sentence(self, data: bytes, found: str) -> None:
+        with pytest.raises(ReadError) as refused:
+            read_bytes(data, name="x.zip")
+        assert found in str(refused.value)
+
+
+@pytest.mark.parametrize(("name", "turns"), [("BSR09", 74), ("DC03", 71)])
+def test_a_real_word_document_has_the_turns_of_its_text(name: str, turns: int) -> None:
+    files = [shared(f"data/conversations/interviews/{name}_transcript_deidentified.{kind}") for kind in ("docx", "txt")]
+    document, text = (read_bytes(file.read_bytes(), name=file.name).interviews[0] for file in files)
+    assert len(document.turns) == turns
+    assert [turn.role for turn in document.turns] == [turn.role for turn in text.turns]

@@ -9,6 +9,7 @@ A new format is a module with a function from `Source` to `ReadFile` and an entr
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from transcripts.corpus.pure.readers import (
     chat_messages,
@@ -18,6 +19,7 @@ from transcripts.corpus.pure.readers import (
     sharegpt,
     speaker_text,
 )
+from transcripts.corpus.pure.readers.archives import is_archive, unpack
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.checks import check_file
 from transcripts.corpus.pure.readers.decoding import decode_text
@@ -62,11 +64,14 @@ def read_bytes(
     """
     if format not in FORMATS and format != "auto":
         raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
+    told: list[str] = []
+    if is_archive(data):
+        data, told = unpack(data, name=name)
     source = Source(name, decode_text(data, name=name))
     reader = FORMATS[recognise_format(source) if format == "auto" else format]
     read = reader.read(source)
     check_file(read, name=name)
-    return read
+    return replace(read, warnings=[*told, *read.warnings]) if told else read
 
 
 def recognise_format(source: Source) -> str:

@@ -7,7 +7,7 @@ import codecs
 from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
 
 _SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive (a Word, Excel or .qdpx file is one)"),
+    (b"PK\x03\x04", "a zip archive within a zip archive"),
     (b"PK\x05\x06", "an empty zip archive"),
     (b"%PDF-", "a PDF file"),
     (b"\x7fELF", "a program"),

@@ -199,7 +199,8 @@ class TestLearning:
         before = make_reader(annotator).read(["On balance I weigh it."])
         code_blind(project, second_coder, coded[:1], turned=True)
         assert make_reader(annotator).read(["On balance I weigh it."]) == before
-        add_interviews(project, owner, number=1, first=70)
+        # The first interview is disputed now, and which examples of the others are blind was drawn at random.
+        code_blind(project, second_coder, add_interviews(project, owner, number=1, first=70))
         assert launch(project, lead).annotator != annotator, "what was coded since makes another annotator"
 
     def test_the_same_codings_make_the_same_annotator(

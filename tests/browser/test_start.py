@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 
 import pytest
 from playwright.sync_api import expect
@@ -23,11 +24,12 @@ INTERVIEW = {
 
 
 def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) -> None:
+    slug = f"from-nothing-{uuid.uuid4().hex[:8]}"
     page = sign_in(session=site.owner)
     page.goto(f"{site.base_url}/")
     page.get_by_role("link", name="New study").click()
     page.get_by_label("Name", exact=True).fill("A study from nothing")
-    page.get_by_label("Address").fill("from-nothing")
+    page.get_by_label("Address").fill(slug)
     page.get_by_label(re.compile("empty", re.IGNORECASE)).check()
     page.get_by_role("button", name="Start the study").click()
 
@@ -40,25 +42,25 @@ def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) 
     expect(steps.nth(0)).to_contain_text("skipped")
 
     steps.nth(1).get_by_role("link", name="invite coders").click()
-    page.get_by_label("User name").fill("newcomer-from-nothing")
+    page.get_by_label("User name").fill(f"newcomer-{slug}")
     page.get_by_label("This person has no account here yet").check()
     page.get_by_role("button", name="Invite", exact=True).click()
     expect(page.get_by_role("button", name="Copy the link")).to_be_visible()
     expect(page.locator("main table").first).to_contain_text("link sent by owner")
     check_looks(page)
 
-    page.goto(f"{site.base_url}/p/from-nothing/")
-    expect(steps.nth(1)).to_contain_text("newcomer-from-nothing")
+    page.goto(f"{site.base_url}/p/{slug}/")
+    expect(steps.nth(1)).to_contain_text(f"newcomer-{slug}")
     steps.nth(2).get_by_role("link", name="import interviews").click()
     file = {"name": "first.jsonl", "mimeType": "application/jsonl", "buffer": json.dumps(INTERVIEW).encode()}
     page.locator("main input[type=file]").set_input_files(file)  # type: ignore[arg-type]
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_text("The first one").first).to_be_visible()
 
-    page.goto(f"{site.base_url}/p/from-nothing/")
+    page.goto(f"{site.base_url}/p/{slug}/")
     expect(steps.nth(2)).to_contain_text("1 interview")
     steps.nth(0).get_by_role("button", name="Bring back").click()
     expect(steps.nth(0)).to_have_attribute("aria-current", "step")
     steps.nth(3).get_by_role("link", name="open the first interview").click()
-    page.wait_for_url("**/p/from-nothing/interviews/*/")
+    page.wait_for_url(f"**/p/{slug}/interviews/*/")
     expect(page.get_by_text("When it cannot be declined.").first).to_be_visible()

@@ -46,7 +46,7 @@ def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) 
     page.get_by_label("This person has no account here yet").check()
     page.get_by_role("button", name="Invite", exact=True).click()
     expect(page.get_by_role("button", name="Copy the link")).to_be_visible()
-    expect(page.locator("main table").first).to_contain_text("link sent by owner")
+    expect(page.locator("main table").first).to_contain_text("link made by owner")
     check_looks(page)
 
     page.goto(f"{site.base_url}/p/{slug}/")

@@ -67,7 +67,7 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "": "The study as files, for other programs and for papers. Choose the format beside what you want.",
     },
     "projects:members": {
-        "manage_members": "Who takes part, and what each person may do. Invite somebody below, and send her the link that you get.",
+        "manage_members": "Who takes part, and what each person may do. Invite somebody below; somebody new gets a link from you.",
         "": "Who takes part, and what each person may do. What the roles mean is said below.",
     },
 }

@@ -231,7 +231,7 @@ def test_a_model_without_an_answer_yet_has_its_page(batch: Batch, coder: User, c
 def test_a_half_is_rounded_alike_in_a_cell_and_in_the_table() -> None:
     cell: dict[str, Any] = dict.fromkeys(("n_attributed", "n_refused", "n_null", "n_nonrefused"), 1)
     cell |= {"model": "m", "task": "acceptability", "target": "old", "sob": 1.545, "ci": [1.375, 2.625]}
-    assert "sob 1.55 over 1 answers, 95 % interval 1.38 to 2.63;" in describe_cell(cell)
+    assert "sob 1.55 over 1 answer, 95 % interval 1.38 to 2.63;" in describe_cell(cell)
     assert (decimals(1.545), interval([1.375, 2.625])) == ("1.55", "1.38 to 2.63")
     assert (signed(-0.001), signed(0.005), signed(-1.545)) == ("0.00", "+0.01", "−1.55")
 

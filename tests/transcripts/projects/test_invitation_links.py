@@ -91,7 +91,7 @@ def test_owners_see_until_when_a_link_works_and_revoke_it(
     user, secret = invited
     client = client_of(owner)
     page = re.sub(r"\s+", " ", client.get(MEMBERS).content.decode())
-    assert "link sent by owner," in page
+    assert "link made by owner," in page
     assert "ends " in page
     answer = client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True)
     page = answer.content.decode()
@@ -110,8 +110,8 @@ def test_who_sent_a_link_is_told_also_of_one_that_took_its_place(
 ) -> None:
     renew_invitation(project=project, user=invited[0], by=second_owner)
     page = client_of(owner).get(MEMBERS).content.decode()
-    assert f"link sent by {second_owner.username}," in page
-    assert "link sent by owner," not in page
+    assert f"link made by {second_owner.username}," in page
+    assert "link made by owner," not in page
 
 
 def test_who_sent_a_link_is_not_told_to_coders(

@@ -178,7 +178,9 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
     score = read_score(cell, counting)
     place = f"{cell['model']}, {in_words(cell['task'])}, {cell['target']}"
     value = (
-        "no answer that counts" if score.sob is None else f"sob {write_decimals(score.sob)} over {score.n:,} answers"
+        "no answer that counts"
+        if score.sob is None
+        else f"sob {write_decimals(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
     )
     few = f" (fewer than {FEW_ANSWERS})" if mark_few(cell) else ""
     interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""

@@ -90,6 +90,5 @@ def recognise_format(source: Source) -> str:
         source.name,
         None,
         "text that is none of the formats tried",
-        f"one JSON object on each line ({interview_jsonl.FORMAT}, {chat_messages.FORMAT}) "
-        f'or lines such as "Interviewer: …" ({speaker_text.FORMAT})',
+        'the export of an account, JSON, or lines that begin with who speaks, such as "Interviewer: …" and "Model: …"',
     )

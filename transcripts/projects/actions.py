@@ -149,13 +149,16 @@ def invite_person(
 ) -> tuple[User, str]:
     """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
-    Raises ``AccountError`` for a name that is taken or cannot be used, ``ProjectError`` for an unknown role, and
-    ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
+    An open invitation of that name is replaced. Raises ``AccountError`` for a name that is taken or cannot be used,
+    ``ProjectError`` for an unknown role, and ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs
+    to the study.
     """
     check_may_invite(by)
     _lock_members(project, by=by)
     _check_role(role)
     user = create_user(username=username, by=by, is_owner_of_site=is_owner_of_site)
+    replaced = project.invitations.filter(username__iexact=user.username, answer="")
+    _close_invitations(replaced, Invitation.Answer.WITHDRAWN)
     membership = _write_role(project=project, user=user, role=role, by=by)
     membership.came_by_invitation = True
     membership.save(update_fields=["came_by_invitation"])

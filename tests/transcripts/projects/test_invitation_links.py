@@ -17,6 +17,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.actions import (
     ProjectError,
     invite_person,
+    invite_user,
     renew_invitation,
     revoke_invitation,
     set_member_role,
@@ -77,6 +78,14 @@ def test_a_link_that_ended_says_who_can_send_a_new_one(
         page = answer.content.decode()
         assert "Ask owner for a new one." in page
         assert ("was used on" in page) is (ended == "used")
+
+
+def test_an_account_made_for_somebody_takes_the_place_of_an_invitation_of_her_name(
+    project: Project, owner: User
+) -> None:
+    invite_user(project=project, username="Lena", role="coder", by=owner)
+    invite_person(project=project, username="lena", role="coder", by=owner)
+    assert [invitation.answer for invitation in project.invitations.all()] == ["withdrawn"]
 
 
 def test_a_link_of_the_operator_names_nobody(client: Client, owner: User) -> None:

@@ -27,10 +27,10 @@ Numbers = NDArray[np.int64]
 
 IN_PLACE = """
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.project_id = %s AND s.retired_by_id IS NULL AND t.channel IN ('utterance', 'reasoning') :interviews
+WHERE i.project_id = %s AND s.retired_by_id IS NULL AND t.channel <> 'tool_result' :interviews
 """
 SENTENCES = """
-SELECT s.id, t.id, i.id, CASE WHEN t.role = 'model' AND t.channel = 'utterance' THEN 1 ELSE 0 END
+SELECT s.id, t.id, i.id, CASE WHEN t.is_answer THEN 1 ELSE 0 END
 :in_place ORDER BY i.id, t.position, s.start
 """
 BLIND = """

@@ -123,14 +123,16 @@ def _read_turns(
 
     The codes of the whole interview, which are stored on its first sentence, go to ``of_interview``.
     """
+    # What a tool gave back is a unit too, but nobody codes it: it is shown whole.
     sentences = Sentence.objects.current().filter(turn__interview=interview).order_by("position", "start")
+    sentences = sentences.exclude(turn__channel=Turn.Channel.TOOL_RESULT)
     rows: dict[int, list[Row]] = {}
     spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
     found = Turn.objects.filter(interview=interview).order_by("position")
-    turns = [
-        TurnBlock(*values, rows=rows.setdefault(values[0], []))
-        for values in found.values_list("pk", "role", "channel", "speaker", "prompt_kind", "text")
-    ]
+    columns = found.values_list(
+        "pk", "role", "channel", "speaker", "prompt_kind", "text", "is_answer", "call_id", "details"
+    )
+    turns = [TurnBlock(*values, rows=rows.setdefault(values[0], [])) for values in columns]
     text_of = {turn.id: turn.text for turn in turns}
     if spans and (first_of_all := marks.get(spans[0][1])):
         of_interview.chips = first_of_all.split_off(CodeFamily.Unit.INTERVIEW).chips

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from transcripts.coding.annotations import SentenceAnnotations
 from transcripts.corpus.models import Turn
@@ -31,7 +31,10 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class TurnBlock:
-    """One turn: its sentences, or its text where nothing of it is coded (tool traffic)."""
+    """One turn: its sentences, or its text where nothing of it is coded (what a tool gave back).
+
+    ``is_answer``: what a coder has to get through.
+    """
 
     id: int
     role: str
@@ -39,14 +42,12 @@ class TurnBlock:
     speaker: str
     prompt_kind: str
     text: str
+    is_answer: bool
+    call_id: str
+    details: dict[str, Any]
     rows: list[Row]
     marks: SentenceAnnotations = field(default_factory=SentenceAnnotations)
     is_hidden: bool = False
-
-    @property
-    def is_answer(self) -> bool:
-        """Said by the model: what a coder has to get through."""
-        return self.role == Turn.Role.MODEL and self.channel == Turn.Channel.UTTERANCE
 
     @property
     def is_question(self) -> bool:

@@ -31,7 +31,7 @@ WHERE i.project_id = %s AND s.retired_by_id IS NULL AND s.id <> %s AND (i.id, t.
 NEXT = f"SELECT s.id, i.id {IN_ORDER} AND :reason ORDER BY i.id, t.position, s.start LIMIT 1"
 OPEN = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
 UNCODED = f"""
-t.role = 'model' AND t.channel = 'utterance' AND i.id IN ({OPEN})
+t.is_answer AND i.id IN ({OPEN})
 AND NOT EXISTS (
   SELECT 1 FROM coding_decision d WHERE d.sentence_id = s.id AND d.coder_id = %s AND d.withdrawn_at IS NULL)
 AND NOT EXISTS (

@@ -333,9 +333,7 @@ def _find_first(sql: str, place_id: int, sentence: Sentence) -> Sentence:
 
 
 def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
-    """The next sentence that the model says in an interview after ``sentence``, if any."""
+    """The next sentence that coders decide on in an interview after ``sentence``, if any."""
     after = Q(position__gt=sentence.position) | Q(position=sentence.position, start__gt=sentence.start)
-    answers = Sentence.objects.current().filter(
-        after, turn__interview=interview_id, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE
-    )
+    answers = Sentence.objects.current().filter(after, turn__interview=interview_id, turn__is_answer=True)
     return answers.order_by("position", "start").values_list("pk", flat=True).first()

@@ -19,7 +19,7 @@ from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Inter
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.storing import Prepared
 from transcripts.imports.runs import JobPaused, JobRun
@@ -31,7 +31,7 @@ SMALL_ROWS = 1_500
 SMALL_CHARACTERS = 200_000
 IDS_NAMED = 5
 # Each field of an interview that was read has a column of the same name, except these.
-APART = {"turns", "line", "consent", "consent_basis"}
+APART = {"turns", "line", "consent", "consent_basis", "relation", "hangs_on"}
 COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
 
 
@@ -338,6 +338,7 @@ def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor
         sha256=report.sha256,
         size=size,
         format=report.format,
+        reader_version=READERS_VERSION,
         imported_by=by if isinstance(by, User) else None,
         imported_by_name=by.get_username(),
         imported_at=timezone.now(),
@@ -370,6 +371,7 @@ def _store(
         ids += [interview.pk for interview, _ in made]
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))
+    storing.hang_threads(imported, new, beside=beside)
     return replace(report, sentences=sentences, interview_ids=sorted(ids)), consents
 
 

@@ -13,7 +13,7 @@ from transcripts.audit_trail.rows import RowChange
 from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
-from transcripts.corpus.pure.preparing import CHANNELS_WITH_SENTENCES, hash_quote
+from transcripts.corpus.pure.preparing import TOOL_KINDS, hash_quote
 from transcripts.projects.models import Project
 
 # How a room above migrates the work on retired sentences; the details it returns go into the audit event.
@@ -34,7 +34,7 @@ def lock_turn(project: Project, sentence: Sentence) -> Turn:
     turn = Turn.objects.select_for_update().get(pk=sentence.turn_id)
     if not Interview.objects.filter(pk=turn.interview_id, project=project).exists():
         raise BoundaryEditRefused("This sentence is not part of this study.")
-    if turn.channel not in CHANNELS_WITH_SENTENCES:
+    if turn.channel in TOOL_KINDS:
         raise BoundaryEditRefused("Tool traffic is not divided into sentences, so there is nothing to split or merge.")
     return turn
 

@@ -37,6 +37,7 @@ class ImportedFile(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="imported_files"
     )
     imported_at = models.DateTimeField()
+    reader_version = models.CharField(max_length=20, blank=True, default="", db_default="")
     state = models.CharField(max_length=10, choices=State.choices, default=State.STORED, db_default=State.STORED)
     # When the import of this file last stored something: long ago, and it was killed.
     touched_at = models.DateTimeField(null=True, blank=True)
@@ -73,6 +74,21 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
         return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)
 
 
+class Kind(models.TextChoices):
+    """What a thread is. Of a trajectory the calls of tools are coded too."""
+
+    INTERVIEW = "interview", "Interview"
+    TRAJECTORY = "trajectory", "Trajectory"
+
+
+class Relation(models.TextChoices):
+    """How a thread hangs on a turn of another."""
+
+    BRANCH = "branch", "Branch"
+    SUBAGENT = "subagent", "Run of a sub-agent"
+    CONTINUATION = "continuation", "Continuation"
+
+
 class Standing(models.TextChoices):
     """Whether an interview counts in its study, and if not, why."""
 
@@ -88,7 +104,11 @@ SAYS_EXCLUDED = ("excluded", "exclude")
 
 
 class Interview(models.Model):
-    """One conversation with a model, with what is known of how it came about ("" is not known).
+    """One thread: a conversation with a model, or the run of an agent, in one line ("" is not known).
+
+    What was said otherwise from some turn on, a run that a turn started, and what goes on behind a summary are threads of
+    their own: each ``hangs_on`` that turn of another thread, in a ``relation``. ``run`` says what is known of a run; see
+    ``ReadInterview``.
 
     ``study`` owns the interview. ``project`` is the same study while the interview counts, and empty while its file comes in
     and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
@@ -112,6 +132,10 @@ class Interview(models.Model):
         max_length=10, choices=Standing.choices, default=Standing.COUNTED, db_default=Standing.COUNTED
     )
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
+    kind = models.CharField(max_length=12, choices=Kind.choices, default=Kind.INTERVIEW, db_default=Kind.INTERVIEW)
+    hangs_on = models.ForeignKey("corpus.Turn", on_delete=models.PROTECT, null=True, blank=True, related_name="threads")
+    relation = models.CharField(max_length=12, choices=Relation.choices, blank=True, default="", db_default="")
+    run = models.JSONField(default=dict, db_default={})
     external_id = models.CharField(max_length=200)
     title = models.CharField(max_length=300)
     model_label = models.CharField(max_length=200, blank=True)
@@ -150,6 +174,11 @@ class Interview(models.Model):
                 | models.Q(standing="counted", study__isnull=False, study=models.F("project")),
                 name="%(app_label)s_%(class)s_counts_in_its_study",
             ),
+            models.CheckConstraint(
+                condition=models.Q(relation="", hangs_on__isnull=True)
+                | (~models.Q(relation="") & models.Q(hangs_on__isnull=False)),
+                name="%(app_label)s_%(class)s_hangs_in_a_relation",
+            ),
         ]
         # Every page of a study counts those that it leaves out.
         indexes: ClassVar = [models.Index(fields=["study", "standing"], name="corpus_interview_standing")]
@@ -177,7 +206,11 @@ class Interview(models.Model):
 
 
 class Turn(models.Model):
-    """What one side said at one point, byte-exact. Reasoning and tool traffic are turns of their own channel."""
+    """What one side said at one point, byte-exact. Reasoning and tool traffic are turns of their own channel.
+
+    ``is_answer``: what coders decide on, told at import: what the model says, and in trajectories its calls. ``call_id`` joins
+    a tool's result with its call, ``details`` is what the file tells besides; see ``ReadTurn``.
+    """
 
     class Role(models.TextChoices):
         INTERVIEWER = "interviewer", "Interviewer"
@@ -198,6 +231,9 @@ class Turn(models.Model):
     speaker = models.CharField(max_length=200, blank=True)
     prompt_kind = models.CharField(max_length=30, blank=True)
     text = models.TextField(blank=True)
+    call_id = models.CharField(max_length=200, blank=True, default="", db_default="")
+    details = models.JSONField(default=dict, db_default={})
+    is_answer = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         ordering: ClassVar = ["interview", "position"]

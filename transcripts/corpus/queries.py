@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
@@ -19,11 +20,15 @@ from transcripts.corpus.models import (
     Sentence,
     Turn,
 )
+from transcripts.corpus.pure.preparing import is_answer
 from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
 TURN_COLUMNS = ("role", "channel", "speaker", "prompt_kind", "text")
+# What tells a conversation that is known from one whose words changed. The names of tools were not always read.
+COMPARED_COLUMNS = ("role", "channel", "prompt_kind", "text")
+TurnRow = tuple[Any, ...]
 SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")
 COUNTED = ("questions", "author_words", "model_words")
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
@@ -84,7 +89,7 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
 
 
 def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
-    """The ``TURN_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
+    """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
     archived and excluded ones too, so that nothing comes in beside them."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
@@ -93,7 +98,7 @@ def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str
         id_of = dict(interviews.values_list("pk", "external_id"))
         found.update({external_id: [] for external_id in id_of.values()})
         turns = Turn.objects.filter(interview__in=list(id_of)).order_by("interview", "position")
-        for interview_id, *content in turns.values_list("interview_id", *TURN_COLUMNS).iterator():
+        for interview_id, *content in turns.values_list("interview_id", *COMPARED_COLUMNS).iterator():
             found[id_of[interview_id]].append(tuple(content))
     return found
 
@@ -124,13 +129,21 @@ def read_questions(turns: Iterable[Turn]) -> dict[int, str]:
 
 
 def list_contents(turns: Iterable[ReadTurn]) -> list[tuple[str, ...]]:
-    """The ``TURN_COLUMNS`` of turns that were read from a file."""
-    return [(turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text) for turn in turns]
+    """The ``COMPARED_COLUMNS`` of turns that were read from a file."""
+    return [(turn.role, turn.channel, turn.prompt_kind, turn.text) for turn in turns]
 
 
-def insert_turns(rows: Iterable[tuple[object, ...]]) -> None:
-    """Store turns. A row is the interview, the position, and the ``TURN_COLUMNS``."""
-    _insert(Turn, ("interview_id", "position", *TURN_COLUMNS), rows)
+def list_turn_rows(interview_id: int, turns: Iterable[ReadTurn], *, kind: str, after: int = 0) -> Iterator[TurnRow]:
+    """The turns of a thread of this ``kind`` as ``insert_turns`` takes them, counted on from ``after``."""
+    for position, turn in enumerate(turns, after + 1):
+        details = json.dumps(turn.details, ensure_ascii=False)
+        told = (turn.role, turn.channel, turn.speaker, turn.prompt_kind, turn.text)
+        yield (interview_id, position, turn.call_id, details, is_answer(turn, kind=kind), *told)
+
+
+def insert_turns(rows: Iterable[TurnRow]) -> None:
+    """Store turns."""
+    _insert(Turn, ("interview_id", "position", "call_id", "details", "is_answer", *TURN_COLUMNS), rows)
 
 
 def read_turn_ids(interview_ids: Sequence[int]) -> dict[tuple[int, int], int]:

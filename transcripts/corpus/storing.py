@@ -130,12 +130,12 @@ def store_group(
         with short_transaction(beside):
             interviews = Interview.objects.bulk_create(interview for interview, _ in part)
             consents += store_stated(interviews, [read for _, (read, _) in part], file=imported.name, by=by)
-    turns: Iterator[tuple[Any, ...]] = (
-        (interview.pk, position, *content)
+    turns = (
+        row
         for interview, (read, _) in group
-        for position, content in enumerate(queries.list_contents(read.turns), 1)
+        for row in queries.list_turn_rows(interview.pk, read.turns, kind=read.kind)
     )
-    for rows in _cut(turns, weigh=lambda row: 1 + len(row[-1]) // CHARACTERS_A_ROW):
+    for rows in _cut(turns, weigh=lambda row: 1 + (len(row[-1]) + len(row[3])) // CHARACTERS_A_ROW):
         with short_transaction(beside):
             queries.insert_turns(rows)
     # Inside, because turns of an import that was given up may be gone.
@@ -151,6 +151,29 @@ def store_group(
         with short_transaction(beside):
             queries.insert_sentences(sentence_rows)
     return consents
+
+
+def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]) -> None:
+    """Hang the stored threads of a file on the turns that they hang on, in threads of the same file or of the study."""
+    hung = {thread.external_id: thread for thread in read if thread.hangs_on}
+    if not hung:
+        return
+    staged = Interview.objects.staged().filter(imported_file=imported)
+    ids = dict(staged.values_list("external_id", "pk"))
+    above = sorted({thread.hangs_on[0] for thread in hung.values() if thread.hangs_on})
+    for first in range(0, len(above), ROWS_AT_A_TIME):
+        some = above[first : first + ROWS_AT_A_TIME]
+        known = imported.project.every_interview.kept().filter(external_id__in=some)
+        parents = {**dict(known.values_list("external_id", "pk")), **{key: ids[key] for key in some if key in ids}}
+        turn_of = queries.read_turn_ids(list(parents.values()))
+        rows = []
+        for external_id, thread in hung.items():
+            if thread.hangs_on and thread.hangs_on[0] in parents and external_id in ids:
+                turn = turn_of[parents[thread.hangs_on[0]], thread.hangs_on[1]]
+                rows.append(Interview(pk=ids[external_id], hangs_on_id=turn, relation=thread.relation))
+        for part in _cut(rows, weigh=lambda _: 4):
+            with short_transaction(beside):
+                Interview.objects.bulk_update(part, ["hangs_on", "relation"])
 
 
 def publish(project: Project, files: Sequence[ImportedFile]) -> None:
@@ -211,6 +234,11 @@ def _remove_rows(interviews: QuerySet[Interview], files: Sequence[ImportedFile] 
 
     ``files`` are those that this run stores, unless they are given up: should another run have them now, nothing goes.
     """
+    hung = interviews.filter(hangs_on__isnull=False)
+    while ids := list(hung.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
+        with short_transaction(files):
+            Interview.objects.staged().filter(pk__in=ids).update(hangs_on=None, relation="")
+        yield
     while ids := list(interviews.order_by("pk").values_list("pk", flat=True)[:ROWS_AT_A_TIME]):
         yield from _remove_work(ids, files)
         turns = Turn.objects.filter(interview__in=ids)

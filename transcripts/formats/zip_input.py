@@ -9,12 +9,20 @@ from __future__ import annotations
 import re
 import stat
 import struct
+import sys
 import unicodedata
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, NamedTuple
+
+if sys.version_info >= (3, 14):
+    import zipfile
+
+    from compression.zstd import ZstdError
+else:
+    # The same module as in Python 3.14, which unpacks Zstandard.
+    from backports.zstd import ZstdError, zipfile
 
 from transcripts.formats.problems import InputRefused, Problem, quote
 
@@ -27,11 +35,12 @@ _LOCATOR = b"PK\6\7"
 _LOCATOR_BYTES = 20
 _MAX_COMMENT_BYTES = 65_535
 _LEADING_ELSEWHERE = re.compile(r"[\\\0]|\A[A-Za-z]:")
-_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD})
 # What `zipfile` and `zlib` raise on bytes that are not what they say.
 _BROKEN = (
     zipfile.BadZipFile,
     zlib.error,
+    ZstdError,
     struct.error,
     EOFError,
     NotImplementedError,
@@ -43,7 +52,8 @@ _BROKEN = (
 
 
 class ZipLimits(NamedTuple):
-    """How large an archive may be. ``ratio`` counts for entries larger than ``ratio_from`` bytes."""
+    """How large an archive may be. ``ratio`` counts for entries larger than ``ratio_from`` bytes. With ``last_wins`` a name may
+    be given more than once, and the last of them counts."""
 
     archive_bytes: int = 200_000_000
     entries: int = 2_000
@@ -51,6 +61,7 @@ class ZipLimits(NamedTuple):
     unpacked_bytes: int = 200_000_000
     ratio: int = 100
     ratio_from: int = 1_000_000
+    last_wins: bool = False
 
 
 DEFAULT_LIMITS = ZipLimits()
@@ -140,7 +151,7 @@ def _list_entries(archive: zipfile.ZipFile, limits: ZipLimits) -> dict[str, zipf
             )
             raise _refuse(found, f"at most {limits.ratio} times as many")
         name = _fold(info.filename)
-        if name in entries:
+        if name in entries and not limits.last_wins:
             raise _refuse(f"the entry {quote(info.filename)} twice, perhaps in another case", "each name once")
         entries[name] = info
     _check_places(infos)

@@ -15,7 +15,7 @@ from django.db import connection
 TOTALS = """
 SELECT t.interview_id, COUNT(*)
 FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
-WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
 GROUP BY t.interview_id
 """
 # How many each person decided, and when she added the last label.
@@ -25,7 +25,7 @@ SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
   FROM corpus_turn t
   JOIN corpus_sentence s ON s.turn_id = t.id
   JOIN coding_decision d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
-  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+  WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
     :one
   UNION ALL
   SELECT t.interview_id, d.coder_id, s.id, d.created_at
@@ -34,7 +34,7 @@ SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
   JOIN coding_coding d ON d.sentence_id = s.id AND d.withdrawn_at IS NULL
   JOIN codebook_code k ON k.id = d.code_id
   JOIN codebook_codefamily f ON f.id = k.family_id
-  WHERE t.interview_id IN (:interviews) AND t.role = 'model' AND t.channel = 'utterance' AND s.retired_by_id IS NULL
+  WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
     AND f.unit = 'sentence' :one
 ) labelled GROUP BY interview_id, coder_id
 """

@@ -263,10 +263,10 @@ class TestRefusals:
         with pytest.raises(actions.WrongPlace, match="draft"):
             put(sentence, code, coder)
 
-    def test_tool_traffic_is_not_coded(self, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_what_a_tool_gave_back_is_not_coded(self, sentence: Sentence, code: Code, coder: User) -> None:
         Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
         sentence = Sentence.objects.select_related("turn__interview__project").get(pk=sentence.pk)
-        with pytest.raises(actions.WrongPlace, match="tool traffic"):
+        with pytest.raises(actions.WrongPlace, match="what a tool gave back"):
             put(sentence, code, coder)
 
     def test_nobody_takes_off_what_another_put(self, sentence: Sentence, code: Code, coder: User, lead: User) -> None:

@@ -52,21 +52,22 @@ TREE = (
 
 
 class TestChatGpt:
-    def test_the_path_to_the_current_message_is_read_and_what_was_made_anew_is_told(self) -> None:
+    def test_the_path_to_the_current_message_is_the_thread_and_what_was_made_anew_a_branch(self) -> None:
         file = read([make_tree(*TREE, current_node="first", create_time=1_700_000_000, gizmo_id="g-1")])
-        [interview] = file.interviews
+        [interview, branch] = file.interviews
         assert show(interview.turns) == ["interviewer utterance: Why?", "model utterance: Because."]
         assert (interview.external_id, interview.title, interview.period) == ("c1", "Talk", "2023-11-14")
         assert (interview.model_label, interview.surface) == ("m-1", "ChatGPT")
         assert interview.metadata == {"gizmo_id": "g-1"}
-        assert sorted(file.warnings) == [
-            "A message that ChatGPT hides was left out. (1 times)",
-            "A question or an answer that was made anew: only the last version of it was read. (1 times)",
-        ]
+        assert interview.turns[1].details == {"at": "1970-01-01T00:00:11Z", "model": "m-1"}
+        assert show(branch.turns) == ["model utterance: I would ask first."]
+        assert (branch.relation, branch.hangs_on, branch.model_label) == ("branch", ("c1", 1), "m-2")
+        assert (branch.external_id, branch.title) == ("c1/branch-2", "Talk (branch-2)")
+        assert file.warnings == ["A message that ChatGPT hides was left out. (1 times)"]
 
     @pytest.mark.parametrize("current", [None, "gone", 7])
     def test_without_a_current_message_the_leaf_written_last_is_one(self, current: object) -> None:
-        [interview] = read([make_tree(*TREE, current_node=current)]).interviews
+        interview, _ = read([make_tree(*TREE, current_node=current)]).interviews
         assert interview.turns[-1].text == "I would ask first."
         assert interview.model_label == "m-2"
 
@@ -109,7 +110,7 @@ class TestChatGpt:
 
     def test_a_conversation_that_was_only_begun_is_left_out(self) -> None:
         file = read([make_tree(("root", None, None)), {**make_tree(*TREE), "id": "c2"}])
-        assert [interview.external_id for interview in file.interviews] == ["c2"]
+        assert [interview.external_id for interview in file.interviews] == ["c2", "c2/branch-2"]
         assert "A conversation in which nothing is said was left out. (1 times)" in file.warnings
 
 
@@ -142,7 +143,7 @@ class TestClaude:
             "interviewer utterance: What is in it?",
             "model reasoning: I should read it.",
             'model tool_call read: {"file": "notes.txt"}',
-            "tool tool_result: All of it.",
+            "tool tool_result read: All of it.",
             "model utterance: All of it is in it.",
             "interviewer utterance: Thanks.",
         ]
@@ -218,7 +219,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused_in_a_sentence(make: Any) -> 
 @pytest.mark.parametrize(
     ("name", "format", "conversations", "turns"),
     [
-        ("chatgpt_export/context_carry_conversations.json", "chatgpt_export", 2, 4),
+        ("chatgpt_export/context_carry_conversations.json", "chatgpt_export", 3, 5),
         ("chatgpt_export/ctxray_conversations.json", "chatgpt_export", 2, 7),
         ("chatgpt_export/demoConversations.json", "chatgpt_export", 80, 160),
         ("claude_export/context_carry_claude_web_conversations.json", "claude_export", 1, 5),
@@ -285,7 +286,10 @@ class TestArchives:
 
     def test_the_archive_of_an_account_is_read_as_it_comes(self) -> None:
         data = pack({"export/conversations.json": json.dumps([make_tree(*TREE)]), "export/chat.html": "<html>"})
-        assert [each.external_id for each in read_bytes(data, name="export.zip").interviews] == ["c1"]
+        assert [each.external_id for each in read_bytes(data, name="export.zip").interviews] == [
+            "c1",
+            "c1/branch-2",
+        ]
 
     @pytest.mark.parametrize(
         ("data", "found"),

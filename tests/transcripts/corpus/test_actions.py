@@ -102,7 +102,7 @@ def test_interviewers_kind_of_question_is_kept(interview: Interview) -> None:
     assert list(kinds) == ["open", "", "challenge", ""]
 
 
-def test_tool_traffic_is_kept_whole_and_not_cut(project: Project, lead: User) -> None:
+def test_a_call_of_a_tool_and_its_result_are_one_unit_each(project: Project, lead: User) -> None:
     calls = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"q": "One. Two."}'}}]
     messages = [
         {"role": "user", "content": "What is the rule?"},
@@ -113,7 +113,13 @@ def test_tool_traffic_is_kept_whole_and_not_cut(project: Project, lead: User) ->
     import_file(project=project, name="x.jsonl", data=json.dumps({"messages": messages}).encode(), by=lead)
     traffic = Turn.objects.filter(channel__in=["tool_call", "tool_result"])
     assert [turn.text for turn in traffic if "rule" in turn.text] == ["First rule. Second rule."]
-    assert not Sentence.objects.filter(turn__in=traffic).exists()
+    units = Sentence.objects.filter(turn__in=traffic)
+    assert [(unit.kind, unit.read_text()) for unit in units] == [
+        ("call", '{"q": "One. Two."}'),
+        ("result", "First rule. Second rule."),
+    ]
+    assert [turn.call_id for turn in traffic] == ["c", "c"]
+    assert list(Turn.objects.order_by("position").values_list("is_answer", flat=True)) == [False, True, False, True]
 
 
 def test_import_leaves_one_event_with_numbers_and_no_text(project: Project, lead: User) -> None:

@@ -125,11 +125,13 @@ class TestChatMessages:
         assert (first.external_id, first.model_label) == ("run-1", "model-c")
         assert first.turns == (
             ReadTurn("system", "utterance", "", "Be brief."),
-            ReadTurn("interviewer", "utterance", "", "What is open now?\nLook it up."),
+            ReadTurn(
+                "interviewer", "utterance", "", "What is open now?\nLook it up.", details={"left_out": ["image_url"]}
+            ),
             ReadTurn("model", "reasoning", "", "\nI need the hours.\n"),
             ReadTurn("model", "utterance", "", "\n\nOne moment. "),
-            ReadTurn("model", "tool_call", "get_hours", '{"day": "Mon"}'),
-            ReadTurn("tool", "tool_result", "get_hours", '{"open": true}'),
+            ReadTurn("model", "tool_call", "get_hours", '{"day": "Mon"}', call_id="c1"),
+            ReadTurn("tool", "tool_result", "get_hours", '{"open": true}', call_id="c1"),
             ReadTurn("model", "reasoning", "", "It is open."),
             ReadTurn("model", "utterance", "", "The library is open."),
         )
@@ -190,7 +192,8 @@ class TestChatMessages:
         ],
     )
     def test_tool_call_in_any_shape_keeps_name_and_arguments(self, message: dict[str, object]) -> None:
-        assert read_message(message) == [ReadTurn("model", "tool_call", "look", '{"at": "ü"}')]
+        [turn] = read_message(message)
+        assert (turn.role, turn.channel, turn.speaker, turn.text) == ("model", "tool_call", "look", '{"at": "ü"}')
 
     def test_typed_parts_keep_their_order(self) -> None:
         call = '{"name": "look", "arguments": {}}'
@@ -204,7 +207,7 @@ class TestChatMessages:
             ReadTurn("model", "reasoning", "", "Hm."),
             ReadTurn("model", "utterance", "", "One."),
             ReadTurn("model", "tool_call", "look", call),
-            ReadTurn("tool", "tool_result", "", "Found."),
+            ReadTurn("tool", "tool_result", "look", "Found."),
         ]
 
     def test_refusal_is_an_utterance(self) -> None:
@@ -403,8 +406,8 @@ class TestRefusals:
         )
 
     def test_unknown_object_names_its_keys_and_the_formats_tried(self) -> None:
-        error = refuse('{"chosen": "x", "rejected": "y"}')
-        assert error.found == 'an object with the keys "chosen", "rejected"'
+        error = refuse('{"prompt": "x", "answer": "y"}')
+        assert error.found == 'an object with the keys "prompt", "answer"'
         assert "interview_jsonl" in error.expected
         assert "chat_messages" in error.expected
 

@@ -17,7 +17,10 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
 
-CODEABLE_CHANNELS = frozenset({Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value})
+# What a tool gave back is shown and cited.
+CODEABLE_CHANNELS = frozenset(
+    {Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value, Turn.Channel.TOOL_CALL.value}
+)
 MAX_NOTE_LENGTH = 1_000
 MAX_MEMO_LENGTH = 20_000
 
@@ -27,7 +30,7 @@ def check_place(project: Project, sentence: Sentence) -> None:
     if sentence.turn.interview.project_id != project.pk:
         raise WrongPlace("This sentence is not part of this study.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
-        raise WrongPlace("This sentence belongs to tool traffic, which is shown but not coded.")
+        raise WrongPlace("This is what a tool gave back, which is shown but not coded.")
 
 
 def hold_place(sentence: Sentence) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.pure.segmenting import segment
 
-# Tool traffic is kept and shown whole: it is a record of a machine's call, and nobody codes its lines.
-CHANNELS_WITH_SENTENCES = frozenset({"utterance", "reasoning"})
+# What a tool is given, and what it gives back, is one unit each: a call is an act that people code, a result is cited.
+TOOL_KINDS = {"tool_call": "call", "tool_result": "result"}
 
 
 SentenceRow = tuple[int, int, int, str, str]
@@ -18,7 +18,7 @@ the hash of its text, as in ``models.Sentence``."""
 
 
 def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:
-    """Cut every turn that people or models spoke (or reasoned) into sentences, in the order of the turns."""
+    """Cut every turn into sentences, in the order of the turns."""
     position = 0
     sentences = []
     for turn in read.turns:
@@ -29,13 +29,23 @@ def prepare_interview(read: ReadInterview) -> list[list[SentenceRow]]:
 
 
 def cut_turn(turn: ReadTurn, *, language: str, after: int) -> Iterator[SentenceRow]:
-    """The sentences of one turn, numbered on from ``after``; none for tool traffic."""
-    if turn.channel not in CHANNELS_WITH_SENTENCES:
-        return
+    """The sentences of one turn, numbered on from ``after``; a call or a result of a tool is one."""
     text = turn.text
+    if turn.channel in TOOL_KINDS:
+        if words := text.strip():
+            start = len(text) - len(text.lstrip())
+            yield after + 1, start, start + len(words), TOOL_KINDS[turn.channel], hash_quote(words)
+        return
     for position, span in enumerate(segment(text, language), after + 1):
         quote = text[span.start : span.end]
         yield position, span.start, span.end, str(span.kind), hash_quote(quote)
+
+
+def is_answer(turn: ReadTurn, *, kind: str) -> bool:
+    """Whether coders decide on a turn of a thread of this ``kind``: what models say, and in trajectories their calls."""
+    return turn.role == "model" and (
+        turn.channel == "utterance" or (turn.channel == "tool_call" and kind == "trajectory")
+    )
 
 
 def hash_quote(text: str) -> str:

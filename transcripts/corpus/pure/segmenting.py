@@ -29,7 +29,7 @@ from transcripts.corpus.pure.sentence_rules import (
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 
 SEGMENTER = "markdown-sentencex"
-SEGMENTER_VERSION = "2"
+SEGMENTER_VERSION = "3"
 
 # Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
 _WINDOW = 8_000

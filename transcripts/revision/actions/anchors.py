@@ -30,7 +30,7 @@ def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSente
     if sentence.turn.interview.project_id != project.pk or sentence.retired_by_id is not None:
         raise RevisionError("This sentence is not one of this study, or its boundaries were edited later.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
-        raise RevisionError("This sentence belongs to tool traffic, which is shown but not coded.")
+        raise RevisionError("This is what a tool gave back, which is shown but not coded.")
     return _add_anchors(project, [sentence.pk], by=by)[0]
 
 

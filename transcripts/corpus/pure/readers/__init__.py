@@ -12,20 +12,32 @@ import re
 from dataclasses import replace
 
 from transcripts.corpus.pure.readers import (
+    atif,
     chat_messages,
     chatgpt_export,
+    claude_code,
     claude_export,
+    hh_rlhf,
+    inspect_log,
     interview_jsonl,
+    langfuse,
+    oasst,
+    otel_genai,
     sharegpt,
     speaker_text,
+    swe_agent,
+    tau_bench,
 )
 from transcripts.corpus.pure.readers.archives import is_archive, unpack
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.checks import check_file
+from transcripts.corpus.pure.readers.checks import check_file, fit_tool_traffic
 from transcripts.corpus.pure.readers.decoding import decode_text
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
-__all__ = ["FORMATS", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
+__all__ = ["FORMATS", "READERS_VERSION", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
+
+READERS_VERSION = "2"
+"""Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
 
 FORMATS: dict[str, Reader] = {
     interview_jsonl.FORMAT: Reader("Interviews as JSON objects", interview_jsonl.read_interview_lines),
@@ -33,18 +45,40 @@ FORMATS: dict[str, Reader] = {
     chatgpt_export.FORMAT: Reader("Export of a ChatGPT account", chatgpt_export.read_chatgpt_export),
     claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export),
     sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt),
+    oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst),
+    hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf),
+    chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
+    inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json),
+    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif),
+    claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code),
+    swe_agent.FORMAT: Reader("SWE-agent run", swe_agent.read_swe_agent),
+    tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench),
+    langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse),
+    otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
 }
 """The formats by the names that people give on the command line."""
 
 # What an object of each format has, and none of the formats before it.
-_FORMAT_OF_KEY = {
-    "mapping": chatgpt_export.FORMAT,
-    "chat_messages": claude_export.FORMAT,
-    "conversations": sharegpt.FORMAT,
-    "messages": chat_messages.FORMAT,
-    "turns": interview_jsonl.FORMAT,
-    "text": interview_jsonl.FORMAT,
+_FORMAT_OF_KEYS = {
+    ("resourceSpans",): otel_genai.FORMAT,
+    ("observations",): langfuse.FORMAT,
+    ("eval", "samples"): inspect_log.FORMAT,
+    ("agent", "steps"): atif.FORMAT,
+    ("history",): swe_agent.FORMAT,
+    ("traj",): tau_bench.FORMAT,
+    ("message_tree_id",): oasst.FORMAT,
+    ("chosen",): hh_rlhf.FORMAT,
+    ("mapping",): chatgpt_export.FORMAT,
+    ("chat_messages",): claude_export.FORMAT,
+    ("conversations",): sharegpt.FORMAT,
+    ("messages",): chat_messages.FORMAT,
+    ("turns",): interview_jsonl.FORMAT,
+    ("sessionId", "type"): claude_code.FORMAT,
+    ("leafUuid", "type"): claude_code.FORMAT,
+    ("snapshot", "type"): claude_code.FORMAT,
+    ("role", "content"): chat_messages.LIST_FORMAT,
+    ("text",): interview_jsonl.FORMAT,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
@@ -64,26 +98,36 @@ def read_bytes(
     """
     if format not in FORMATS and format != "auto":
         raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
-    told: list[str] = []
-    if is_archive(data):
-        data, told = unpack(data, name=name)
-    source = Source(name, decode_text(data, name=name))
-    reader = FORMATS[recognise_format(source) if format == "auto" else format]
-    read = reader.read(source)
+    read = _read_archive(data, name, format) if is_archive(data) else _read_text(data, name, format)
+    read = fit_tool_traffic(read)
     check_file(read, name=name)
-    return replace(read, warnings=[*told, *read.warnings]) if told else read
+    return read
+
+
+def _read_archive(data: bytes, name: str, format: str) -> ReadFile:
+    unpacked = unpack(data, name=name)
+    if isinstance(unpacked, ReadFile):
+        return unpacked
+    content, told = unpacked
+    read = _read_text(content, name, format)
+    return replace(read, warnings=[*told, *read.warnings])
+
+
+def _read_text(data: bytes, name: str, format: str) -> ReadFile:
+    source = Source(name, decode_text(data, name=name))
+    return FORMATS[recognise_format(source) if format == "auto" else format].read(source)
 
 
 def recognise_format(source: Source) -> str:
     """The format that the content shows. Raises `ReadError` that names what was tried."""
     if _JSON_LIST.match(source.text) or _JSON_OBJECT.match(source.text):
         number, content = next(read_json_objects(source), (1, {}))
-        for key, format in _FORMAT_OF_KEY.items():
-            if key in content:
+        for keys, format in _FORMAT_OF_KEYS.items():
+            if all(key in content for key in keys):
                 return format
-        known = ", ".join(f'"{key}" ({format})' for key, format in _FORMAT_OF_KEY.items())
+        known = "; ".join(f"{' and '.join(keys)} ({format})" for keys, format in _FORMAT_OF_KEYS.items())
         found = f"an object with the keys {list_keys(content)}" if content else "nothing in the list"
-        raise ReadError(source.name, number, found, f"objects with one of the keys {known}")
+        raise ReadError(source.name, number, found, f"objects with the keys of a format that is known: {known}")
     if speaker_text.find_starts(source.text):
         return speaker_text.FORMAT
     raise ReadError(

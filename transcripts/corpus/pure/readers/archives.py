@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
+from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError, ReadFile
+from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
 from transcripts.formats.problems import InputRefused
 from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
@@ -19,8 +20,9 @@ FROM_WORD = (
 
 _SIGNATURE = b"PK\x03\x04"
 _EXPECTED = f"a Word document (.docx), the archive of an account's export with {CONVERSATIONS}, or a text file"
-# Texts pack well, and nothing is unpacked beyond the size that a file may have.
-_LIMITS = ZipLimits(unpacked_bytes=1_000_000_000, entries=20_000, ratio=1_000)
+# Texts pack well, and nothing is unpacked beyond the size that a file may have. Logs are written on while they run, and then hold
+# a member more than once.
+_LIMITS = ZipLimits(unpacked_bytes=1_000_000_000, entries=20_000, ratio=1_000, last_wins=True)
 _WORD = frozenset(
     {
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -35,10 +37,13 @@ def is_archive(data: bytes) -> bool:
     return data.startswith(_SIGNATURE)
 
 
-def unpack(data: bytes, *, name: str) -> tuple[bytes, list[str]]:
-    """What is read of an archive, as UTF-8 text, and a warning of what was made of it. Raises `ReadError`."""
+def unpack(data: bytes, *, name: str) -> tuple[bytes, list[str]] | ReadFile:
+    """What is read of an archive, as UTF-8 text, and a warning of what was made of it; of a log that is an archive what was
+    read. Raises `ReadError`."""
     try:
         with open_zip(io.BytesIO(data), limits=_LIMITS) as archive:
+            if is_inspect_archive(archive):
+                return read_inspect_archive(archive, name=name)
             if DOCUMENT in archive:
                 return "".join(_read_word(archive)).encode(), [FROM_WORD]
             found = [entry for entry in archive.names if entry.rpartition("/")[2] == CONVERSATIONS]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
+KINDS = ("interview", "trajectory")
+RELATIONS = ("", "branch", "subagent", "continuation")
+"""How a thread hangs on a turn of another: what was said otherwise from there on, a run that the turn started, or what
+goes on behind a summary."""
 CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
 MAX_BASIS_LENGTH = 2_000
 """Characters of what a consent rests on."""
@@ -15,6 +20,8 @@ MAX_FILE_SIZE = 100_000_000
 """Bytes of a file."""
 MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
+KEPT_OF_RESULT = 100_000
+"""Bytes that are kept of a tool's result that is larger than a turn may be."""
 MAX_TURNS = 50_000
 """Turns of a file."""
 MAX_NESTING = 64
@@ -26,7 +33,10 @@ class ReadTurn:
     """What one side said at one point. ``text`` is exactly what the file holds, white space and line breaks included.
 
     ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic
-    the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is.
+    the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with
+    its call. ``details``, what the file tells of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
+    ``tokens`` ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth),
+    ``error`` (true, or what went wrong), ``truncated`` ({"bytes", "sha256"} of the whole text).
     """
 
     role: str
@@ -34,11 +44,19 @@ class ReadTurn:
     speaker: str
     text: str
     prompt_kind: str = ""
+    call_id: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReadInterview:
-    """One conversation. A text that is "" is not known. ``line`` is where it begins in the file, from 1.
+    """One thread: a conversation that runs in one line. A text that is "" is not known. ``line`` is where it begins in the
+    file, from 1.
+
+    ``kind`` is one of `KINDS`: a trajectory is a run of an agent, whose calls are coded too. A thread with a ``relation`` (one
+    of `RELATIONS`) hangs on a turn of another of the same file: ``hangs_on`` is that one's ``external_id`` and the position
+    of the turn, from 1. ``run`` says what is known of a run: ``task``, ``sample``, ``epoch``, ``status``, ``agent``, all text, and
+    ``scores`` by their names.
 
     ``consent`` is what the file says of it, by scope (one of `CONSENT_SCOPES`); a scope that is missing is not known.
     """
@@ -60,15 +78,21 @@ class ReadInterview:
     consent: dict[str, bool] = field(default_factory=dict)
     consent_basis: str = ""
     line: int = 1
+    kind: str = "interview"
+    relation: str = ""
+    hangs_on: tuple[str, int] | None = None
+    run: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ReadFile:
-    """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out."""
+    """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out; ``left_out`` has
+    those of them that are counted, each with how often it happened."""
 
     format: str
     interviews: list[ReadInterview]
     warnings: list[str]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 class ReadError(Exception):

@@ -2,22 +2,23 @@
 
     [{"title": "…", "mapping": {"n1": {"parent": null, "children": ["n2"], "message": {…}}, …}, "current_node": "n9"}]
 
-A conversation is read along one path: up from ``current_node``; without it, up from the leaf that was written last; and
-where no message names a parent, all messages by their time. Other leaves are answers or questions that were made anew;
-they are counted and left out. ``user`` is the interviewer, ``assistant`` the model. Thoughts are reasoning; code and what
-is said to a tool are tool calls, with the tool's name as speaker; what a tool says is a tool result. Messages that
-ChatGPT hides, such as custom instructions, are left out and counted, as are pictures and other parts without text.
+The thread of a conversation is the path that was in sight at last: up from ``current_node``; without it, up from the leaf that
+was written last; and where no message names a parent, all messages by their time. Other leaves are questions or answers
+that were made anew: each is a branch, a thread that hangs on the last turn that it shares. ``user`` is the interviewer,
+``assistant`` the model. Thoughts are reasoning; code and what is said to a tool are tool calls, with the tool's name as
+speaker; what a tool says is a tool result. Messages that ChatGPT hides, such as custom instructions, are left out and
+counted, as are pictures and other parts without text.
 
-The models that answered are the interview's model, the day it began is its period. Every other key of a conversation is
-kept as metadata. Times of messages are not kept.
+The time of each message and the model that wrote it are kept. The models that answered are the interview's model, the day
+it began is its period. Every other key of a conversation is kept as metadata.
 """
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
@@ -29,6 +30,8 @@ from transcripts.corpus.pure.readers.json_lines import (
     read_json_objects,
     shorten,
 )
+from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
+from transcripts.corpus.pure.readers.times import read_day, read_time
 
 FORMAT = "chatgpt_export"
 
@@ -44,60 +47,58 @@ _TEXT_KEYS = ("text", "result", "content")
 def read_chatgpt_export(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     left_out: Counter[str] = Counter()
-    read = (_read_conversation(line, source, left_out) for line in read_json_objects(source))
+    read = (thread for line in read_json_objects(source) for thread in _read_conversation(line, source, left_out))
     interviews = leave_out_silent(read, left_out)
-    return ReadFile(FORMAT, interviews, list_left_out(left_out))
+    return ReadFile(FORMAT, interviews, list_left_out(left_out), left_out)
 
 
-def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -> ReadInterview:
+def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -> list[ReadInterview]:
     number, content = line
     mapping = content.get("mapping")
     if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
         raise ReadError(
             source.name, number, 'a "mapping" that is no object of messages', "one of messages by their ids"
         )
-    path = _find_path(content.get("current_node"), mapping, left_out)
-    messages = [node["message"] for node in path if isinstance(node.get("message"), dict)]
     title = content.get("title")
     if title is not None and not isinstance(title, str):
         raise ReadError(source.name, number, f'{name_json_type(title)} as "title"', "text or null")
+    threads = _find_threads(content.get("current_node"), mapping, left_out)
     external_id = read_id({"id": content.get("id") or content.get("conversation_id")}) or f"{source.stem}-{number}"
     details = read_details(line, name=source.name, apart=_APART)
-    return ReadInterview(
+    common = ReadInterview(
         external_id=external_id,
         title=title if title and title.strip() else external_id,
-        turns=tuple(turn for message in messages for turn in _read_message(message, left_out)),
-        **{"model_label": _find_models(messages), "period": _find_day(content), "surface": "ChatGPT", **details},
+        turns=(),
+        **{"period": read_day(content.get("create_time")), "surface": "ChatGPT", **details},
     )
+    return [
+        replace(thread, model_label=details.get("model_label") or find_models(thread.turns))
+        for thread in name_threads(threads or [Thread()], common=common)
+    ]
 
 
-def _find_path(current: Any, mapping: dict[str, JsonObject], left_out: Counter[str]) -> list[JsonObject]:
-    """The messages that were in sight at last, from the first on."""
+def _find_threads(current: Any, mapping: dict[str, JsonObject], left_out: Counter[str]) -> list[Thread]:
+    """What was in sight at last, and every other path to a message that nothing answers."""
     parents = {key: _find_parent(node, mapping) for key, node in mapping.items()}
-    leaves = [key for key in mapping if key not in set(parents.values()) and _says(mapping[key])]
+    turns = {
+        key: tuple(_read_message(node["message"], left_out)) if isinstance(node.get("message"), dict) else ()
+        for key, node in mapping.items()
+    }
     if not any(parents.values()):
         # The sort keeps the order of the file among those of one time.
-        return sorted(mapping.values(), key=_find_time)
+        return [
+            Thread([turn for key in sorted(mapping, key=lambda key: _find_time(mapping[key])) for turn in turns[key]])
+        ]
     if not isinstance(current, str) or current not in mapping:
         order = {key: place for place, key in enumerate(mapping)}
+        leaves = [key for key in mapping if key not in set(parents.values()) and turns[key]]
         current = max(leaves or mapping, key=lambda key: (_find_time(mapping[key]), order[key]))
-    keys: list[str] = []
-    # A circle of parents ends where it began.
-    while current and current not in keys:
-        keys.append(current)
-        current = parents[current]
-    if others := len([leaf for leaf in leaves if leaf not in keys]):
-        left_out["A question or an answer that was made anew: only the last version of it was read."] += others
-    return [mapping[key] for key in reversed(keys)]
+    return divide_tree({key: Node(parents[key] or None, turns[key]) for key in mapping}, current=current)
 
 
 def _find_parent(node: JsonObject, mapping: dict[str, JsonObject]) -> str:
     parent = node.get("parent")
     return parent if isinstance(parent, str) and parent in mapping else ""
-
-
-def _says(node: JsonObject) -> bool:
-    return isinstance(node.get("message"), dict)
 
 
 def _find_time(node: JsonObject) -> float:
@@ -124,14 +125,20 @@ def _read_message(message: JsonObject, left_out: Counter[str]) -> Iterator[ReadT
     speaker = name if isinstance(name, str) else ""
     recipient = message.get("recipient")
     is_to_tool = role == "model" and isinstance(recipient, str) and recipient not in {"", "all"}
+    at, model = read_time(message.get("create_time")), _read_metadata(message).get("model_slug")
+    details = {
+        **({"at": at} if at else {}),
+        **({"model": model[:200]} if isinstance(model, str) and model and role == "model" else {}),
+    }
     if kind == "thoughts":
-        yield ReadTurn(role, "reasoning", speaker, text)
+        yield ReadTurn(role, "reasoning", speaker, text, details=details)
     elif role == "tool" or kind in _RESULTS:
-        yield ReadTurn("tool", "tool_result", speaker, text)
+        yield ReadTurn("tool", "tool_result", speaker, text, details=details)
     elif is_to_tool or kind in _CALLS:
-        yield ReadTurn(role, "tool_call", str(recipient) if is_to_tool else str(content.get("language") or ""), text)
+        tool = str(recipient) if is_to_tool else str(content.get("language") or "")
+        yield ReadTurn(role, "tool_call", tool, text, details=details)
     else:
-        yield ReadTurn(role, "utterance", speaker, text)
+        yield ReadTurn(role, "utterance", speaker, text, details=details)
 
 
 def _read_texts(kind: str, content: JsonObject, left_out: Counter[str]) -> Iterator[str]:
@@ -162,17 +169,3 @@ def _find_text(part: Any) -> str | None:
 def _read_metadata(message: JsonObject) -> JsonObject:
     metadata = message.get("metadata")
     return metadata if isinstance(metadata, dict) else {}
-
-
-def _find_models(messages: Iterable[JsonObject]) -> str:
-    """The models that answered, in the order in which they did."""
-    named = (_read_metadata(message).get("model_slug") for message in messages)
-    return ", ".join(dict.fromkeys(name for name in named if isinstance(name, str) and name))[:200]
-
-
-def _find_day(content: JsonObject) -> str:
-    time = content.get("create_time")
-    try:
-        return datetime.datetime.fromtimestamp(time or 0, datetime.UTC).date().isoformat() if time else ""
-    except (TypeError, ValueError, OverflowError, OSError):
-        return ""

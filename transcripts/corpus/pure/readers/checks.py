@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from transcripts.corpus.pure.readers.base import (
     CHANNELS,
+    KEPT_OF_RESULT,
+    KINDS,
     MAX_TURN_SIZE,
     MAX_TURNS,
+    RELATIONS,
     ROLES,
     ReadError,
     ReadFile,
     ReadInterview,
     ReadTurn,
 )
+from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import shorten
 
 _MAX_LENGTHS = {
@@ -30,8 +36,47 @@ _MAX_LENGTHS = {
     "inclusion": 50,
     "language": 20,
 }
-_MAX_TURN_LENGTHS = {"speaker": 200, "prompt_kind": 30}
+_MAX_TURN_LENGTHS = {"speaker": 200, "prompt_kind": 30, "call_id": 200}
 _CLASHES_NAMED = 50
+
+
+def fit_tool_traffic(read: ReadFile) -> ReadFile:
+    """The file with tool traffic that can be kept, and warnings of what was changed: of a result that is larger than a turn may
+    be its head, with size and hash of the whole; in place of U+0000, which no database holds, its symbol U+2400."""
+    changed: Counter[str] = Counter()
+    interviews = []
+    for interview in read.interviews:
+        turns = tuple(_fit_turn(turn, changed) for turn in interview.turns)
+        is_same = all(new is old for new, old in zip(turns, interview.turns, strict=True))
+        interviews.append(interview if is_same else replace(interview, turns=turns))
+    if not changed:
+        return read
+    return replace(read, interviews=interviews, warnings=[*read.warnings, *list_left_out(changed)])
+
+
+def _fit_turn(turn: ReadTurn, changed: Counter[str]) -> ReadTurn:
+    if turn.channel not in {"tool_call", "tool_result"}:
+        return turn
+    short = _shorten_result(turn)
+    if short is not turn:
+        changed[
+            f"A tool's result of more than {MAX_TURN_SIZE:,} bytes was cut to its beginning; its hash was kept."
+        ] += 1
+    if "\x00" not in short.text:
+        return short
+    changed["The character U+0000 in what a tool was given or gave back was replaced by its symbol, U+2400."] += 1
+    return replace(short, text=short.text.replace("\x00", "\u2400"), details={**short.details, "had_null": True})
+
+
+def _shorten_result(turn: ReadTurn) -> ReadTurn:
+    if turn.channel != "tool_result" or len(turn.text) * 4 <= MAX_TURN_SIZE:
+        return turn
+    whole = turn.text.encode("utf-8", "surrogatepass")
+    if len(whole) <= MAX_TURN_SIZE:
+        return turn
+    truncated = {"bytes": len(whole), "sha256": hashlib.sha256(whole).hexdigest()}
+    head = whole[:KEPT_OF_RESULT].decode("utf-8", "ignore")
+    return replace(turn, text=head, details={**turn.details, "truncated": truncated})
 
 
 def check_file(read: ReadFile, *, name: str) -> None:
@@ -44,6 +89,29 @@ def check_file(read: ReadFile, *, name: str) -> None:
     for interview in read.interviews:
         _check_interview(interview, name)
     _refuse_clashing_ids(read.interviews, name)
+    _check_threads(read.interviews, name)
+
+
+def _check_threads(interviews: list[ReadInterview], name: str) -> None:
+    """Every thread hangs on a turn of another thread of the file, and none on itself in the end."""
+    above = {interview.external_id: interview for interview in interviews}
+    for interview in interviews:
+        if interview.hangs_on is None:
+            continue
+        thread, position = interview.hangs_on
+        place = f"{shorten(interview.external_id)} hangs on turn {position} of {shorten(thread)}"
+        if thread not in above or not 1 <= position <= len(above[thread].turns):
+            raise ReadError(
+                name, interview.line, f"{place}, which is not in the file", "a turn of another thread in it"
+            )
+        seen = {interview.external_id}
+        while interview.hangs_on is not None:
+            interview = above[interview.hangs_on[0]]  # noqa: PLW2901 - upwards from it
+            if interview.external_id in seen:
+                raise ReadError(name, interview.line, f"{place}, and that on it", "threads that begin somewhere")
+            seen.add(interview.external_id)
+            if interview.hangs_on is not None and interview.hangs_on[0] not in above:
+                break
 
 
 def _check_interview(interview: ReadInterview, name: str) -> None:
@@ -54,6 +122,11 @@ def _check_interview(interview: ReadInterview, name: str) -> None:
         raise ReadError(name, line, "an interview without text", "at least one turn with text")
     for field, max_length in _MAX_LENGTHS.items():
         _refuse_longer(getattr(interview, field), max_length, field, name, line)
+    if interview.kind not in KINDS or interview.relation not in RELATIONS:
+        found = f"the kind {shorten(interview.kind)} or the relation {shorten(interview.relation)}"
+        raise ReadError(name, line, found, f"one of {', '.join(KINDS)}, and none or one of {', '.join(RELATIONS[1:])}")
+    if bool(interview.relation) != (interview.hangs_on is not None):
+        raise ReadError(name, line, "a relation without the turn it hangs on, or the reverse", "both or neither")
     for number, turn in enumerate(interview.turns, 1):
         _check_turn(turn, number, name, line)
     for place, text in _pieces(interview):
@@ -86,7 +159,19 @@ def _pieces(interview: ReadInterview) -> Iterator[tuple[str, str]]:
         yield (f"the key {shorten(key)}", key)
         yield (f"the value of {shorten(key)}", value)
     for number, turn in enumerate(interview.turns, 1):
-        yield (f"the speaker of turn {number}", turn.speaker + turn.prompt_kind)
+        yield (f"the speaker of turn {number}", turn.speaker + turn.prompt_kind + turn.call_id)
+        if turn.details:
+            yield (f"the details of turn {number}", _list_texts(turn.details))
+    yield ("what is known of the run", _list_texts(interview.run))
+
+
+def _list_texts(value: object) -> str:
+    """Every key and text within a JSON value, so that none of them holds what a database cannot."""
+    if isinstance(value, dict):
+        return "".join(map(_list_texts, value)) + "".join(map(_list_texts, value.values()))
+    if isinstance(value, list):
+        return "".join(map(_list_texts, value))
+    return value if isinstance(value, str) else ""
 
 
 def _measure(text: str, place: str, name: str, line: int) -> int:

@@ -3,8 +3,12 @@
     {"id": "i-07", "turns": [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "…"}], "model": "A"}
 
 ``id`` (text or whole number) and ``turns`` are needed. A turn needs ``role`` (interviewer, model, system or tool) and
-``text``; it may have ``channel`` (utterance, reasoning, tool_call, tool_result; without it: utterance), ``speaker`` and
-``prompt_kind``. In place of ``turns`` a line may have ``text``: one turn of the model.
+``text``; it may have ``channel`` (utterance, reasoning, tool_call, tool_result; without it: utterance), ``speaker``,
+``prompt_kind``, ``call_id``, which joins a tool's result with its call, and ``details``, an object; see `ReadTurn`. In place
+of ``turns`` a line may have ``text``: one turn of the model.
+
+``kind`` is interview or trajectory. A thread that hangs on a turn of another of the same file has ``relation`` (branch,
+subagent, continuation) and ``hangs_on``, {"id": "i-07", "turn": 4}. ``run`` is an object, see `ReadInterview`.
 
 ``title``, ``model``, ``vendor``, ``surface``, ``period`` (or ``date``), ``interviewer``, ``tier``, ``inclusion``,
 ``inclusion_reason``, ``opening_prompt`` and ``language`` are text or null. ``consent`` is null or an object: true or
@@ -23,17 +27,17 @@ from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type,
 
 FORMAT = "interview_jsonl"
 
-_APART = frozenset({"id", "turns", "text", "consent"})
+_APART = frozenset({"id", "turns", "text", "consent", "kind", "relation", "hangs_on", "run"})
 # No kind, and those that the paper distinguishes.
 PROMPT_KINDS = ("", "open", "expand", "reflect", "challenge", "new_information", "leading")
-_KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind"})
+_KEYS_OF_TURN = frozenset({"role", "text", "channel", "speaker", "prompt_kind", "call_id"})
 
 
 def read_interview_lines(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     left_out: Counter[str] = Counter()
     interviews = [_read_interview(line, source.name, left_out) for line in read_json_objects(source)]
-    return ReadFile(FORMAT, interviews, list_left_out(left_out))
+    return ReadFile(FORMAT, interviews, list_left_out(left_out), left_out)
 
 
 def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadInterview:
@@ -47,8 +51,31 @@ def _read_interview(line: JsonLine, name: str, left_out: Counter[str]) -> ReadIn
         external_id=external_id,
         title=title if title.strip() else external_id,
         turns=_read_turns(line, name, left_out),
+        **_read_thread(line, name),
         **details,
     )
+
+
+def _read_thread(line: JsonLine, name: str) -> dict[str, Any]:
+    """What kind of thread it is, what it hangs on, and what is known of the run."""
+    number, content = line
+    told: dict[str, Any] = {}
+    for key in ("kind", "relation"):
+        if content.get(key) is not None:
+            if not isinstance(content[key], str):
+                raise ReadError(name, number, f"{name_json_type(content[key])} as {shorten(key)}", "text")
+            told[key] = content[key]
+    for key in ("run", "hangs_on"):
+        if content.get(key) is not None and not isinstance(content[key], dict):
+            raise ReadError(name, number, f"{name_json_type(content[key])} as {shorten(key)}", "an object")
+    if content.get("run"):
+        told["run"] = content["run"]
+    if hung := content.get("hangs_on"):
+        thread, turn = read_id(hung), hung.get("turn")
+        if thread is None or not isinstance(turn, int) or isinstance(turn, bool):
+            raise ReadError(name, number, '"hangs_on" without thread or turn', '{"id": "…", "turn": 4}')
+        told["hangs_on"] = (thread, turn)
+    return told
 
 
 def _read_turns(line: JsonLine, name: str, left_out: Counter[str]) -> tuple[ReadTurn, ...]:
@@ -72,9 +99,11 @@ def _read_turn(turn: Any, number: int, line: int, name: str, left_out: Counter[s
     for key in ("role", "text"):
         if key not in turn:
             raise ReadError(name, line, f"no {shorten(key)} in turn {number}", 'turns with "role" and "text"')
-    parts = {"channel": "utterance", "speaker": "", "prompt_kind": ""}
+    parts: dict[str, Any] = {"channel": "utterance", "speaker": "", "prompt_kind": ""}
     for key, value in turn.items():
-        if key not in _KEYS_OF_TURN:
+        if key == "details" and isinstance(value, dict):
+            parts[key] = value
+        elif key not in _KEYS_OF_TURN:
             left_out[f"The key {shorten(key)} of a turn was left out."] += 1
         elif isinstance(value, str):
             parts[key] = value

@@ -14,8 +14,10 @@ from collections import Counter
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.calls import name_results, read_whole_call
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
 from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects, shorten
+from transcripts.corpus.pure.readers.threads import find_kind
 
 FORMAT = "sharegpt"
 
@@ -34,7 +36,7 @@ def read_sharegpt(source: Source) -> ReadFile:
     """Read the format above; raises `ReadError`."""
     left_out: Counter[str] = Counter()
     interviews = [_read_conversation(line, source, left_out) for line in read_json_objects(source)]
-    return ReadFile(FORMAT, interviews, list_left_out(left_out))
+    return ReadFile(FORMAT, interviews, list_left_out(left_out), left_out)
 
 
 def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -> ReadInterview:
@@ -45,10 +47,14 @@ def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -
     external_id = read_id(content) or f"{source.stem}-{number}"
     details = read_details(line, name=source.name, apart=_APART)
     title = details.pop("title", "")
+    turns = name_results(
+        [_read_turn(each, place, line, source, left_out) for place, each in enumerate(said, 1)], left_out
+    )
     return ReadInterview(
         external_id=external_id,
         title=title if title.strip() else external_id,
-        turns=tuple(_read_turn(each, place, line, source, left_out) for place, each in enumerate(said, 1)),
+        turns=turns,
+        kind=find_kind(turns),
         **details,
     )
 
@@ -65,4 +71,7 @@ def _read_turn(turn: Any, place: int, line: JsonLine, source: Source, left_out: 
     for key in turn.keys() - _KEYS_OF_TURN:
         left_out[f"The key {shorten(key)} of a turn was left out."] += 1
     role, channel = _SPEAKERS[speaker]
+    if channel == "tool_call":
+        arguments, name = read_whole_call(text)
+        return ReadTurn(role, channel, name, arguments)
     return ReadTurn(role, channel, "", text)

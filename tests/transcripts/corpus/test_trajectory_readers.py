@@ -1,0 +1,575 @@
+"""Logs of agents and traces of programs, read into threads."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.shared import shared
+from tests.transcripts.corpus import told
+from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.readers.calls import pair_results
+
+if sys.version_info >= (3, 14):
+    import zipfile
+else:
+    from backports.zstd import zipfile
+
+
+def read(content: Any, *, name: str = "run.json") -> ReadFile:
+    return read_bytes(json.dumps(content).encode(), name=name)
+
+
+def read_lines(*objects: Any, name: str = "run.jsonl") -> ReadFile:
+    return read_bytes("\n".join(map(json.dumps, objects)).encode(), name=name)
+
+
+def list_turns(thread: ReadInterview) -> list[tuple[str, str, str, str, int | None]]:
+    return [
+        (turn.role, turn.channel, turn.speaker, turn.text, call)
+        for turn, call in zip(thread.turns, pair_results(thread.turns), strict=True)
+    ]
+
+
+def list_texts(thread: ReadInterview) -> list[str]:
+    return [turn.text for turn in thread.turns]
+
+
+class TestOneConversationInAllFormats:
+    @pytest.mark.parametrize(
+        ("content", "format"),
+        [
+            ({"id": "r1", "messages": told.tell_as_messages()}, "chat_messages"),
+            (told.tell_as_anthropic(), "chat_messages"),
+            (told.tell_as_messages(thoughts="reasoning"), "message_list"),
+            (told.tell_as_inspect(), "inspect"),
+            (told.tell_as_atif(), "atif"),
+            (told.tell_as_swe_agent(), "swe_agent"),
+            ([{"task_id": 3, "trial": 0, "reward": 1.0, "traj": told.tell_as_messages()}], "tau_bench"),
+            (told.tell_as_langfuse(), "langfuse"),
+            (told.tell_as_otel(), "otel_genai"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_gives_the_same_turns(self, content: Any, format: str) -> None:
+        file = read(content)
+        [thread] = file.interviews
+        assert file.format == format
+        assert list_turns(thread) == told.TURNS
+        assert thread.kind == "trajectory"
+
+    def test_a_session_of_claude_code_gives_them_too(self) -> None:
+        lines = []
+        for number, message in enumerate(told.tell_as_anthropic()["messages"]):
+            lines.append(
+                {
+                    "type": message["role"],
+                    "uuid": f"u{number}",
+                    "parentUuid": f"u{number - 1}" if number else None,
+                    "sessionId": "s",
+                    "isSidechain": False,
+                    "timestamp": "2026-05-01T10:00:00.000Z",
+                    "message": message,
+                }
+            )
+        [thread] = read_lines({"type": "summary", "summary": "Lease", "leafUuid": "u5"}, *lines).interviews
+        # It does not keep the system prompt.
+        assert [turn[:4] for turn in list_turns(thread)] == [turn[:4] for turn in told.TURNS[1:]]
+        assert thread.turns[0].details["at"] == "2026-05-01T10:00:00.000Z"
+
+
+class TestTraces:
+    """Calls that repeat what was said before."""
+
+    FIRST = {"role": "user", "parts": [{"type": "text", "content": "How do I refuse?"}]}
+    ASKED = {"role": "assistant", "parts": [{"type": "text", "content": "Whom, and what?"}]}
+    AUNT = {"role": "user", "parts": [{"type": "text", "content": "My aunt, more cake."}]}
+    ADVICE = {"role": "assistant", "parts": [{"type": "text", "content": "Praise it."}]}
+    BOSS = {"role": "user", "parts": [{"type": "text", "content": "My boss, overtime."}]}
+    OTHER = {"role": "assistant", "parts": [{"type": "text", "content": "Name another day."}]}
+    WHOLE = ["How do I refuse?", "Whom, and what?", "My aunt, more cake.", "Praise it."]
+
+    def test_what_equals_the_thread_so_far_is_passed_over(self) -> None:
+        spans = told.make_spans(
+            ([self.FIRST], [self.ASKED]), ([self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]), conversation="c"
+        )
+        [thread] = read(spans).interviews
+        assert list_texts(thread) == self.WHOLE
+
+    def test_new_messages_alone_are_appended(self) -> None:
+        spans = told.make_spans(([self.FIRST], [self.ASKED]), ([self.AUNT], [self.ADVICE]), conversation="c")
+        [thread] = read(spans).interviews
+        assert list_texts(thread) == self.WHOLE
+
+    def test_a_copy_inside_its_own_parent_is_dropped_and_counted(self) -> None:
+        spans = told.make_spans(
+            ([self.FIRST], [self.ASKED]),
+            ([self.FIRST], [self.ASKED]),
+            ([self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]),
+            conversation="c",
+            nested=True,
+        )
+        file = read(spans)
+        assert list_texts(file.interviews[0]) == self.WHOLE
+        assert [warning for warning in file.warnings if "passed over" in warning] == [
+            "A call to a model was passed over because it tells nothing that an earlier one does not. (1 times)"
+        ]
+
+    def test_a_shared_beginning_with_other_words_hangs_a_branch(self) -> None:
+        spans = told.make_spans(
+            ([self.FIRST], [self.ASKED]),
+            ([self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]),
+            ([self.FIRST, self.ASKED, self.BOSS], [self.OTHER]),
+            conversation="c",
+        )
+        main, branch = read(spans).interviews
+        assert list_texts(main) == self.WHOLE
+        assert list_texts(branch) == ["My boss, overtime.", "Name another day."]
+        assert (branch.relation, branch.hangs_on) == ("branch", (main.external_id, 2))
+
+    def test_a_call_that_shares_nothing_is_a_run_of_a_sub_agent(self) -> None:
+        spans = told.make_spans(([self.FIRST], [self.ASKED]), ([self.BOSS], [self.OTHER]))
+        main, other = read(spans).interviews
+        assert (other.relation, other.hangs_on) == ("subagent", (main.external_id, 2))
+
+    def test_another_system_prompt_does_not_part_them(self) -> None:
+        def instruct(words: str) -> dict[str, Any]:
+            return {"role": "system", "parts": [{"type": "text", "content": words}]}
+
+        spans = told.make_spans(
+            ([instruct("It is ten."), self.FIRST], [self.ASKED]),
+            ([instruct("It is eleven."), self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]),
+        )
+        [thread] = read(spans).interviews
+        assert list_texts(thread) == ["It is ten.", *self.WHOLE]
+
+    def test_numbered_attributes_of_older_programs_are_read(self) -> None:
+        told_by_program = {
+            "llm.input_messages.0.message.role": "user",
+            "llm.input_messages.0.message.content": "Weather?",
+            "llm.output_messages.0.message.role": "assistant",
+            "llm.output_messages.0.message.tool_calls.0.tool_call.id": "c1",
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"at": "Oslo"}',
+        }
+        tool = {
+            "openinference.span.kind": "TOOL",
+            "tool.name": "weather",
+            "input.value": '{"at": "Oslo"}',
+            "output.value": "Rain.",
+        }
+        spans = [
+            {
+                "traceId": "a",
+                "spanId": str(number),
+                "startTimeUnixNano": str(number),
+                "attributes": [{"key": key, "value": {"stringValue": value}} for key, value in attributes.items()],
+            }
+            for number, attributes in enumerate((told_by_program, tool), 1)
+        ]
+        [thread] = read({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).interviews
+        assert list_turns(thread) == [
+            ("interviewer", "utterance", "", "Weather?", None),
+            ("model", "tool_call", "weather", '{"at": "Oslo"}', None),
+            ("tool", "tool_result", "weather", "Rain.", 2),
+        ]
+
+    def test_events_of_messages_are_read(self) -> None:
+        events = [
+            {"name": "gen_ai.user.message", "attributes": [{"key": "content", "value": {"stringValue": "Why?"}}]},
+            {
+                "name": "gen_ai.choice",
+                "attributes": [{"key": "message", "value": {"stringValue": '{"content": "Because."}'}}],
+            },
+        ]
+        spans = [{"traceId": "a", "spanId": "1", "startTimeUnixNano": "1", "attributes": [], "events": events}]
+        [thread] = read({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).interviews
+        assert list_texts(thread) == ["Why?", "Because."]
+
+    def test_spans_without_messages_are_refused_with_the_reason(self) -> None:
+        spans = {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a", "attributes": []}]}]}]}
+        with pytest.raises(ReadError, match=r"spans without messages.*recording them is off by default"):
+            read(spans)
+
+
+def pack(entries: dict[str, Any], *, method: int = zipfile.ZIP_ZSTANDARD) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content if isinstance(content, str) else json.dumps(content))
+    return stream.getvalue()
+
+
+class TestInspect:
+    LOG = told.tell_as_inspect()
+    HEAD = {key: value for key, value in LOG.items() if key != "samples"}
+
+    @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD])
+    def test_an_archive_gives_what_its_json_gives(self, method: int) -> None:
+        data = pack({"header.json": self.HEAD, "samples/s1_epoch_1.json": self.LOG["samples"][0]}, method=method)
+        assert read_bytes(data, name="x.eval").interviews == read(self.LOG).interviews
+
+    def test_run_and_scores_are_known(self) -> None:
+        scores = {"match": {"value": "C", "answer": "Yes"}, "length": {"value": 0.5}}
+        [thread] = read(told.tell_as_inspect(scores=scores, metadata={"topic": "lease"}, target="no")).interviews
+        assert (thread.external_id, thread.model_label, thread.period) == ("r1-s1-1", "vendor/m", "2026-05-01")
+        assert thread.run == {
+            "task": "lease",
+            "sample": "s1",
+            "epoch": "1",
+            "status": "success",
+            "scores": {"match": "C", "length": 0.5},
+        }
+        assert thread.metadata == {"topic": "lease", "target": "no"}
+
+    def test_texts_that_are_kept_apart_are_put_back(self) -> None:
+        messages = [
+            {"role": "user", "content": "attachment://abc"},
+            {"role": "assistant", "content": "attachment://no"},
+        ]
+        file = read(told.tell_as_inspect(messages=messages, attachments={"abc": "A long question."}))
+        assert list_texts(file.interviews[0]) == ["A long question.", "attachment://no"]
+        assert "is missing in it" in file.warnings[0]
+
+    def test_words_put_into_the_models_mouth_are_the_systems(self) -> None:
+        messages = [
+            {"role": "user", "content": "Go on.", "source": "input"},
+            {"role": "assistant", "content": "I agree that", "source": "input"},
+            {"role": "assistant", "content": "I do not.", "source": "generate"},
+        ]
+        [thread] = read(told.tell_as_inspect(messages=messages)).interviews
+        assert [turn.role for turn in thread.turns] == ["interviewer", "system", "model"]
+
+    def test_reasoning_in_cipher_is_a_turn_without_text_or_with_its_summary(self) -> None:
+        content = [
+            {"type": "reasoning", "reasoning": "gAAAB", "redacted": True},
+            {"type": "reasoning", "reasoning": "gAAAC", "redacted": True, "summary": "Weighing."},
+            {"type": "text", "text": "Yes."},
+        ]
+        [thread] = read(told.tell_as_inspect(messages=[{"role": "assistant", "content": content}])).interviews
+        assert [(turn.channel, turn.text, turn.details) for turn in thread.turns] == [
+            ("reasoning", "", {"redacted": True}),
+            ("reasoning", "Weighing.", {"redacted": True, "is_summary": True}),
+            ("utterance", "Yes.", {}),
+        ]
+
+    def test_a_run_that_crashed_is_read_as_far_as_it_is_whole(self) -> None:
+        entries = {
+            "_journal/start.json": {"version": 2, "eval": self.LOG["eval"]},
+            "samples/s1_epoch_1.json": self.LOG["samples"][0],
+            "samples/s2_epoch_1.json": '{"id": "s2", "mess',
+        }
+        file = read_bytes(pack(entries), name="x.eval")
+        assert [thread.run["status"] for thread in file.interviews] == ["started"]
+        assert len(file.warnings) == 2
+        assert "not finished, or crashed" in file.warnings[0]
+        assert "breaks off" in file.warnings[1]
+
+    def test_a_sample_in_pieces_is_joined(self) -> None:
+        sample = self.LOG["samples"][0]
+        entries = {
+            "header.json": self.HEAD,
+            "samples/s1_epoch_1/sample.json": {"id": "s1", "epoch": 1},
+            "samples/s1_epoch_1/messages/0.json": [{"role": "user", "content": "attachment://0"}],
+            "samples/s1_epoch_1/messages/1.json": sample["messages"][2:],
+            "samples/s1_epoch_1/attachments/0.json": [told.QUESTION],
+        }
+        [thread] = read_bytes(pack(entries), name="x.eval").interviews
+        assert list_texts(thread)[:2] == [told.QUESTION, told.THOUGHT]
+        assert len(thread.turns) == len(told.TURNS) - 1
+
+    def test_an_error_is_the_status_and_told(self) -> None:
+        file = read(told.tell_as_inspect(error={"message": "out of memory"}))
+        assert file.interviews[0].run["status"] == "error"
+        assert file.interviews[0].metadata == {"error": "out of memory"}
+        assert "ended in an error" in file.warnings[0]
+
+
+class TestAtif:
+    def test_a_gap_in_the_numbers_is_refused_with_its_place(self) -> None:
+        run = told.tell_as_atif()
+        run["steps"][2]["step_id"] = 4
+        with pytest.raises(ReadError) as refused:
+            read(run, name="gap.json")
+        assert str(refused.value).startswith("gap.json, line 1: found step 4 in place 3; expected step 3")
+
+    def test_copied_steps_are_dropped_and_runs_inside_hang_on_their_turn(self) -> None:
+        run, inner = told.tell_as_atif(), told.tell_as_atif()
+        inner["trajectory_id"] = "inner"
+        inner["steps"][1]["is_copied_context"] = True
+        run["steps"][2]["observation"]["results"][0]["subagent_trajectory_ref"] = [{"trajectory_id": "inner"}]
+        run["subagent_trajectories"] = [inner]
+        file = read(run)
+        main, started = file.interviews
+        assert (started.relation, started.hangs_on) == ("subagent", (main.external_id, 6))
+        assert len(started.turns) == len(main.turns) - 1
+        assert "copied from an earlier run" in file.warnings[0]
+
+    def test_step_time_and_tokens_are_kept(self) -> None:
+        run = told.tell_as_atif()
+        run["steps"][2] |= {
+            "timestamp": "2026-05-01T10:00:00Z",
+            "model_name": "m",
+            "metrics": {"prompt_tokens": 9, "completion_tokens": 4},
+        }
+        [thread] = read(run).interviews
+        assert thread.turns[2].details == {
+            "step": 3,
+            "at": "2026-05-01T10:00:00Z",
+            "model": "m",
+            "tokens": {"input": 9, "output": 4},
+        }
+
+
+def make_session(*lines: tuple[str, str | None, str, str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Lines of a session: uuid, parent, type, words, and what else the line has."""
+    return [
+        {
+            "type": kind,
+            "uuid": key,
+            "parentUuid": parent,
+            "sessionId": "s",
+            "isSidechain": False,
+            "message": {"role": kind, "content": words},
+            **more,
+        }
+        for key, parent, kind, words, more in lines
+    ]
+
+
+class TestClaudeCode:
+    def test_other_lines_of_the_tree_are_branches(self) -> None:
+        lines = make_session(
+            ("a", None, "user", "One.", {}),
+            ("b", "a", "assistant", "Two.", {}),
+            ("c", "b", "user", "Other three.", {}),
+            ("d", "b", "user", "Three.", {}),
+            ("e", "d", "assistant", "Four.", {}),
+        )
+        main, branch = read_lines(*lines).interviews
+        assert list_texts(main) == ["One.", "Two.", "Three.", "Four."]
+        assert (list_texts(branch), branch.relation, branch.hangs_on) == (["Other three."], "branch", ("s", 2))
+
+    def test_a_side_chain_hangs_on_the_call_that_started_it(self) -> None:
+        lines = make_session(("a", None, "user", "Look around.", {}), ("b", "a", "assistant", "", {}))
+        lines[1]["message"]["content"] = [
+            {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "List the files."}},
+        ]
+        side = make_session(
+            ("x", None, "user", "List the files.", {"isSidechain": True, "agentId": "7"}),
+            ("y", "x", "assistant", "a.txt", {"isSidechain": True, "agentId": "7"}),
+        )
+        main, started = read_lines(*lines, *side).interviews
+        assert (started.relation, started.hangs_on) == ("subagent", ("s", 2))
+        assert (started.external_id, list_texts(started)) == ("s/subagent-7", ["List the files.", "a.txt"])
+        assert [turn.channel for turn in main.turns] == ["utterance", "tool_call"]
+
+    def test_behind_a_summary_the_session_goes_on_in_a_continuation(self) -> None:
+        lines = make_session(
+            ("a", None, "user", "One.", {}),
+            ("b", "a", "assistant", "Two.", {}),
+            ("c", None, "user", "So far: one, two.", {"isCompactSummary": True, "logicalParentUuid": "b"}),
+            ("d", "c", "assistant", "Three.", {}),
+        )
+        main, behind = read_lines(*lines).interviews
+        assert list_texts(main) == ["One.", "Two."]
+        assert (behind.relation, behind.hangs_on) == ("continuation", ("s", 2))
+        assert behind.turns[0].details["is_summary"] is True
+
+    def test_what_the_program_wrote_for_itself_is_left_out_and_counted(self) -> None:
+        lines = make_session(
+            ("a", None, "user", "Caveat", {"isMeta": True}),
+            ("b", "a", "user", "Hello.", {}),
+        )
+        file = read_lines({"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}, *lines)
+        assert list_texts(file.interviews[0]) == ["Hello."]
+        assert dict(file.left_out) == {
+            'A line of type "file-history-snapshot" was left out.': 1,
+            "A message that the program wrote for itself was left out.": 1,
+        }
+
+
+class TestPairsAndTrees:
+    def test_the_rejected_answer_is_a_branch(self) -> None:
+        file = read_lines(
+            {"chosen": "\n\nHuman: Why?\n\nAssistant: Because.", "rejected": "\n\nHuman: Why?\n\nAssistant: No."}
+        )
+        chosen, rejected = file.interviews
+        assert (list_texts(chosen), list_texts(rejected)) == (["Why?", "Because."], ["No."])
+        assert (rejected.relation, rejected.hangs_on) == ("branch", (chosen.external_id, 1))
+        assert [each.metadata for each in file.interviews] == [{"outcome": "chosen"}, {"outcome": "rejected"}]
+
+    def test_the_best_ranked_replies_are_the_thread(self) -> None:
+        def reply(key: str, rank: int, *replies: dict[str, Any]) -> dict[str, Any]:
+            return {"message_id": key, "text": key, "role": "assistant", "rank": rank, "replies": list(replies)}
+
+        follow_up = {"message_id": "q2", "text": "And?", "role": "prompter", "replies": [reply("better", 0)]}
+        prompt = {
+            "message_id": "q1",
+            "text": "Why?",
+            "role": "prompter",
+            "replies": [reply("worse", 1), reply("good", 0, follow_up)],
+        }
+        main, branch = read_lines({"message_tree_id": "t", "prompt": prompt}).interviews
+        assert list_texts(main) == ["Why?", "good", "And?", "better"]
+        assert (list_texts(branch), branch.hangs_on) == (["worse"], ("t", 1))
+
+    def test_what_a_command_gave_back_is_no_question(self) -> None:
+        said = [
+            {"role": "user", "content": "Fix it."},
+            {"role": "assistant", "content": "```\nls\n```"},
+            {"role": "user", "content": "<returncode>0</returncode>\n<output>a.txt</output>"},
+        ]
+        [thread] = read(said).interviews
+        assert [turn.channel for turn in thread.turns] == ["utterance", "utterance", "tool_result"]
+        assert thread.kind == "trajectory"
+
+
+class TestToolTraffic:
+    def test_a_result_without_its_call_is_kept_with_a_warning(self) -> None:
+        said = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": "call_9", "content": "Found."}]
+        file = read_lines({"id": "1", "messages": said})
+        assert list_turns(file.interviews[0])[1] == ("tool", "tool_result", "", "Found.", None)
+        assert "call_9" in file.warnings[0]
+
+    def test_an_error_is_marked(self) -> None:
+        result = {"type": "tool_result", "tool_use_id": "c", "content": "no such file", "is_error": True}
+        file = read_lines({"id": "1", "messages": [{"role": "user", "content": [result]}]})
+        assert file.interviews[0].turns[0].details == {"error": True}
+
+    def test_a_result_that_is_too_large_keeps_its_head_size_and_hash(self) -> None:
+        said = [{"role": "tool", "tool_call_id": "c", "content": "é" * 600_000}]
+        file = read_lines({"id": "1", "messages": said})
+        [turn] = file.interviews[0].turns
+        assert turn.text == "é" * 50_000
+        assert turn.details["truncated"]["bytes"] == 1_200_000
+        assert any("its hash was kept. (1 times)" in warning for warning in file.warnings)
+
+    def test_a_null_character_in_a_result_is_shown_as_its_symbol(self) -> None:
+        file = read_lines({"id": "1", "messages": [{"role": "tool", "tool_call_id": "c", "content": "a\0b"}]})
+        assert file.interviews[0].turns[0].text == "a\u2400b"
+        with pytest.raises(ReadError, match=r"U\+0000"):
+            read_lines({"id": "1", "messages": [{"role": "user", "content": "a\0b"}]})
+
+    def test_keys_that_no_rule_names_stay_in_the_details(self) -> None:
+        said = [{"role": "user", "content": "Hi", "mood": "calm", "blob": "x" * 5_000}]
+        file = read_lines({"id": "1", "messages": said})
+        assert file.interviews[0].turns[0].details == {"other": {"mood": "calm"}}
+        assert dict(file.left_out) == {
+            'The key "mood" of a message was kept in the details of its turn.': 1,
+            'The key "blob" of a message was left out because it is long.': 1,
+        }
+
+
+class TestCommand:
+    def test_it_tells_threads_turns_stages_and_pairs_without_a_database(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "run.json"
+        file.write_text(json.dumps(told.tell_as_atif()))
+        call_command("turns", str(file), "--json")
+        answer = json.loads(capsys.readouterr().out)
+        [thread] = answer["threads"]
+        assert (answer["format"], thread["id"], thread["hangs_on"]) == ("atif", "run", None)
+        assert [(turn["stage"], turn["call"]) for turn in thread["turns"]] == [
+            (None, None),
+            (None, None),
+            ("back", None),
+            ("front", None),
+            ("tool", None),
+            ("tool", 5),
+            ("front", None),
+            (None, None),
+            ("back", None),
+            ("front", None),
+        ]
+
+    def test_a_refusal_is_one_line_with_file_and_place(self, tmp_path: Path) -> None:
+        file = tmp_path / "nan.jsonl"
+        file.write_text('{"id": "1", "messages": [{"role": "user", "content": "x", "weight": NaN}]}\n')
+        with pytest.raises(CommandError, match=r"\Anan\.jsonl, line 1: found NaN"):
+            call_command("turns", str(file))
+
+
+def list_checks() -> list[tuple[str, str, dict[str, Any]]]:
+    file = Path(__file__).resolve().parents[4] / "shared" / "design" / "negotiation_checks.json"
+    if not file.exists():
+        return []
+    checks = json.loads(file.read_text())["checks"]
+    return [(check["id"], name, check) for check in checks if check["area"] == "import" for name in check["files"]]
+
+
+def contains(told: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return all(key in told and contains(told[key], value) for key, value in expected.items())
+    if isinstance(expected, list):
+        return len(told) == len(expected) and all(map(contains, told, expected))
+    return bool(told == expected)
+
+
+@pytest.mark.parametrize(
+    ("check_id", "name", "check"), list_checks(), ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_the_agreed_checks_hold(
+    check_id: str, name: str, check: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / name
+    file.write_text(check["files"][name])
+    expected = check["expected"][name]
+    if expected.get("exit"):
+        with pytest.raises(CommandError) as refused:
+            call_command("turns", str(file), "--json")
+        assert all(words in str(refused.value) for words in expected["says"])
+        return
+    call_command("turns", str(file), "--json")
+    answer = json.loads(capsys.readouterr().out)
+    assert contains(answer, {"threads": expected["threads"]})
+    assert all(any(words in warning for warning in answer["warnings"]) for words in expected.get("warnings_say", []))
+
+
+@pytest.mark.parametrize(
+    ("path", "format", "threads", "channels"),
+    [
+        ("conversations/hh_rlhf/harmless_base_test_200.jsonl", "hh_rlhf", 400, {"utterance": 1188}),
+        ("conversations/oasst/oasst_trees_60.jsonl", "oasst", 360, {"utterance": 684}),
+        ("trajectories/atif/openhands_hello-world.trajectory.json", "atif", 1, {"tool_call": 2, "tool_result": 1}),
+        ("trajectories/claude_code/agent_session.jsonl", "claude_code", 1, {"tool_call": 1, "tool_result": 1}),
+        ("trajectories/claude_code/tool_call_conversation.jsonl", "claude_code", 1, {"reasoning": 1, "tool_call": 1}),
+        ("trajectories/inspect_eval/docent_sample_log.eval", "inspect", 15, {"tool_call": 121, "tool_result": 120}),
+        ("trajectories/inspect_eval/log_formats.eval", "inspect", 1, {"utterance": 3}),
+        ("trajectories/inspect_eval/2025-05-12T20-28-26-04-00_security-guide.json", "inspect", 3, {"utterance": 9}),
+        ("trajectories/langfuse/claude-agent-2025-12-22.trace.json", "langfuse", 1, {"tool_call": 2, "tool_result": 2}),
+        (
+            "trajectories/langfuse/langgraph-python-2025-08-22.trace.json",
+            "langfuse",
+            1,
+            {"utterance": 3, "tool_call": 1},
+        ),
+        (
+            "trajectories/langfuse/microsoft-agent-2025-12-17.trace.json",
+            "langfuse",
+            1,
+            {"tool_call": 1, "tool_result": 1},
+        ),
+        ("trajectories/langfuse/openai-agents-2025-09-30.trace.json", "langfuse", 1, {"utterance": 3, "tool_call": 1}),
+        ("trajectories/langfuse/vercel-aisdk-2025-11-17.trace.json", "langfuse", 1, {"tool_call": 1, "tool_result": 1}),
+        ("trajectories/mini_swe_agent/github_issue.traj.json", "message_list", 1, {"tool_result": 9}),
+        ("trajectories/swe_agent/marshmallow_default.traj", "swe_agent", 1, {"utterance": 13, "tool_result": 10}),
+        ("trajectories/swe_agent/function_calling_simple.traj", "swe_agent", 1, {"tool_call": 5, "tool_result": 5}),
+        ("trajectories/tau_bench/gpt-4o-airline_first12.json", "tau_bench", 12, {"tool_call": 77, "tool_result": 77}),
+        ("trajectories/typed_messages/reason_tool_use_50.jsonl", "chat_messages", 50, {"reasoning": 112}),
+    ],
+)
+def test_real_files_are_read(path: str, format: str, threads: int, channels: dict[str, int]) -> None:
+    file = shared(f"data/{path}")
+    read = read_bytes(file.read_bytes(), name=file.name)
+    assert (read.format, len(read.interviews)) == (format, threads)
+    found = Counter(turn.channel for thread in read.interviews for turn in thread.turns)
+    assert {channel: found[channel] for channel in channels} == channels

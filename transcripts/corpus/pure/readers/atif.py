@@ -1,0 +1,190 @@
+"""Runs in the Agent Trajectory Interchange Format (ATIF) 1.0 to 1.8: one object with ``schema_version``, ``agent`` and ``steps``.
+
+A step of the user or the system is a turn. A step of the agent gives its reasoning, its words, its calls, and behind them
+what was observed, each result joined with its call. Steps that were copied from a run before (``is_copied_context``) are left
+out and counted. Steps are numbered 1, 2, 3, …; a gap is refused, for something would be missing without a word. Runs that the
+file holds of other agents hang on the turn that started them; runs in files of their own are named in a warning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.calls import name_results
+from transcripts.corpus.pure.readers.chat_content import MessageReader
+from transcripts.corpus.pure.readers.details import list_left_out, read_details
+from transcripts.corpus.pure.readers.json_lines import (
+    JsonLine,
+    JsonObject,
+    name_json_type,
+    read_json_objects,
+    shorten,
+)
+from transcripts.corpus.pure.readers.threads import find_models
+from transcripts.corpus.pure.readers.times import read_day, read_time
+
+FORMAT = "atif"
+
+_ROLES = {"system": "system", "user": "user", "agent": "assistant"}
+_APART = frozenset(
+    {
+        *("schema_version", "session_id", "trajectory_id", "agent", "steps", "subagent_trajectories", "consent"),
+        *("continued_trajectory_ref",),
+    }
+)
+_TOKENS = {"prompt_tokens": "input", "completion_tokens": "output", "cached_tokens": "cached"}
+
+
+def read_atif(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    runs: list[ReadInterview] = []
+    for line in read_json_objects(source):
+        run, starts = _read_run(line, source, left_out)
+        if line[0] > 1 and run.external_id in {each.external_id for each in runs}:
+            run = replace(run, external_id=f"{run.external_id}-{line[0]}"[:200])
+        runs += [run, *_read_inner(line, run, starts, source, left_out)]
+    return ReadFile(FORMAT, runs, list_left_out(left_out), left_out)
+
+
+def _read_inner(
+    line: JsonLine, outer: ReadInterview, starts: dict[str, int], source: Source, left_out: Counter[str]
+) -> Iterator[ReadInterview]:
+    """The runs of other agents that a run holds."""
+    number, content = line
+    inner = content.get("subagent_trajectories")
+    for place, each in enumerate(inner if isinstance(inner, list) else [], 1):
+        if not isinstance(each, dict):
+            raise ReadError(source.name, number, f"{name_json_type(each)} as a run of another agent", "an object")
+        run, own = _read_run((number, each), source, left_out)
+        identity = each.get("trajectory_id")
+        at = starts.get(identity, 0) if isinstance(identity, str) else 0
+        behind = str(identity or f"subagent-{place}")[:60]
+        hung = replace(
+            run,
+            external_id=f"{outer.external_id[:130]}/{behind}",
+            title=f"{outer.title[:230]} ({behind})",
+            relation="subagent",
+            hangs_on=(outer.external_id, at or len(outer.turns)),
+        )
+        yield hung
+        yield from _read_inner((number, each), hung, own, source, left_out)
+
+
+def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[ReadInterview, dict[str, int]]:
+    """A run, and for each other run that it names the position of the turn that names it."""
+    number, content = line
+    steps, agent = content.get("steps"), content.get("agent")
+    if not isinstance(steps, list) or not isinstance(agent, dict):
+        raise ReadError(source.name, number, 'no "steps" or no "agent"', "both, as ATIF has them")
+    reader = MessageReader(source.name, number, left_out)
+    turns: list[ReadTurn] = []
+    starts: dict[str, int] = {}
+    for place, step in enumerate(steps, 1):
+        _check_step(step, place, number, source)
+        if step.get("is_copied_context") is True:
+            left_out["A step that was copied from an earlier run was left out."] += 1
+            continue
+        read = _read_step(step, reader)
+        turns += read
+        for reference in _list_references(step):
+            identity = reference.get("trajectory_id")
+            if isinstance(identity, str):
+                starts[identity] = len(turns)
+            if isinstance(path := reference.get("trajectory_path") or reference.get("session_id"), str):
+                left_out[f"A run of another agent is told in {shorten(path)}, which is imported by itself."] += 1
+    if isinstance(path := content.get("continued_trajectory_ref"), str):
+        left_out[f"The run goes on in {shorten(path)}, which is imported by itself."] += 1
+    named = name_results(turns, left_out)
+    external_id = _choose_id(content, source)
+    name, version = (str(agent.get(key) or "") for key in ("name", "version"))
+    model = agent.get("model_name")
+    details = read_details(line, name=source.name, apart=_APART)
+    interview = ReadInterview(
+        external_id=external_id,
+        title=details.pop("title", "") or external_id,
+        turns=named,
+        kind="trajectory",
+        run={"agent": f"{name} {version}".strip()},
+        **{
+            "model_label": str(model)[:200] if model else find_models(named),
+            "period": read_day(steps[0].get("timestamp")) if steps else "",
+            **details,
+        },
+    )
+    return interview, starts
+
+
+def _choose_id(content: JsonObject, source: Source) -> str:
+    """The file's name: the ids that the format has may be the same in several files of one run."""
+    given = content.get("trajectory_id")
+    return (given if isinstance(given, str) and given.strip() else source.stem)[:200]
+
+
+def _check_step(step: Any, place: int, line: int, source: Source) -> None:
+    if not isinstance(step, dict):
+        raise ReadError(source.name, line, f"{name_json_type(step)} as step {place}", "an object")
+    number = step.get("step_id")
+    if number != place:
+        found = f"step {number} in place {place}" if isinstance(number, int) else f"no number of step {place}"
+        raise ReadError(source.name, line, found, f"step {place}: the steps are numbered without a gap")
+    if step.get("source") not in _ROLES:
+        given = step.get("source")
+        found = f"the source {shorten(given)} of step {place}" if isinstance(given, str) else f"step {place} of nobody"
+        raise ReadError(source.name, line, found, "system, user or agent")
+
+
+def _read_step(step: JsonObject, reader: MessageReader) -> list[ReadTurn]:
+    number = step["step_id"]
+    message = {
+        "role": _ROLES[step["source"]],
+        "content": step.get("message") or "",
+        "reasoning_content": step.get("reasoning_content"),
+        "model": step.get("model_name"),
+        "tool_calls": [_read_call(call) for call in step.get("tool_calls") or []],
+    }
+    told = [turn for turn in reader.read(message, number) if turn.text.strip() or turn.channel == "tool_call"]
+    observed = step.get("observation")
+    results = observed.get("results") if isinstance(observed, dict) else None
+    # Where only one call was made, a result need not say whose it is.
+    calls = [turn.call_id for turn in told if turn.channel == "tool_call"]
+    for result in results if isinstance(results, list) else []:
+        if isinstance(result, dict):
+            told += _read_result(result, calls[0] if len(calls) == 1 else "", reader, number)
+    at, metrics = read_time(step.get("timestamp")), step.get("metrics")
+    details: dict[str, Any] = {"step": number, **({"at": at} if at else {})}
+    if isinstance(metrics, dict):
+        tokens = {word: metrics[key] for key, word in _TOKENS.items() if isinstance(metrics.get(key), int)}
+        first = {"tokens": tokens} if tokens else {}
+    else:
+        first = {}
+    return [
+        replace(turn, details={**turn.details, **details, **(first if not place else {})})
+        for place, turn in enumerate(told)
+    ]
+
+
+def _read_call(call: Any) -> Any:
+    if not isinstance(call, dict):
+        return call
+    return {"id": call.get("tool_call_id"), "name": call.get("function_name"), "arguments": call.get("arguments")}
+
+
+def _read_result(result: JsonObject, only_call: str, reader: MessageReader, number: int) -> list[ReadTurn]:
+    content = result.get("content")
+    call_id = result.get("source_call_id") or only_call
+    message = {"role": "tool", "content": content if content is not None else "", "tool_call_id": call_id}
+    read = reader.read(message, number)
+    return read if content or call_id else [turn for turn in read if turn.text.strip()]
+
+
+def _list_references(step: JsonObject) -> Iterator[JsonObject]:
+    observed = step.get("observation")
+    results = observed.get("results") if isinstance(observed, dict) else None
+    for result in results if isinstance(results, list) else []:
+        found = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
+        yield from (each for each in (found if isinstance(found, list) else []) if isinstance(each, dict))

@@ -1,0 +1,166 @@
+"""Sessions of Claude Code: an object on each line with ``sessionId``, ``uuid``, ``parentUuid`` and ``message``.
+
+Lines of ``user`` and ``assistant`` are messages; the others (titles, snapshots of files, progress) are counted and left out, as
+are messages that the program wrote for itself (``isMeta``). Parents form a tree: its current line is the session, other lines are
+branches. Side chains (``isSidechain``) are runs of sub-agents and hang on the call that started them, as far as the file tells.
+Behind a summary that replaced what was said (``isCompactSummary``) the session goes on in a continuation. One answer that is
+written over several lines is read in their order. Tokens of an answer are told once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.calls import name_results
+from transcripts.corpus.pure.readers.chat_content import MessageReader
+from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, read_json_objects, shorten
+from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
+from transcripts.corpus.pure.readers.times import read_day
+
+FORMAT = "claude_code"
+
+_SAID = frozenset({"user", "assistant"})
+_TOKENS = {"input_tokens": "input", "output_tokens": "output"}
+_MESSAGE_KEYS = ("role", "content", "model")
+_METADATA = {"version": "version", "slug": "slug", "entrypoint": "entrypoint"}
+_STARTS_AGENT = frozenset({"Task", "Agent"})
+
+
+def read_claude_code(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    sessions: dict[str, list[JsonLine]] = {}
+    for number, content in read_json_objects(source):
+        if content.get("type") not in _SAID or not isinstance(content.get("message"), dict):
+            left_out[f"A line of type {shorten(str(content.get('type')))} was left out."] += 1
+        else:
+            session = content.get("sessionId")
+            sessions.setdefault(session if isinstance(session, str) else source.stem, []).append((number, content))
+    read: list[ReadInterview] = []
+    for session, lines in sessions.items():
+        read += _read_session(session, lines, source, left_out)
+    if not read:
+        raise ReadError(
+            source.name, None, "a session in which nothing is said", "lines of the types user and assistant"
+        )
+    return ReadFile(FORMAT, read, list_left_out(left_out), left_out)
+
+
+def _read_session(session: str, lines: list[JsonLine], source: Source, left_out: Counter[str]) -> list[ReadInterview]:
+    chains: dict[str, list[JsonLine]] = {"": []}
+    for line in lines:
+        chains.setdefault(_name_chain(line[1]), []).append(line)
+    threads = _divide(chains.pop(""), source, left_out)
+    main = len(threads)
+    for name, chain in chains.items():
+        own = _divide(chain, source, left_out)
+        for thread in own:
+            if thread.hangs_on:
+                thread.hangs_on = (thread.hangs_on[0] + len(threads), thread.hangs_on[1])
+            elif main:
+                thread.hangs_on, thread.relation = _find_start(threads[:main], thread), "subagent"
+                thread.name = name[:60]
+        threads += own
+    if not threads:
+        return []
+    first = lines[0][1]
+    common = ReadInterview(
+        external_id=session[:150],
+        title=session[:250],
+        turns=(),
+        surface="Claude Code",
+        period=read_day(first.get("timestamp")),
+        metadata={key: str(first[name]) for name, key in _METADATA.items() if isinstance(first.get(name), str)},
+        line=lines[0][0],
+        kind="trajectory",
+        run={"agent": "Claude Code"},
+    )
+    for thread in threads:
+        thread.turns = list(name_results(thread.turns, left_out))
+    return [replace(each, model_label=find_models(each.turns)) for each in name_threads(threads, common=common)]
+
+
+def _name_chain(content: JsonObject) -> str:
+    """The sub-agent that a line belongs to; "" for the session itself."""
+    if content.get("isSidechain") is not True:
+        return ""
+    agent = content.get("agentId")
+    return f"subagent-{agent}" if isinstance(agent, str) else "subagent"
+
+
+def _find_start(threads: list[Thread], started: Thread) -> tuple[int, int]:
+    """The call that started a run: the one whose arguments hold its first words, else the last that starts agents."""
+    words = next((turn.text.strip() for turn in started.turns if turn.role == "interviewer"), "")
+    calls = [
+        ((place, position), turn)
+        for place, thread in enumerate(threads)
+        for position, turn in enumerate(thread.turns, 1)
+        if turn.channel == "tool_call" and turn.speaker in _STARTS_AGENT
+    ]
+    for where, turn in calls:
+        if words and words[:200] in turn.text.replace("\\n", "\n"):
+            return where
+    return calls[-1][0] if calls else (0, len(threads[0].turns))
+
+
+def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> list[Thread]:
+    """The threads of one chain: a tree, cut where a summary replaced what was said."""
+    nodes: dict[str, Node] = {}
+    summaries: set[str] = set()
+    told: set[str] = set()
+    for number, content in lines:
+        key = content["uuid"] if isinstance(content.get("uuid"), str) else f"line {number}"
+        parent = content.get("parentUuid")
+        # A compaction begins without a parent and names the message that it follows.
+        parent = parent if isinstance(parent, str) else content.get("logicalParentUuid")
+        if content.get("isMeta") is True:
+            left_out["A message that the program wrote for itself was left out."] += 1
+            turns: list[ReadTurn] = []
+        else:
+            turns = _read_line(content, number, source, left_out, told)
+        if content.get("isCompactSummary") is True:
+            summaries.add(key)
+            turns = [replace(turn, details={**turn.details, "is_summary": True}) for turn in turns]
+        nodes[key] = Node(parent if isinstance(parent, str) else None, tuple(turns))
+    threads = divide_tree(nodes)
+    return _cut_summaries(threads) if summaries else threads
+
+
+def _cut_summaries(threads: list[Thread]) -> list[Thread]:
+    """Every thread that goes on behind a summary, cut in two: the second hangs on the last turn before the summary."""
+    cut = list(threads)
+    for place, thread in enumerate(threads):
+        at = next((at for at, turn in enumerate(thread.turns) if at and turn.details.get("is_summary")), None)
+        if at is None:
+            continue
+        behind = Thread(thread.turns[at:], (place, at), "continuation")
+        thread.turns = thread.turns[:at]
+        for other in cut:
+            if other.hangs_on and other.hangs_on[0] == place and other.hangs_on[1] > at:
+                other.hangs_on = (len(cut), other.hangs_on[1] - at)
+        cut.append(behind)
+    # A continuation may be compacted once more.
+    return _cut_summaries(cut) if len(cut) > len(threads) else cut
+
+
+def _read_line(
+    content: JsonObject, number: int, source: Source, left_out: Counter[str], told: set[str]
+) -> list[ReadTurn]:
+    message = content["message"]
+    plain: dict[str, Any] = {key: message[key] for key in _MESSAGE_KEYS if message.get(key) is not None}
+    plain["timestamp"] = content.get("timestamp")
+    turns = [
+        turn
+        for turn in MessageReader(source.name, number, left_out).read(plain, 1)
+        if turn.text.strip() or turn.channel in {"tool_call", "tool_result"} or "redacted" in turn.details
+    ]
+    usage, identity = message.get("usage"), message.get("id")
+    if turns and isinstance(usage, dict) and identity not in told:
+        told.add(str(identity))
+        tokens = {word: usage[key] for key, word in _TOKENS.items() if isinstance(usage.get(key), int)}
+        turns[0] = replace(turns[0], details={**turns[0].details, "tokens": tokens})
+    return turns

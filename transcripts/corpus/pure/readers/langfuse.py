@@ -1,0 +1,112 @@
+"""Traces of Langfuse as JSON: ``{"trace": {…}, "observations": […]}``, a trace with its observations, or a list of these.
+
+The generations of a trace are the calls to models; `threads` says how calls become threads. What a tool's observation gave
+back follows its call where no later call was sent it. Other observations (spans, agents, events) repeat what their parts say
+and are passed over. Scores, name and release of the trace are kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
+from transcripts.corpus.pure.readers.calls import read_json_text
+from transcripts.corpus.pure.readers.chat_content import MessageReader
+from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects
+from transcripts.corpus.pure.readers.loose_messages import find_messages
+from transcripts.corpus.pure.readers.times import read_day
+from transcripts.corpus.pure.readers.traces import ModelCall, ToolRun, read_trace
+
+FORMAT = "langfuse"
+
+_METADATA = ("name", "release", "version", "environment", "tags", "sessionId", "metadata")
+_TOKENS = ("input", "output")
+
+
+def read_langfuse(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    read: list[ReadInterview] = []
+    for line in read_json_objects(source):
+        read += _read_trace(line, source, left_out)
+    return ReadFile(FORMAT, read, list_left_out(left_out), left_out)
+
+
+def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[ReadInterview]:
+    number, content = line
+    trace = content.get("trace") if isinstance(content.get("trace"), dict) else content
+    observations = content.get("observations")
+    if not isinstance(trace, dict) or not isinstance(observations, list):
+        found = f'{name_json_type(observations)} as "observations"'
+        raise ReadError(source.name, number, found, "a trace with the list of its observations")
+    if not all(isinstance(each, dict) for each in observations):
+        raise ReadError(source.name, number, "an observation that is no object", "objects with type, input and output")
+    identity = trace.get("id")
+    external_id = (identity if isinstance(identity, str) and identity else f"{source.stem}-{number}")[:150]
+    name = trace.get("name")
+    scores = _read_scores(trace.get("scores"))
+    common = ReadInterview(
+        external_id=external_id,
+        title=(f"{name} {external_id}" if isinstance(name, str) and name else external_id)[:300],
+        turns=(),
+        period=read_day(trace.get("timestamp")),
+        surface="Langfuse",
+        metadata={key: _keep(trace[key]) for key in _METADATA if trace.get(key)},
+        line=number,
+        run={"task": str(name or ""), **({"scores": scores} if scores else {})},
+    )
+    return read_trace(
+        (_read_generation(each) for each in observations if each.get("type") == "GENERATION"),
+        (_read_tool(each) for each in observations if each.get("type") == "TOOL"),
+        common,
+        MessageReader(source.name, number, left_out),
+    )
+
+
+def _keep(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _read_scores(scores: Any) -> dict[str, Any]:
+    rows: Iterable[Any] = scores if isinstance(scores, list) else []
+    return {
+        str(row["name"]): row["value"] if row.get("value") is not None else row.get("stringValue")
+        for row in rows
+        if isinstance(row, dict) and row.get("name")
+    }
+
+
+def _read_generation(observation: JsonObject) -> ModelCall:
+    usage = observation.get("usageDetails")
+    usage = usage if isinstance(usage, dict) else {}
+    sent = find_messages(observation.get("input"), role="user")
+    answered = find_messages(observation.get("output"), role="assistant")
+    # An answer of OpenAI's Responses says once more what it was instructed to.
+    instructed = [message for message in answered if message.get("role") == "system"]
+    return ModelCall(
+        start=observation.get("startTime"),
+        sent=[*(message for message in instructed if message not in sent), *sent],
+        answered=[message for message in answered if message not in instructed],
+        model=str(observation.get("model") or ""),
+        tokens={key: usage[key] for key in _TOKENS if isinstance(usage.get(key), int)},
+    )
+
+
+def _read_tool(observation: JsonObject) -> ToolRun:
+    result = read_json_text(observation.get("output"))
+    content = result.get("content") if isinstance(result, dict) else None
+    if isinstance(content, list) and all(
+        isinstance(each, dict) and isinstance(each.get("text"), str) for each in content
+    ):
+        result = "\n".join(each["text"] for each in content)
+    return ToolRun(
+        start=observation.get("startTime"),
+        name=str(observation.get("name") or "")[:200],
+        call_id="",
+        given=observation.get("input"),
+        result=result if isinstance(result, str) else json.dumps(result, ensure_ascii=False),
+    )

@@ -1,0 +1,121 @@
+"""What programs log as the input and output of a model, in the many shapes in use, as chat messages.
+
+Nothing is refused here: a trace holds what some program happened to write. What shows no words and no calls gives no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from transcripts.corpus.pure.readers.calls import read_json_text
+from transcripts.corpus.pure.readers.chat_content import ROLES
+from transcripts.corpus.pure.readers.json_lines import JsonObject
+
+_ROLE_NAMES = {
+    "human": "user",
+    "ai": "assistant",
+    "model": "assistant",
+    "bot": "assistant",
+    **{role: role for role in ROLES},
+}
+_LISTS = ("messages", "input_messages", "output")
+_ITEMS = frozenset({"function_call", "function_call_output", "reasoning", "tool_result", "tool_use", "tool_call"})
+_PARTS = frozenset({"text", "thinking", "output_text", "input_text"})
+_TEXTS = ("prompt", "question", "query", "text", "completion", "response", "answer")
+_KEPT = ("role", "content", "parts", "name", "tool_calls", "tool_call_id", "reasoning_content", "refusal", "type")
+_KEPT_OF_ITEM = (
+    *_KEPT,
+    "id",
+    "call_id",
+    "arguments",
+    "output",
+    "summary",
+    "input",
+    "tool_use_id",
+    "is_error",
+    "response",
+)
+
+
+def find_messages(logged: Any, *, role: str) -> list[JsonObject]:
+    """The messages in what was logged; ``role`` is that of words whose speaker is not told ("user" or "assistant")."""
+    return list(_find(read_json_text(logged), role))
+
+
+def _find(logged: Any, role: str) -> Iterator[JsonObject]:
+    if isinstance(logged, str):
+        if logged.strip():
+            yield {"role": role, "content": logged}
+    elif isinstance(logged, list):
+        yield from _find_in_list(logged, role)
+    elif isinstance(logged, dict):
+        yield from _find_in_object(logged, role)
+
+
+def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:
+    parts = [each for each in logged if isinstance(each, dict) and "role" not in each and each.get("type") in _PARTS]
+    if parts and len(parts) == len(logged):
+        yield {"role": role, "content": parts}
+        return
+    calls = [each for each in logged if isinstance(each, dict) and "toolCallId" in each and "role" not in each]
+    if calls and len(calls) == len(logged):
+        yield {"role": role, "content": "", "tool_calls": calls}
+        return
+    for each in logged:
+        yield from _find(each, role)
+
+
+def _find_in_object(logged: JsonObject, role: str) -> Iterator[JsonObject]:
+    given = logged.get("role") or (
+        logged.get("type") if logged.get("type") in ("human", "ai", "system", "tool") else None
+    )
+    if given is not None and _says(logged):
+        yield from _read_message(logged, str(given))
+        return
+    if logged.get("type") in _ITEMS:
+        yield {key: logged[key] for key in _KEPT_OF_ITEM if key in logged}
+        return
+    if isinstance(logged.get("message"), dict):
+        yield from _find(logged["message"], role)
+        return
+    if isinstance(logged.get("choices"), list):
+        # The first answer is the one that the conversation goes on with.
+        yield from _find(logged["choices"][:1], role)
+        return
+    system = logged.get("system") or logged.get("instructions")
+    if isinstance(system, str) and system.strip():
+        yield {"role": "system", "content": system}
+    for key in _LISTS:
+        if isinstance(logged.get(key), list):
+            yield from _find_in_list(logged[key], role)
+            return
+    calls = logged.get("toolCalls") or logged.get("tool_calls")
+    text = next((logged[key] for key in _TEXTS if isinstance(logged.get(key), str)), None)
+    content = logged.get("content")
+    if isinstance(calls, list) and calls:
+        yield {"role": role, "content": text or "", "tool_calls": calls}
+    elif text is not None:
+        yield {"role": role, "content": text}
+    elif isinstance(content, list):
+        yield {"role": role, "content": content}
+
+
+def _read_message(logged: JsonObject, given: str) -> Iterator[JsonObject]:
+    if given not in _ROLE_NAMES:
+        return
+    content = logged.get("content")
+    # Some programs send the tools' descriptions along as messages of a tool.
+    if isinstance(content, dict) and content.get("type") == "function" and "function" in content:
+        return
+    message = {key: logged[key] for key in _KEPT if logged.get(key) is not None and key != "type"}
+    more = logged.get("additional_kwargs")
+    if not message.get("tool_calls") and isinstance(more, dict) and more.get("tool_calls"):
+        message["tool_calls"] = more["tool_calls"]
+    if "content" not in message and "parts" not in message:
+        message["content"] = None
+    yield {**message, "role": _ROLE_NAMES[given]}
+
+
+def _says(logged: JsonObject) -> bool:
+    return any(logged.get(key) is not None for key in ("content", "parts", "tool_calls", "reasoning_content"))

@@ -19,7 +19,15 @@ from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Inter
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
-from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION, ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.corpus.pure.readers import (
+    FORMATS,
+    READERS_VERSION,
+    ReadError,
+    ReadFile,
+    ReadInterview,
+    expand,
+    read_bytes,
+)
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.storing import Prepared
 from transcripts.imports.runs import JobPaused, JobRun
@@ -162,11 +170,20 @@ def plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str
     """Read and check every file, each against the study and against the files before it. Raises ``ImportRefused``."""
     plans: list[Plan] = []
     beside: dict[str, list[tuple[str, ...]]] = {}
-    for name, data in files:
+    for name, data in _expand(files):
         plan = _plan_file(project, name, data, wanted, beside)
         beside.update({interview.external_id: queries.list_contents(interview.turns) for interview in plan[2]})
         plans.append(plan)
     return plans
+
+
+def _expand(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
+    """The files, with those of an archive of several in its place."""
+    for name, data in files:
+        try:
+            yield from expand(name, data)
+        except ReadError as error:
+            raise ImportRefused(str(error)) from error
 
 
 def _plan_file(

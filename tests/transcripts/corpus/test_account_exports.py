@@ -295,7 +295,10 @@ class TestArchives:
         ("data", "found"),
         [
             (pack({}), "an empty zip archive"),
-            (pack({"a.txt": "a"}), "an archive with a.txt; expected a Word document (.docx), the archive of"),
+            (
+                pack({"a.txt": "a"}),
+                "an archive with a.txt; expected a document (.docx, .odt), a log (.eval), the archive of",
+            ),
             (pack({"Project.qde": "a"}), "a REFI-QDA project; expected it on the page Import a study"),
             (pack({"a/conversations.json": "[]", "b/conversations.json": "[]"}), "an archive with a/conv"),
             (pack({"conversations.json": pack({"a": "b"}).decode("latin-1")}), "a zip archive within"),

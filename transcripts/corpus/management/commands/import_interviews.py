@@ -44,7 +44,7 @@ class Command(BaseCommand):
         if options["json"]:
             self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
             return
-        for path, report in zip(paths, reports, strict=True):
+        for path, report in match_paths(paths, reports):
             self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
 
 
@@ -54,6 +54,18 @@ def read_file(path: Path) -> tuple[str, bytes]:
         return path.name, path.read_bytes()
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
+
+
+def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[tuple[Path, ImportReport]]:
+    """Each report after the path of its file: of one in an archive, the archive's with the name in it."""
+    matched = []
+    waiting = list(paths)
+    for report in reports:
+        name, slash, inner = report.name.partition("/")
+        while waiting[0].name != name and len(waiting) > 1:
+            waiting.pop(0)
+        matched.append((waiting[0] / inner if slash else waiting.pop(0) if len(waiting) > 1 else waiting[0], report))
+    return matched
 
 
 def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_run: bool) -> dict[str, object]:
@@ -73,7 +85,7 @@ def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_
                 "skipped": report.skipped,
                 "interview_ids": report.interview_ids,
             }
-            for path, report in zip(paths, reports, strict=True)
+            for path, report in match_paths(paths, reports)
         ],
         "created": 0 if dry_run else sum(report.interviews for report in reports if report.created),
         "skipped": sum(report.already_there for report in reports),

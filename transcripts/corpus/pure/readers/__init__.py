@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from transcripts.corpus.pure.readers import (
     atif,
+    captions,
     chat_messages,
     chatgpt_export,
     claude_code,
@@ -28,13 +29,23 @@ from transcripts.corpus.pure.readers import (
     swe_agent,
     tau_bench,
 )
-from transcripts.corpus.pure.readers.archives import is_archive, unpack
+from transcripts.corpus.pure.readers.archives import expand, is_archive, unpack
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.checks import check_file, fit_tool_traffic
 from transcripts.corpus.pure.readers.decoding import decode_text
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
-__all__ = ["FORMATS", "READERS_VERSION", "ReadError", "ReadFile", "ReadInterview", "ReadTurn", "Reader", "read_bytes"]
+__all__ = [
+    "FORMATS",
+    "READERS_VERSION",
+    "ReadError",
+    "ReadFile",
+    "ReadInterview",
+    "ReadTurn",
+    "Reader",
+    "expand",
+    "read_bytes",
+]
 
 READERS_VERSION = "2"
 """Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
@@ -55,7 +66,9 @@ FORMATS: dict[str, Reader] = {
     tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench),
     langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse),
     otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel),
+    captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
+    speaker_text.WHOLE_FORMAT: Reader("A text without speakers, as one turn", speaker_text.read_whole),
 }
 """The formats by the names that people give on the command line."""
 
@@ -128,11 +141,15 @@ def recognise_format(source: Source) -> str:
         known = "; ".join(f"{' and '.join(keys)} ({format})" for keys, format in _FORMAT_OF_KEYS.items())
         found = f"an object with the keys {list_keys(content)}" if content else "nothing in the list"
         raise ReadError(source.name, number, found, f"objects with the keys of a format that is known: {known}")
+    if captions.is_captions(source.text):
+        return captions.FORMAT
     if speaker_text.find_starts(source.text):
         return speaker_text.FORMAT
     raise ReadError(
         source.name,
         None,
         "text that is none of the formats tried",
-        'the export of an account, JSON, or lines that begin with who speaks, such as "Interviewer: …" and "Model: …"',
+        "the export of an account, JSON, captions, or lines that begin with who speaks, such as "
+        f'"Interviewer: …" and "Model: …" (a text without speakers comes in as one turn with the format '
+        f"{speaker_text.WHOLE_FORMAT})",
     )

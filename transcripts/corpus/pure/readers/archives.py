@@ -1,9 +1,11 @@
-"""Files that are archives: a Word document, whose paragraphs become lines, and the archive of an account's export."""
+"""Files that are archives: documents, whose paragraphs become lines, logs, and the archive of an account's export."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
+from typing import Any
 
 from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError, ReadFile
 from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
@@ -12,14 +14,24 @@ from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 
 DOCUMENT = "word/document.xml"
+FOOTNOTES = ("word/footnotes.xml", "word/endnotes.xml")
+OPEN_DOCUMENT = "content.xml"
 CONVERSATIONS = "conversations.json"
 FROM_WORD = (
-    "The file is a Word document: its paragraphs were read as lines. Pictures, comments, footnotes, headers and deleted "
-    "text were left out."
+    "The file is a Word document: its paragraphs, also those of tables, were read as lines, footnotes at the end. Pictures, "
+    "comments, headers and deleted text were left out."
+)
+FROM_OPEN_DOCUMENT = (
+    "The file is an OpenDocument text: its paragraphs, also those of tables, were read as lines, notes in their place in "
+    "brackets. Pictures, comments and deleted text were left out."
 )
 
+_CONVERSATIONS = re.compile(r"(?:\A|/)conversations(?:-\d+)?\.json\Z")
+_KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".tsv", ".docx", ".odt", ".eval", ".traj")
 _SIGNATURE = b"PK\x03\x04"
-_EXPECTED = f"a Word document (.docx), the archive of an account's export with {CONVERSATIONS}, or a text file"
+_EXPECTED = (
+    f"a document (.docx, .odt), a log (.eval), the archive of an account's export with {CONVERSATIONS}, or a text file"
+)
 # Texts pack well, and nothing is unpacked beyond the size that a file may have. Logs are written on while they run, and then hold
 # a member more than once.
 _LIMITS = ZipLimits(unpacked_bytes=1_000_000_000, entries=20_000, ratio=1_000, last_wins=True)
@@ -29,6 +41,8 @@ _WORD = frozenset(
         "http://purl.oclc.org/ooxml/wordprocessingml/main",
     }
 )
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_SPACES = {"tab": "\t", "line-break": "\n"}
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
 
@@ -46,6 +60,8 @@ def unpack(data: bytes, *, name: str) -> tuple[bytes, list[str]] | ReadFile:
                 return read_inspect_archive(archive, name=name)
             if DOCUMENT in archive:
                 return "".join(_read_word(archive)).encode(), [FROM_WORD]
+            if OPEN_DOCUMENT in archive and "META-INF/manifest.xml" in archive:
+                return _read_open_document(archive, name).encode(), [FROM_OPEN_DOCUMENT]
             found = [entry for entry in archive.names if entry.rpartition("/")[2] == CONVERSATIONS]
             if len(found) == 1:
                 return _read_entry(archive, found[0], name), []
@@ -59,6 +75,35 @@ def unpack(data: bytes, *, name: str) -> tuple[bytes, list[str]] | ReadFile:
     raise ReadError(name, None, f"an archive with {named}" if named else "an empty archive", _EXPECTED)
 
 
+def expand(name: str, data: bytes) -> list[tuple[str, bytes]]:
+    """The files in an archive of several, each under the archive's name and its own; what is no such archive is given back.
+
+    Raises `ReadError` for an archive that is not safe to read. What the archive holds besides files that readers know, such as
+    the web page of an account's export, is passed over.
+    """
+    if not is_archive(data):
+        return [(name, data)]
+    try:
+        with open_zip(io.BytesIO(data), limits=_LIMITS) as archive:
+            # Archives that are one thing by themselves.
+            single = (DOCUMENT, OPEN_DOCUMENT, "header.json", "_journal/start.json")
+            accounts = [entry for entry in archive.names if _CONVERSATIONS.search(entry)]
+            if any(entry in archive for entry in single) or len(accounts) == 1:
+                return [(name, data)]
+            found = accounts or [
+                entry for entry in archive.names if entry.lower().endswith(_KNOWN) and not _is_hidden(entry)
+            ]
+            return [(f"{name}/{entry}"[-255:], _read_entry(archive, entry, name)) for entry in found] or [(name, data)]
+    except InputRefused as refused:
+        problem = refused.problem
+        raise ReadError(name, problem.row or None, problem.found, problem.expected) from None
+
+
+def _is_hidden(entry: str) -> bool:
+    """What file managers add."""
+    return entry.startswith("__MACOSX/") or entry.rpartition("/")[2].startswith(".")
+
+
 def _read_entry(archive: ZipInput, entry: str, name: str) -> bytes:
     content = bytearray()
     for chunk in archive.read_chunks(entry):
@@ -69,9 +114,11 @@ def _read_entry(archive: ZipInput, entry: str, name: str) -> bytes:
 
 
 def _read_word(archive: ZipInput) -> Iterator[str]:
-    reader = XmlReader(archive.read_chunks(DOCUMENT), namespaces=_WORD, texts={"t"})
-    yield from _read_below(reader, reader.read_root("document"))
-    reader.read_end()
+    for entry, root in ((DOCUMENT, "document"), *zip(FOOTNOTES, ("footnotes", "endnotes"), strict=True)):
+        if entry in archive:
+            reader = XmlReader(archive.read_chunks(entry), namespaces=_WORD, texts={"t"})
+            yield from _read_below(reader, reader.read_root(root))
+            reader.read_end()
 
 
 def _read_below(reader: XmlReader, parent: Element) -> Iterator[str]:
@@ -85,3 +132,54 @@ def _read_below(reader: XmlReader, parent: Element) -> Iterator[str]:
             yield from _read_below(reader, child)
             if child.tag == "p":
                 yield "\n"
+
+
+def _read_open_document(archive: ZipInput, name: str) -> str:
+    """The paragraphs and headings of an OpenDocument text, each as a line."""
+    from lxml import etree
+
+    content = _read_entry(archive, OPEN_DOCUMENT, name)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    try:
+        root = etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise ReadError(
+            name, None, f"{OPEN_DOCUMENT}, which is not well-formed XML", "an undamaged document"
+        ) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise ReadError(name, None, f"{OPEN_DOCUMENT} with a document type declaration", "a document without one")
+    return "".join(_write_paragraphs(root))
+
+
+def _write_paragraphs(element: Any) -> Iterator[str]:
+    kind = _local(element)
+    if kind in {"tracked-changes", "annotation", "forms"}:
+        return
+    if kind in {"p", "h"}:
+        yield f"{''.join(_write_words(element))}\n"
+        return
+    for child in element:
+        yield from _write_paragraphs(child)
+
+
+def _write_words(element: Any) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        kind = _local(child)
+        if kind == "s":
+            yield " " * min(int(child.get(f"{_TEXT}c", "1") or 1), 1_000)
+        elif kind in _SPACES:
+            yield _SPACES[kind]
+        elif kind == "note":
+            bodies = (body for body in child if _local(body) == "note-body")
+            words = " ".join("".join(_write_words(body)).strip() for body in bodies)
+            yield f" [{words}]"
+        elif kind not in {"annotation", "change"}:
+            yield from _write_words(child)
+        yield child.tail or ""
+
+
+def _local(element: Any) -> str:
+    """The name of an element without its namespace; "" for comments."""
+    tag = element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

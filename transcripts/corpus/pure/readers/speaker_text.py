@@ -1,13 +1,13 @@
 """Conversations as plain text: one file is one interview, or several that lines of = part.
 
-    Interviewer: Why?                        Sara Lind  00:03
-    Model A: It depends.                     Why?
+    Interviewer: Why?                        Sara Lind  00:03                [id1] Why?
+    Model A: It depends.                     Why?                            [id2] It depends.
     A second paragraph of the answer.
 
 Left: a line that begins with a speaker and a colon starts a turn (``**Speaker:**`` too); lines up to the next speaker
-belong to it. Right: a line of a speaker, two spaces and a time is the head of a turn. The text of a turn begins behind
-the colon and the spaces after it, or on the next line if nothing else is there, and ends before the line
-breaks in front of the next speaker; in between nothing is changed.
+belong to it. Middle: a line of a speaker, two spaces and a time is the head of a turn. Right: each turn begins with its
+speaker in brackets. The text of a turn begins behind the colon and the spaces after it, or on the next line if nothing else
+is there, and ends before the line breaks in front of the next speaker; in between nothing is changed.
 
 Not everything before a colon is a speaker: "Note: …" inside an answer is text. When a usual name for who asks
 (Interviewer, User, …) and one for who answers (Model, Assistant, Claude, …) occur, the speakers are those with
@@ -44,8 +44,10 @@ _LABEL = re.compile(
 _HEAD = re.compile(
     rf"{_LINE_START}(?P<plain>{_NAME})[ \t]{{2,}}[(\[]?(?:\d{{1,2}}:)?\d{{1,2}}:\d{{2}}[)\]]?[ \t]*(?:{_LINE_BREAK}|\Z)"
 )
+_BRACKETED = re.compile(rf"{_LINE_START}\[(?P<plain>[^\W\d_][\w .-]{{0,39}})\][ \t]+(?=\S)")
 _PARTING = re.compile(rf"{_LINE_START}={{3,}}[ \t]*(?:{_LINE_BREAK}|\Z)")
 _MAX_NAME_LENGTH = 60
+WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
 
@@ -74,6 +76,12 @@ def read_speaker_text(source: Source) -> ReadFile:
     return ReadFile(FORMAT, interviews, [f"Lines of = part the file into {len(interviews):,} interviews.", *told])
 
 
+def read_whole(source: Source) -> ReadFile:
+    """The whole text as one turn, for a document in which nobody is named."""
+    interview = ReadInterview(source.stem[:200], source.stem[:300], (ReadTurn("model", "utterance", "", source.text),))
+    return ReadFile(WHOLE_FORMAT, [interview], ["The whole text was read as one turn of the model, as you chose."])
+
+
 def _part(text: str) -> list[tuple[int, str]]:
     """What lies between lines of =, each with the number of lines before it."""
     parts, begin, lines = [], 0, 0
@@ -89,7 +97,7 @@ def read_conversation(source: Source) -> ReadFile:
     starts = find_starts(source.text)
     if not starts:
         raise ReadError(source.name, None, "no two speakers", _EXPECTED)
-    roles, guesses = _assign_roles(list(dict.fromkeys(speaker for _, speaker, _ in starts)))
+    roles, guesses = assign_roles(list(dict.fromkeys(speaker for _, speaker, _ in starts)))
     ends = [*(announced for announced, _, _ in starts[1:]), len(source.text)]
     turns = tuple(
         ReadTurn(roles[speaker], "utterance", speaker, source.text[begin:end].rstrip("\r\n"))
@@ -113,6 +121,9 @@ def find_starts(text: str) -> list[Start]:
     heads = _find_all(_HEAD, text)
     if len(heads) > 1:
         return heads
+    bracketed = _find_all(_BRACKETED, text)
+    if len({speaker for _, speaker, _ in bracketed}) > 1 and not text[: bracketed[0][0]].strip():
+        return bracketed
     labels = _find_all(_LABEL, text)
     speakers = _choose_speakers([speaker.casefold() for _, speaker, _ in labels])
     return [label for label in labels if label[1].casefold() in speakers]
@@ -144,7 +155,7 @@ def _is_model(name: str) -> bool:
     return name in MODELS or _MODEL_FAMILY.match(name) is not None
 
 
-def _assign_roles(speakers: list[str]) -> tuple[dict[str, str], list[str]]:
+def assign_roles(speakers: list[str]) -> tuple[dict[str, str], list[str]]:
     """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
     names = {speaker: speaker.casefold() for speaker in speakers}
     asks = {speaker for speaker, name in names.items() if name in INTERVIEWERS}

@@ -6,13 +6,24 @@ import json
 import uuid
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, check_looks
 from tests.browser.desk import CURRENT, press
 from tests.transcripts.corpus.test_account_exports import TREE, make_tree, pack
 
+DROP = """([name, bytes]) => {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([new Uint8Array(bytes)], name));
+  document.querySelector("h1").dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer }));
+}"""
+
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+
+def drop(page: Page, name: str, content: bytes) -> None:
+    """Drop a file somewhere on the page, as from the desktop."""
+    page.evaluate(DROP, [name, list(content)])
 
 
 def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, sign_in: SignIn) -> None:
@@ -25,15 +36,20 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
     page.get_by_role("button", name="Start the study").click()
     page.locator(".first-steps").get_by_role("link", name="import interviews").click()
     data = pack({"conversations.json": json.dumps([make_tree(*TREE)])})
-    file = {"name": "export.zip", "mimeType": "application/zip", "buffer": data}
-    page.locator("main input[type=file]").set_input_files(file)  # type: ignore[arg-type]
-    page.get_by_role("button", name="Check the files").click()
+    # First a file that cannot be read: what is wrong is said, and goes with the next file.
+    drop(page, "notes.txt", b"Nobody speaks here.")
+    expect(page.locator("#problems")).to_contain_text("text that is none of the formats tried")
+    drop(page, "export.zip", data)
     report = page.locator("#report")
-    expect(report).to_contain_text("Export of a ChatGPT account")
-    expect(report).to_contain_text("only the last version of it was read")
+    expect(report).to_contain_text("Export of a ChatGPT account, because its first object has mapping")
+    expect(report).to_contain_text("1 · 1 branch")
+    expect(report).to_contain_text("I would ask first.")
+    expect(page.locator("#problems")).to_be_empty()
     check_looks(page)
 
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_label("Import Talk (branch-2)").uncheck()
+    report.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator("#messages")).to_contain_text("1 interview with 2 sentences came in")
     page.get_by_role("link", name="Talk", exact=True).first.click()
     page.wait_for_url(f"**/p/{slug}/interviews/*/")
     expect(page.locator(".sentence .text").last).to_have_text("I would ask first.")

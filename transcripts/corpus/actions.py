@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -13,21 +12,15 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import boundary_edits, queries, storing
+from transcripts.corpus import boundary_edits, growing, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
-from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence
+from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
+from transcripts.corpus.planning import ImportRefused, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
+from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
-from transcripts.corpus.pure.readers import (
-    FORMATS,
-    READERS_VERSION,
-    ReadError,
-    ReadFile,
-    ReadInterview,
-    expand,
-    read_bytes,
-)
+from transcripts.corpus.pure.readers import READERS_VERSION, ReadInterview
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.corpus.storing import Prepared
 from transcripts.imports.runs import JobPaused, JobRun
@@ -37,49 +30,9 @@ ROWS_IN_A_GROUP = 5_000
 # So little comes in at once: it keeps others waiting for some 20 ms.
 SMALL_ROWS = 1_500
 SMALL_CHARACTERS = 200_000
-IDS_NAMED = 5
 # Each field of an interview that was read has a column of the same name, except these.
 APART = {"turns", "line", "consent", "consent_basis", "relation", "hangs_on"}
 COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
-
-
-class CorpusError(Exception):
-    """A sentence for the person who asked."""
-
-
-class ImportRefused(CorpusError):
-    """A file cannot be taken as it is. Nothing was stored, of it or of the files given with it."""
-
-
-@dataclass(frozen=True)
-class ImportReport:
-    """What an import of one file stored, or would store.
-
-    ``created``: something was (would be) stored; ``skipped``: nothing was new. ``interviews``, ``turns`` and
-    ``sentences`` count what is new; for a file that was imported before they count what it brought then, and
-    ``interview_ids`` names it. ``already_there`` counts interviews that the study has word for word.
-    """
-
-    name: str
-    format: str
-    sha256: str
-    interviews: int = 0
-    turns: int = 0
-    sentences: int = 0
-    already_there: int = 0
-    warnings: list[str] = field(default_factory=list)
-    created: bool = False
-    skipped: bool = False
-    interview_ids: list[int] = field(default_factory=list)
-
-    @property
-    def format_label(self) -> str:
-        """The format in words; its key, when the reader that read the file is no more."""
-        return FORMATS[self.format].label if self.format in FORMATS else self.format
-
-
-Plan = tuple[ImportReport, int, Sequence[ReadInterview]]
-"""A file that was read and found fit, its size, and what of it is new to the study."""
 
 
 def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
@@ -93,21 +46,23 @@ def import_files(
     files: Sequence[tuple[str, bytes]],
     by: trail.Actor,
     format: str = "auto",
+    choices: Choices | None = None,
     run: JobRun | None = None,
 ) -> list[ImportReport]:
     """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
 
     ``files`` are names and contents. A file that came in before and an interview that the study has word for word are
-    skipped. ``format`` is one of the readers' or ``auto``. Raises ``ImportRefused`` with a sentence that names file and
+    skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers' or ``auto``;
+    ``choices`` say it and what a person decided besides. Raises ``ImportRefused`` with a sentence that names file and
     line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
 
     For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
     the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
-    plans = plan_files(project, files, format)
-    fresh = [plan for plan in plans if plan[2]]
+    plans = plan_files(project, files, choices or Choices(format))
+    fresh = [plan for plan in plans if plan.report.created]
     if not fresh and run is None:
-        return [report for report, _, _ in plans]
+        return [plan.report for plan in plans]
     small = _find_small(fresh) if run is None else None
     if small is not None or connection.in_atomic_block:
         with transaction.atomic():
@@ -125,18 +80,19 @@ def plan_imports(
     project: Project,
     files: Sequence[tuple[str, bytes]],
     format: str = "auto",
+    choices: Choices | None = None,
     run: JobRun | None = None,
 ) -> list[ImportReport]:
     """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one."""
-    plans = plan_files(project, files, format)
+    plans = plan_files(project, files, choices or Choices(format))
     tell = _make_teller(plans, run, "Splitting into sentences")
     reports = []
-    for report, _, new in plans:
+    for plan in plans:
         sentences = 0
-        for interview in new:
+        for interview in plan.new:
             sentences += _count_sentences(prepare_interview(interview))
             tell(len(interview.turns))
-        reports.append(replace(report, sentences=sentences) if new else report)
+        reports.append(replace(plan.report, sentences=sentences) if plan.new else plan.report)
     if run is not None:
         with transaction.atomic():
             run.finish(describe_reports(reports))
@@ -146,15 +102,17 @@ def plan_imports(
 def describe_reports(reports: Sequence[ImportReport]) -> dict[str, object]:
     """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event."""
     return {
+        "roles": [[str(value), str(label)] for value, label in Turn.Role.choices],
+        "scopes": [[str(value), str(label)] for value, label in Consent.Scope.choices if value != Consent.Scope.CODING],
         "reports": [
             {**asdict(replace(report, interview_ids=[])), "format_label": report.format_label} for report in reports
-        ]
+        ],
     }
 
 
 def _make_teller(plans: Sequence[Plan], run: JobRun | None, stage: str) -> Callable[[int], None]:
     """What adds to the turns that are done, of all in these files, and tells it to the run."""
-    total = sum(report.turns for report, _, new in plans if new)
+    total = sum(plan.report.turns for plan in plans if plan.new)
     done = 0
 
     def tell(turns: int) -> None:
@@ -166,99 +124,12 @@ def _make_teller(plans: Sequence[Plan], run: JobRun | None, stage: str) -> Calla
     return tell
 
 
-def plan_files(project: Project, files: Sequence[tuple[str, bytes]], wanted: str) -> list[Plan]:
-    """Read and check every file, each against the study and against the files before it. Raises ``ImportRefused``."""
-    plans: list[Plan] = []
-    beside: dict[str, list[tuple[str, ...]]] = {}
-    for name, data in _expand(files):
-        plan = _plan_file(project, name, data, wanted, beside)
-        beside.update({interview.external_id: queries.list_contents(interview.turns) for interview in plan[2]})
-        plans.append(plan)
-    return plans
-
-
-def _expand(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """The files, with those of an archive of several in its place."""
-    for name, data in files:
-        try:
-            yield from expand(name, data)
-        except ReadError as error:
-            raise ImportRefused(str(error)) from error
-
-
-def _plan_file(
-    project: Project, name: str, data: bytes, wanted: str, beside: Mapping[str, list[tuple[str, ...]]]
-) -> Plan:
-    sha256 = hashlib.sha256(data).hexdigest()
-    if (earlier := queries.find_imported_file(project, sha256)) is not None:
-        return _report_earlier(name, earlier), len(data), []
-    try:
-        read = read_bytes(data, name=name, format=wanted)
-    except ReadError as error:
-        raise ImportRefused(str(error)) from error
-    stored = queries.read_stored_turns(project, [interview.external_id for interview in read.interviews])
-    new = _choose_new(name, read, {**beside, **stored})
-    report = ImportReport(
-        name=name,
-        format=read.format,
-        sha256=sha256,
-        interviews=len(new),
-        turns=sum(len(interview.turns) for interview in new),
-        already_there=len(read.interviews) - len(new),
-        warnings=[*read.warnings, *_warn_of_known(read, new)],
-        created=bool(new),
-        skipped=not new,
-    )
-    return report, len(data), new
-
-
-def _choose_new(name: str, read: ReadFile, known: Mapping[str, list[tuple[str, ...]]]) -> list[ReadInterview]:
-    """The interviews whose id is new. A known id with another text is refused."""
-    for interview in read.interviews:
-        if known.get(interview.external_id) not in (None, queries.list_contents(interview.turns)):
-            raise ImportRefused(
-                f"{name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
-                "from the one stored under this id; expected a new id for a changed text. (If a file has no ids, "
-                "they are made from its name and the line: rename the file.)"
-            )
-    return [interview for interview in read.interviews if interview.external_id not in known]
-
-
-def _warn_of_known(read: ReadFile, new: Sequence[ReadInterview]) -> list[str]:
-    fresh = {interview.external_id for interview in new}
-    known = [interview.external_id for interview in read.interviews if interview.external_id not in fresh]
-    if not known:
-        return []
-    named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
-    warnings = [f"{len(known)} of {len(read.interviews)} interviews are already in the study, word for word: {named}."]
-    if any(interview.consent for interview in read.interviews if interview.external_id not in fresh):
-        warnings.append("Their consent in the file was not imported; record it on the page Consent.")
-    return warnings
-
-
-def _report_earlier(name: str, earlier: ImportedFile) -> ImportReport:
-    interview_ids, turns, sentences = queries.count_contents(earlier)
-    day = timezone.localtime(earlier.imported_at)
-    return ImportReport(
-        name=name,
-        format=earlier.format,
-        sha256=earlier.sha256,
-        interviews=len(interview_ids),
-        turns=turns,
-        sentences=sentences,
-        already_there=len(interview_ids),
-        warnings=[f"Already imported on {day:%d %B %Y} as {earlier.name}; nothing was added."],
-        skipped=True,
-        interview_ids=interview_ids,
-    )
-
-
 def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
     """The prepared interviews of each file, if all together are few enough for one transaction."""
-    every = [turn for _, _, new in plans for interview in new for turn in interview.turns]
+    every = [turn for plan in plans for interview in plan.new for turn in interview.turns]
     if len(every) > SMALL_ROWS or sum(len(turn.text) for turn in every) > SMALL_CHARACTERS:
         return None
-    prepared = [[(read, prepare_interview(read)) for read in new] for _, _, new in plans]
+    prepared = [[(read, prepare_interview(read)) for read in plan.new] for plan in plans]
     rows = sum(_count_rows(interview) for file in prepared for interview in file)
     return prepared if rows <= SMALL_ROWS else None
 
@@ -287,6 +158,7 @@ class Staged:
     files: list[ImportedFile]
     reports: list[ImportReport]
     consents: list[int]
+    grown: list[Sequence[tuple[ReadInterview, int]]]
 
     def find_interviews(self) -> dict[str, int]:
         """The numbers of the interviews, by their ids in the files."""
@@ -300,6 +172,9 @@ class Staged:
     def publish(self, *, by: trail.Actor) -> None:
         """Make the interviews visible, with their events. Part of a transaction of the caller."""
         storing.publish(self.project, self.files)
+        for file, grown in zip(self.files, self.grown, strict=True):
+            for read, there in grown:
+                growing.append_turns(self.project, file, read, there=there, by=by)
         stored = [report for report in self.reports if report.created]
         for file, report, consents in zip(self.files, stored, self.consents, strict=True):
             _record_import(file, report, consents, by=by)
@@ -319,8 +194,8 @@ def stage_plans(
     When an exception leaves the block, what was stored is removed; except for ``JobPaused``, after which another run of the
     job goes on. Raises ``ImportRefused``, also for an ``ImportInterrupted`` in the block.
     """
-    fresh = [plan for plan in plans if plan[2]]
-    files = [_enter(report, size, project=project, by=by, run=run) for report, size, _ in fresh]
+    fresh = [plan for plan in plans if plan.report.created]
+    files = [_enter(plan.report, plan.size, project=project, by=by, run=run) for plan in fresh]
     tell = _make_teller(fresh, run, "Storing")
     try:
         storing.claim(project, files)
@@ -328,12 +203,12 @@ def stage_plans(
             if run is not None:
                 storing.remove_work(files)
             parts = [
-                _store(file, report, [small[number]] if small else None, new, beside=files, by=by, tell=tell)
-                for number, (file, (report, _, new)) in enumerate(zip(files, fresh, strict=True))
+                _store(file, plan, [small[number]] if small else None, beside=files, by=by, tell=tell)
+                for number, (file, plan) in enumerate(zip(files, fresh, strict=True))
             ]
             stored = iter(parts)
-            reports = [next(stored)[0] if new else report for report, _, new in plans]
-            yield Staged(project, files, reports, [consents for _, consents in parts])
+            reports = [next(stored)[0] if plan.report.created else plan.report for plan in plans]
+            yield Staged(project, files, reports, [consents for _, consents in parts], [plan.grown for plan in fresh])
         except JobPaused:
             # The next run goes on with what is stored.
             raise
@@ -364,9 +239,8 @@ def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor
 
 def _store(
     imported: ImportedFile,
-    report: ImportReport,
+    plan: Plan,
     prepared: Iterable[list[Prepared]] | None,
-    new: Sequence[ReadInterview],
     *,
     beside: Sequence[ImportedFile],
     by: trail.Actor,
@@ -376,6 +250,7 @@ def _store(
 
     Returns the report and the number of records of consent.
     """
+    new = plan.new
     whole = storing.find_whole(imported) if imported.job_id else {}
     ids = [pk for pk, _ in whole.values()]
     sentences = sum(count for _, count in whole.values())
@@ -389,7 +264,7 @@ def _store(
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))
     storing.hang_threads(imported, new, beside=beside)
-    return replace(report, sentences=sentences, interview_ids=sorted(ids)), consents
+    return replace(plan.report, sentences=sentences, interview_ids=sorted(ids)), consents
 
 
 def _record_import(imported: ImportedFile, report: ImportReport, consents: int, *, by: trail.Actor) -> None:
@@ -405,6 +280,7 @@ def _record_import(imported: ImportedFile, report: ImportReport, consents: int, 
             "turns": report.turns,
             "sentences": report.sentences,
             **({"consents": consents} if consents else {}),
+            **({"grown": report.grown} if report.grown else {}),
         },
     )
 

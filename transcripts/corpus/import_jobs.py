@@ -2,26 +2,56 @@
 
 from __future__ import annotations
 
+from django.http import QueryDict
+
+from transcripts.corpus.models import Consent, Turn
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.runs import JobRefused, JobRun
 
+ROLE = "role:"
+ROLE_CHOICES = [(str(value), str(label)) for value, label in Turn.Role.choices]
+# Coding is allowed unless somebody said no.
+SCOPE_CHOICES = [(str(value), str(label)) for value, label in Consent.Scope.choices if value != Consent.Scope.CODING]
+
+
+def read_posted_choices(data: QueryDict) -> dict[str, object]:
+    """What was chosen of the files that were shown, as the options of a job; see ``read_choices``."""
+    listed, taken = data.getlist("listed"), set(data.getlist("take"))
+    chosen = {
+        "leave_out": [each for each in listed if each not in taken],
+        "roles": {name.removeprefix(ROLE): str(data[name]) for name in data if name.startswith(ROLE)},
+        "model": data.get("model", ""),
+        "consent": dict.fromkeys(data.getlist("consent"), True),
+        "basis": data.get("basis", ""),
+    }
+    return {name: value for name, value in chosen.items() if value}
+
 
 def run_import(run: JobRun) -> None:
-    """Check or import the files of a job. Its only option is ``format``."""
+    """Check or import the files of a job. Its options are ``Choices`` as JSON."""
     # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
-    from transcripts.corpus.actions import ImportRefused, import_files, plan_imports
+    from transcripts.corpus.actions import import_files, plan_imports
+    from transcripts.corpus.planning import ImportRefused
+    from transcripts.corpus.pure.choices import read_choices
 
     job = run.job
     run.tell("Reading the files")
     try:
+        choices = read_choices(job.options)
         if job.check_only:
-            plan_imports(project=job.project, files=run.read_files(), format=job.options["format"], run=run)
+            plan_imports(project=job.project, files=run.read_files(), choices=choices, run=run)
         else:
-            import_files(
-                project=job.project, files=run.read_files(), format=job.options["format"], by=job.asked_by, run=run
-            )
-    except ImportRefused as error:
+            import_files(project=job.project, files=run.read_files(), choices=choices, by=job.asked_by, run=run)
+    except (ImportRefused, ValueError) as error:
         raise JobRefused(str(error)) from error
 
 
-INTERVIEWS = JobKind("interviews", "Interviews", "turns", run_import, "corpus/_job.html", "corpus:import")
+INTERVIEWS = JobKind(
+    "interviews",
+    "Interviews",
+    "turns",
+    run_import,
+    "corpus/_job.html",
+    "corpus:import",
+    read_choices=read_posted_choices,
+)

@@ -286,6 +286,29 @@ class InterviewChange(models.Model):
         return f"{self.field} of interview {self.interview_id}"
 
 
+class InterviewVersion(models.Model):
+    """That an interview went on in a later file: the turns from ``first_turn`` on were appended by it.
+
+    The first version is what its own file brought; it has no row here.
+    """
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="versions")
+    first_turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="+")
+    turns = models.PositiveIntegerField()
+    sentences = models.PositiveIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["interview", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["interview", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.number} of interview {self.interview_id}"
+
+
 class SentenceQuerySet(models.QuerySet["Sentence"]):
     """Which sentences count."""
 

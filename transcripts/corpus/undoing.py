@@ -11,6 +11,7 @@ from django.db.models import Count
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.corpus.growing import count_grown
 from transcripts.corpus.models import BoundaryEdit, ImportedFile, Interview, Sentence, Standing, Turn
 from transcripts.corpus.standing import StandingError, store_standings
 from transcripts.projects.models import Project
@@ -71,6 +72,11 @@ def undo_import(*, file: ImportedFile, by: User) -> int:
     The rows stay, for the history. Returns how many interviews there were. Raises ``UndoRefused``.
     """
     project = Project.objects.select_for_update(no_key=True).get(pk=file.project_id)
+    if grown := count_grown(file):
+        raise StandingError(
+            f"The import cannot be undone, because it added turns to {grown:,} interviews that were there before. Archive what "
+            "it should not have brought."
+        )
     stored = ImportedFile.objects.filter(pk=file.pk, state=ImportedFile.State.STORED)
     if not stored.update(state=ImportedFile.State.UNDONE):
         raise StandingError("This import was undone before.")

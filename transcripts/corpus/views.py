@@ -7,15 +7,18 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.template.defaultfilters import pluralize
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from transcripts.accounts.models import User
 from transcripts.corpus import listing
-from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
+from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.consent_forms import ConsentForm
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
-from transcripts.corpus.import_jobs import INTERVIEWS
+from transcripts.corpus.import_jobs import INTERVIEWS, ROLE_CHOICES, SCOPE_CHOICES, read_posted_choices
+from transcripts.corpus.planning import ImportRefused, ImportReport
+from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
@@ -69,21 +72,22 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @project_view(Permission.IMPORT)
 def import_interviews(request: ProjectRequest) -> HttpResponse:
-    """Check files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
+    """Show what is in files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     reports: list[ImportReport] | None = None
     if request.method == "POST" and form.is_valid():
-        uploads, wanted = form.cleaned_data["uploads"], form.cleaned_data["format"]
+        uploads = form.cleaned_data["uploads"]
         if sum(file.size or 0 for file in uploads) > LARGE_SIZE:
             return _leave_to_worker(request, form)
         files = [(file.name or "file", file.read()) for file in uploads]
         try:
             if "check" not in request.POST:
+                choices = read_choices({"format": form.cleaned_data["format"], **read_posted_choices(request.POST)})
                 return _report_import(
-                    request, import_files(project=request.project, files=files, by=request.user, format=wanted)
+                    request, import_files(project=request.project, files=files, by=request.user, choices=choices)
                 )
-            reports = plan_imports(project=request.project, files=files, format=wanted)
-        except ImportRefused as error:
+            reports = plan_imports(project=request.project, files=files, format=form.cleaned_data["format"])
+        except (ImportRefused, ValueError) as error:
             form.add_error("uploads", str(error))
     return _render_import(request, form, reports)
 
@@ -96,7 +100,7 @@ def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
             kind=INTERVIEWS.name,
             files=form.cleaned_data["uploads"],
             check_only="check" in request.POST,
-            options={"format": form.cleaned_data["format"]},
+            options={"format": form.cleaned_data["format"], **read_posted_choices(request.POST)},
             by=request.user,
         )
     except JobRefused as error:
@@ -110,22 +114,27 @@ def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
 def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
     """Say what came in, with every warning, on the list of interviews."""
     for report in reports:
-        if report.created:
+        if report.created and report.interviews:
             came = f"{report.interviews} interview{pluralize(report.interviews)}"
             cut = f"{report.sentences} sentence{pluralize(report.sentences)}"
             messages.success(request, f"{report.name}: {came} with {cut} came in.")
+        if report.created and report.grown:
+            messages.success(
+                request, f"{report.name}: {report.grown_turns} turns were added to interviews that went on."
+            )
         for warning in report.warnings:
             messages.warning(request, f"{report.name}: {warning}")
-    return redirect("corpus:interviews", request.project.slug)
+    address = reverse("corpus:interviews", args=[request.project.slug])
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
 
 
 def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
-    """The page; for htmx only the report, so that the chosen files stay chosen, or the form when it is wrong."""
+    """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
     jobs = list_recent_jobs(request.project, INTERVIEWS.name)
-    context = {"form": form, "reports": reports, "jobs": jobs}
+    context = {"form": form, "reports": reports, "jobs": jobs, "roles": ROLE_CHOICES, "scopes": SCOPE_CHOICES}
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)
     if form.errors:
-        return retarget(render(request, "corpus/import.html#form", context, status=status), "#import")
+        return retarget(render(request, "corpus/import.html#problems", context, status=status), "#problems")
     return render(request, "corpus/import.html#report", context)

@@ -10,8 +10,9 @@ from tests.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM
-from transcripts.corpus.actions import ImportRefused, import_file, import_files, plan_import, plan_imports
+from transcripts.corpus.actions import import_file, import_files, plan_import, plan_imports
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
+from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
 

@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from tests.shared import shared
-from transcripts.corpus.actions import ImportReport
 from transcripts.corpus.management.commands.import_interviews import format_import
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.projects.models import Project
 

@@ -13,9 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.actions import ImportRefused, import_file, plan_import
+from transcripts.corpus.actions import import_file, plan_import
 from transcripts.corpus.consent import ConsentError, record_consent
 from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.queries import CONSENTS, read_consents
 from transcripts.exchange.registry import Scope

@@ -24,8 +24,9 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
-from transcripts.corpus.actions import ImportRefused, import_file
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
+from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.standing import StandingError, archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.registry import Scope, list_exports

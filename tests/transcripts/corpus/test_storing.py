@@ -18,8 +18,9 @@ from tests.transcripts.corpus.test_actions import count_rows, make_file, make_li
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions, storing
-from transcripts.corpus.actions import ImportRefused, import_file, import_files
+from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
+from transcripts.corpus.planning import ImportRefused
 from transcripts.projects.models import Project
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))

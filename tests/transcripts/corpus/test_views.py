@@ -13,7 +13,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.standing import StandingError
+from transcripts.corpus.undoing import undo_import
 from transcripts.projects.models import Project
 
 SignIn = Callable[[User], Client]
@@ -156,15 +159,89 @@ def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, cl
     assert not project.interviews.exists()
 
 
-def test_wrong_file_with_htmx_brings_the_form_back(project: Project, lead: User, client_of: SignIn) -> None:
+def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(
+    project: Project, lead: User, client_of: SignIn
+) -> None:
     url = reverse("corpus:import", args=[project.slug])
     part = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
     assert part.status_code == 422
-    assert part.headers["HX-Retarget"] == "#import"
-    assert "<form" in part.content.decode()
+    assert part.headers["HX-Retarget"] == "#problems"
+    assert "line 1" in part.content.decode()
+    assert "<form" not in part.content.decode()
     assert "<h1>" not in part.content.decode()
-    # The next check brings the whole page, or the error would stay beside the report.
-    assert "hx-post" not in part.content.decode()
+
+
+def test_a_good_check_takes_what_was_wrong_before_off_the_page(project: Project, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[project.slug])
+    part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
+    assert '<div id="problems" hx-swap-oob="true"></div>' in part.content.decode()
+
+
+class TestChoosing:
+    def test_the_preview_says_what_the_file_is_and_holds(self, project: Project, lead: User, client_of: SignIn) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        page = client_of(lead).post(url, upload(make_line("a"), check="1"))
+        preview = page.context["reports"][0].preview
+        assert preview["reason"] == "its first object has turns"
+        assert (preview["conversations"], preview["answers"], preview["models"]) == (1, 1, ["Model A"])
+        text = " ".join(page.content.decode().split())
+        assert "Interviews as JSON objects, because its first object has turns" in text
+        assert "And then?" in text
+
+    def test_what_is_unticked_stays_out(self, project: Project, lead: User, client_of: SignIn) -> None:
+        file = f"{make_line('a')}\n{make_line('b')}"
+        typed = {**upload(file), "listed": ["a", "b"], "take": ["b"]}
+        client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+        assert [interview.external_id for interview in project.interviews.all()] == ["b"]
+
+    def test_roles_model_and_consent_are_as_chosen(self, project: Project, lead: User, client_of: SignIn) -> None:
+        line = json.dumps({"id": "a", "turns": [{"role": "model", "speaker": "Ada", "text": "Why?"}]})
+        typed = {**upload(line), "role:Ada": "interviewer", "model": "Model C", "consent": "external", "basis": "Form"}
+        client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+        interview = project.interviews.get()
+        assert (interview.model_label, interview.turns.get().role) == ("Model C", "interviewer")
+        assert [(row.scope, row.is_given, row.basis) for row in interview.consents.all()] == [
+            ("external", True, "Form")
+        ]
+
+    @pytest.mark.parametrize(
+        "typed", [{"consent": "external"}, {"role:Ada": "narrator"}, {"consent": "x", "basis": "y"}]
+    )
+    def test_what_cannot_be_chosen_is_refused(
+        self, project: Project, lead: User, client_of: SignIn, typed: dict[str, str]
+    ) -> None:
+        page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), {**upload(make_line("a")), **typed})
+        assert page.status_code == 422
+        assert not project.interviews.exists()
+
+
+class TestGrownConversations:
+    def test_a_conversation_that_went_on_is_continued(self, project: Project, lead: User, client_of: SignIn) -> None:
+        bring(project, lead, make_line("a"))
+        interview = project.interviews.get()
+        before = list(Sentence.objects.filter(turn__interview=interview).values_list("pk", flat=True))
+        client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(make_line("a", questions=2)))
+        interview.refresh_from_db()
+        sentences = list(Sentence.objects.filter(turn__interview=interview).order_by("position"))
+        assert [sentence.pk for sentence in sentences][: len(before)] == before
+        assert [sentence.position for sentence in sentences] == [1, 2, 3, 4]
+        assert (interview.turn_count, interview.sentence_count, interview.questions) == (4, 4, 2)
+        version = interview.versions.get()
+        assert (version.number, version.first_turn.position, version.turns, version.sentences) == (2, 3, 2, 2)
+
+    def test_its_import_cannot_be_undone_and_says_why(self, project: Project, lead: User) -> None:
+        bring(project, lead, make_line("a"))
+        bring(project, lead, make_line("a", questions=2), make_line("b"))
+        with pytest.raises(StandingError, match="added turns to 1 interviews"):
+            undo_import(file=project.imported_files.latest("pk"), by=lead)
+        assert project.interviews.count() == 2
+
+    def test_changed_words_are_refused_with_their_place(self, project: Project, lead: User) -> None:
+        bring(project, lead, make_line("a", questions=2))
+        with pytest.raises(ImportRefused, match="from turn 2 on"):
+            bring(project, lead, make_line("a", questions=2, words=4))
+        with pytest.raises(ImportRefused, match="from turn 3 on"):
+            bring(project, lead, make_line("a", questions=1))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus import storing, views
 from transcripts.corpus.models import ImportedFile, Interview, Sentence
+from transcripts.corpus.planning import ImportRefused
 from transcripts.imports import actions, kinds, queries, running
 from transcripts.imports.models import ImportJob, UploadPart
 from transcripts.imports.runs import JobRefused, JobRun
@@ -212,7 +213,7 @@ def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
     project: Project, lead: User, data: bytes, words: str
 ) -> None:
     corpus_actions.import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
-    with pytest.raises(corpus_actions.ImportRefused) as caught:
+    with pytest.raises(ImportRefused) as caught:
         corpus_actions.import_file(project=project, name="x.jsonl", data=data, by=lead)
     job = start(project, lead, ("good.jsonl", make_line("good").encode()), ("x.jsonl", data))
     running.run_job(job.pk)

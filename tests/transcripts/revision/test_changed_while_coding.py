@@ -17,8 +17,9 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions
 from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding
-from transcripts.corpus.actions import ImportRefused, import_file
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.planning import ImportRefused
 from transcripts.projects.models import Project
 
 CODERS = 20

@@ -23,7 +23,9 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.queries import hold_turns
-from transcripts.corpus.actions import ImportRefused, Plan, Staged, plan_files, stage_plans
+from transcripts.corpus.actions import Staged, stage_plans
+from transcripts.corpus.planning import ImportRefused, Plan, plan_files
+from transcripts.corpus.pure.choices import Choices
 from transcripts.exchange.refi import people as persons
 from transcripts.exchange.refi.codes import match_codes, read_own_codebook, write_content
 from transcripts.exchange.refi.planned_codings import CodingPlan
@@ -115,7 +117,7 @@ def import_qdpx(
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
         _check_draft(project)
         texts = plan_texts(project, file.sources, report)
-        plans = plan_files(project, write_files(texts.new, name), "interview_jsonl")
+        plans = plan_files(project, write_files(texts.new, name), Choices("interview_jsonl"))
         report.new["interviews"] = len(texts.new)
         report.people = persons.match_people(project, file.project.users)
         accounts = persons.Accounts(report.people, apart=apart, by=by, rehearsal=dry_run)

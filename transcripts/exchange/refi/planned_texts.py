@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from transcripts.corpus.actions import Plan
 from transcripts.corpus.models import BoundaryEdit, Sentence, Turn
+from transcripts.corpus.planning import Plan
 from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.queries import list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
@@ -85,7 +85,7 @@ def _batch(new: Iterable[Text]) -> Iterator[list[str]]:
 
 def place_read(pairs: Sequence[Text], plans: Iterable[Plan]) -> Iterator[tuple[Text, PlacedText]]:
     """New texts with the sentences that they are cut into. The numbers of turns and sentences are made up, below zero."""
-    reads = {read.external_id: read for _, _, new in plans for read in new}
+    reads = {read.external_id: read for plan in plans for read in plan.new}
     numbers = count(-1, -1)
     for source, divided in pairs:
         turns = prepare_interview(reads[divided.external_id])

@@ -9,7 +9,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
-from transcripts.corpus.actions import ImportRefused, ImportReport, import_files, plan_imports
+from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.planning import ImportRefused, ImportReport
+from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.projects.models import Project
 
@@ -25,7 +27,22 @@ class Command(BaseCommand):
         parser.add_argument(
             "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
         )
-        parser.add_argument("--dry-run", action="store_true", help="check and count; store nothing")
+        parser.add_argument(
+            "--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"
+        )
+        parser.add_argument(
+            "--role", action="append", default=[], metavar="SPEAKER=ROLE", help="interviewer, model, system or tool"
+        )
+        parser.add_argument("--model", default="", help="the model, where a file names none")
+        parser.add_argument(
+            "--consent",
+            action="append",
+            default=[],
+            metavar="SCOPE",
+            help="external, quotation or reuse; needs --basis",
+        )
+        parser.add_argument("--basis", default="", help="what the consent rests on")
+        parser.add_argument("--dry-run", action="store_true", help="check, count and describe; store nothing")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,12 +51,14 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {options['project']}; create one with create_project.")
         paths: list[Path] = options["files"]
         files = [read_file(path) for path in paths]
+        roles = dict(given.rpartition("=")[::2] for given in options["role"])
         try:
+            choices = read_choices({**options, "roles": roles, "consent": dict.fromkeys(options["consent"], True)})
             if options["dry_run"]:
-                reports = plan_imports(project=project, files=files, format=options["format"])
+                reports = plan_imports(project=project, files=files, choices=choices)
             else:
-                reports = import_files(project=project, files=files, by=trail.SYSTEM, format=options["format"])
-        except ImportRefused as error:
+                reports = import_files(project=project, files=files, by=trail.SYSTEM, choices=choices)
+        except (ImportRefused, ValueError) as error:
             raise CommandError(" ".join(str(error).split())) from error
         if options["json"]:
             self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
@@ -84,6 +103,9 @@ def list_imports(paths: Sequence[Path], reports: Sequence[ImportReport], *, dry_
                 "created": report.created and not dry_run,
                 "skipped": report.skipped,
                 "interview_ids": report.interview_ids,
+                "grown": report.grown,
+                "grown_turns": report.grown_turns,
+                **({"preview": report.preview} if dry_run else {}),
             }
             for path, report in match_paths(paths, reports)
         ],

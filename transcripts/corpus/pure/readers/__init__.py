@@ -120,7 +120,7 @@ def read_bytes(
 def _read_archive(data: bytes, name: str, format: str) -> ReadFile:
     unpacked = unpack(data, name=name)
     if isinstance(unpacked, ReadFile):
-        return unpacked
+        return replace(unpacked, reason="it is an archive with the head or the start of a log")
     content, told = unpacked
     read = _read_text(content, name, format)
     return replace(read, warnings=[*told, *read.warnings])
@@ -128,23 +128,26 @@ def _read_archive(data: bytes, name: str, format: str) -> ReadFile:
 
 def _read_text(data: bytes, name: str, format: str) -> ReadFile:
     source = Source(name, decode_text(data, name=name))
-    return FORMATS[recognise_format(source) if format == "auto" else format].read(source)
+    if format != "auto":
+        return replace(FORMATS[format].read(source), reason="as chosen")
+    recognised, reason = recognise_format(source)
+    return replace(FORMATS[recognised].read(source), reason=reason)
 
 
-def recognise_format(source: Source) -> str:
-    """The format that the content shows. Raises `ReadError` that names what was tried."""
+def recognise_format(source: Source) -> tuple[str, str]:
+    """The format that the content shows, and what shows it. Raises `ReadError` that names what was tried."""
     if _JSON_LIST.match(source.text) or _JSON_OBJECT.match(source.text):
         number, content = next(read_json_objects(source), (1, {}))
         for keys, format in _FORMAT_OF_KEYS.items():
             if all(key in content for key in keys):
-                return format
+                return format, f"its first object has {' and '.join(keys)}"
         known = "; ".join(f"{' and '.join(keys)} ({format})" for keys, format in _FORMAT_OF_KEYS.items())
         found = f"an object with the keys {list_keys(content)}" if content else "nothing in the list"
         raise ReadError(source.name, number, found, f"objects with the keys of a format that is known: {known}")
     if captions.is_captions(source.text):
-        return captions.FORMAT
+        return captions.FORMAT, "it has lines of times"
     if speaker_text.find_starts(source.text):
-        return speaker_text.FORMAT
+        return speaker_text.FORMAT, "its lines begin with who speaks"
     raise ReadError(
         source.name,
         None,

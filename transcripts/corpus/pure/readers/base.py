@@ -87,12 +87,13 @@ class ReadInterview:
 @dataclass(frozen=True)
 class ReadFile:
     """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out; ``left_out`` has
-    those of them that are counted, each with how often it happened."""
+    those of them that are counted, each with how often it happened. ``reason`` says what the format was recognised by."""
 
     format: str
     interviews: list[ReadInterview]
     warnings: list[str]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
 
 
 class ReadError(Exception):

@@ -1,0 +1,31 @@
+// Files dropped anywhere on the page are chosen in its form, and shown before anything is stored.
+
+const form = document.querySelector("[data-drop]");
+const input = form && document.getElementById(form.dataset.drop);
+
+function holdsFiles(event) {
+  return [...(event.dataTransfer?.types ?? [])].includes("Files");
+}
+
+if (input) {
+  document.addEventListener("dragover", (event) => {
+    if (holdsFiles(event)) {
+      event.preventDefault();
+      form.classList.add("dropping");
+    }
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (event.relatedTarget === null) {
+      form.classList.remove("dropping");
+    }
+  });
+  document.addEventListener("drop", (event) => {
+    form.classList.remove("dropping");
+    if (!holdsFiles(event)) {
+      return;
+    }
+    event.preventDefault();
+    input.files = event.dataTransfer.files;
+    form.requestSubmit(form.querySelector("[name=check]"));
+  });
+}

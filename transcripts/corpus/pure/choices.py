@@ -1,0 +1,84 @@
+"""What a person decides about a file before it comes in: which conversations, who is who, the model, the consent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadFile, ReadInterview
+
+SPOKEN = frozenset({"utterance", "reasoning"})
+
+
+@dataclass(frozen=True)
+class Choices:
+    """``format`` is a key of the readers' formats or "auto"; ``leave_out`` are ids of conversations, ``roles`` the role of each
+    speaker by name. ``model`` is given to conversations whose file names none, ``consent`` (true by scope) with its ``basis``
+    to those whose file says nothing of the scope."""
+
+    format: str = "auto"
+    leave_out: frozenset[str] = frozenset()
+    roles: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+    consent: Mapping[str, bool] = field(default_factory=dict)
+    basis: str = ""
+
+
+def read_choices(options: Mapping[str, Any]) -> Choices:
+    """Choices as they are kept with a job: of JSON. Raises ``ValueError`` with a sentence for what cannot be chosen."""
+    roles = dict(options.get("roles") or {})
+    for speaker, role in roles.items():
+        if role not in ROLES:
+            raise ValueError(f"There is no role {role!r} for {speaker}. Choose {', '.join(ROLES)}.")
+    consent = dict(options.get("consent") or {})
+    for scope in consent:
+        if scope not in CONSENT_SCOPES:
+            raise ValueError(f"There is no consent for {scope!r}. Choose {', '.join(CONSENT_SCOPES)}.")
+    basis = str(options.get("basis") or "").strip()
+    if consent and not basis:
+        raise ValueError("A consent needs its basis, such as a signed form and its date.")
+    return Choices(
+        format=options.get("format") or "auto",
+        leave_out=frozenset(options.get("leave_out") or ()),
+        roles=roles,
+        model=str(options.get("model") or "").strip()[:200],
+        consent=consent,
+        basis=basis,
+    )
+
+
+def apply_choices(read: ReadFile, choices: Choices) -> ReadFile:
+    """The file as it is to come in. Threads that hang on one that is left out stay out with it, and a warning counts them."""
+    out = choices.leave_out & {interview.external_id for interview in read.interviews}
+    chosen = len(out)
+    grows = True
+    while grows:
+        hanging = {each.external_id for each in read.interviews if each.hangs_on and each.hangs_on[0] in out}
+        grows = not hanging <= out
+        out |= hanging
+    warnings = list(read.warnings)
+    if chosen:
+        warnings.append(f"Left out as chosen: {chosen:,} of {len(read.interviews):,} conversations.")
+    if len(out) > chosen:
+        warnings.append(f"{len(out) - chosen:,} threads that hang on them were left out too.")
+    kept = [_apply(interview, choices) for interview in read.interviews if interview.external_id not in out]
+    return replace(read, interviews=kept, warnings=warnings)
+
+
+def _apply(interview: ReadInterview, choices: Choices) -> ReadInterview:
+    changed: dict[str, Any] = {}
+    if choices.roles:
+        turns = tuple(
+            replace(turn, role=choices.roles[turn.speaker])
+            if turn.channel in SPOKEN and turn.speaker in choices.roles
+            else turn
+            for turn in interview.turns
+        )
+        changed["turns"] = turns
+    if choices.model and not interview.model_label:
+        changed["model_label"] = choices.model
+    if unsaid := {scope: given for scope, given in choices.consent.items() if scope not in interview.consent}:
+        changed["consent"] = {**unsaid, **interview.consent}
+        changed["consent_basis"] = interview.consent_basis or choices.basis
+    return replace(interview, **changed) if changed else interview

@@ -26,6 +26,7 @@ if (input) {
     }
     event.preventDefault();
     input.files = event.dataTransfer.files;
-    form.requestSubmit(form.querySelector("[name=check]"));
+    // Pressed, for htmx learns from the press alone which button it was, and the other one imports.
+    form.querySelector("[name=check]").click();
   });
 }

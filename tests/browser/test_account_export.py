@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 def drop(page: Page, name: str, content: bytes) -> None:
     """Drop a file somewhere on the page, as from the desktop."""
+    # A file that is dropped before the page's script runs is the browser's.
+    page.wait_for_load_state("load")
     page.evaluate(DROP, [name, list(content)])
 
 

@@ -260,11 +260,11 @@ def test_a_latent_coding_without_a_note_is_refused_in_the_words_of_the_action(
     assert not Coding.objects.exists()
 
 
-def test_tool_traffic_cannot_be_coded(program: Program, body: dict[str, Any], sentence: Sentence) -> None:
-    Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_call")
+def test_what_a_tool_gave_back_cannot_be_coded(program: Program, body: dict[str, Any], sentence: Sentence) -> None:
+    Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
     answer = program.post(PATH, body)
     assert answer.status == 409
-    assert "tool traffic" in answer.error["message"]
+    assert "what a tool gave back" in answer.error["message"]
 
 
 def test_a_sentence_of_another_study_is_as_unknown_as_none(

@@ -98,9 +98,14 @@ def test_a_file_that_comes_again_moves_no_coding(
     before = list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())
     file = {"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS}
     assert import_file(project=project, name="again.jsonl", data=json.dumps(file).encode(), by=owner).skipped
-    longer = [*TURNS, {"role": "model", "text": "One more."}]
     changed = [{**TURNS[0]}, {**TURNS[1], "text": TURNS[1]["text"] + "!"}, *TURNS[2:]]
-    for turns in (longer, changed, TURNS[:-1]):
+    for turns in (changed, TURNS[:-1]):
         with pytest.raises(ImportRefused, match="new id"):
             import_file(project=project, name="x.jsonl", data=json.dumps({**file, "turns": turns}).encode(), by=owner)
     assert (list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())) == before
+    longer = {**file, "turns": [*TURNS, {"role": "model", "text": "One more."}]}
+    import_file(project=project, name="longer.jsonl", data=json.dumps(longer).encode(), by=owner)
+    codings, sentences, turns = before
+    assert list(Coding.objects.values()) == codings
+    assert list(Sentence.objects.order_by("pk").values())[: len(sentences)] == sentences
+    assert [turn["text"] for turn in Turn.objects.order_by("pk").values()][len(turns) :] == ["One more."]

@@ -124,6 +124,8 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:decide": sent(Permission.CODE),
     "coding:reopen": sent(Permission.CODE),
     "coding:memo": sent(Permission.CODE),
+    "coding:open": sent(Permission.CODE),
+    "coding:beside": seen(),
     "coding:split": sent(Permission.EDIT_BOUNDARIES),
     "coding:merge": sent(Permission.EDIT_BOUNDARIES),
     "coding:join": sent(Permission.EDIT_BOUNDARIES),

@@ -2,6 +2,7 @@
 
 import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
 import { findCode, notify, showProblem } from "./desk/page.js";
+import { goToTurn, startChannels } from "./desk/channels.js";
 import { startAhead } from "./desk/ahead.js";
 import { decide, reopen, rollBack, settle, takeOffChip, toggleCode } from "./desk/acts.js";
 import { resumeGoingBack } from "./desk/back.js";
@@ -114,6 +115,9 @@ function startLinks() {
       goToNext();
       return;
     }
+    if (goToTurn(link.hash)) {
+      return;
+    }
     const row = link.id === "first-undecided" ? firstUndecided() : firstOfTurn(document.querySelector(link.hash));
     if (row) {
       reveal(row);
@@ -145,6 +149,7 @@ startPointer();
 startLinks();
 startFilters();
 startFolds();
+startChannels();
 startSyntax();
 startList(document.getElementById("turns"));
 startList(document.getElementById("filters"));
@@ -174,5 +179,6 @@ const asked = window.location.hash && document.querySelector(`.sentence${window.
 if (asked) {
   select(asked);
 }
+goToTurn(window.location.hash);
 resumeGoingBack();
 document.documentElement.dataset.desk = "ready";

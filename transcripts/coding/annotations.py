@@ -196,6 +196,11 @@ class SentenceAnnotations:
         return next((memo.kind for memo in self.memos if not memo.author), Memo.Kind.READING.value)
 
     @property
+    def is_own(self) -> bool:
+        """Whether any of it is the viewer's."""
+        return self.counts_as_decided or any(not memo.author for memo in self.memos)
+
+    @property
     def counts_as_decided(self) -> bool:
         """Whether the viewer has coded or decided here."""
         return any(not chip.coder for chip in self.chips) or self.own_decision is not None

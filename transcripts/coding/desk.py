@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
+
+from django.db.models import Exists, OuterRef
 
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.annotations import CodingView, SentenceAnnotations, read_annotations_in
-from transcripts.coding.exchanges import Exchange, Row, TurnBlock
+from transcripts.coding.exchanges import Exchange, Row, TurnBlock, pair_calls
 from transcripts.coding.filters import Shown, apply_filter
+from transcripts.coding.models import StageOpening
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Interview, Relation, Sentence, Turn
 from transcripts.projects.models import Project
 
 
@@ -34,6 +38,9 @@ class DeskPage:
     first_undecided: Row | None
     marks: SentenceAnnotations
     shown: Shown
+    parent: Turn | None
+    beginning: list[TurnBlock]
+    closed_at: TurnBlock | None
 
     @property
     def percent(self) -> int:
@@ -57,18 +64,24 @@ def build_page(
     user_id: int,
     *,
     sees_all: bool = False,
+    closes_reasoning: bool = False,
     at: int | None,
     show: str = "",
     differing: Collection[int] | None = None,
 ) -> DeskPage:
-    """At most five queries, whatever the length of the interview. ``at`` is the current sentence, if it is one of these.
+    """At most six queries, whatever the length of the interview, and two more for a thread that hangs on another.
 
-    ``show`` is a filter, and ``differing`` what it may need to know; see filters.py.
+    ``at`` is the current sentence, if it is one of these. ``show`` is a filter, and ``differing`` what it may need to
+    know; see filters.py. ``closes_reasoning``: the viewer reads a model's reasoning only once she has opened it.
     """
     marks = read_annotations_in(interview.pk, user_id, sees_all=sees_all)
     of_interview = marks.get(None) or SentenceAnnotations()
-    turns = list(_read_turns(interview, marks, of_interview))
-    exchanges = list(_group_turns(turns))
+    closes_reasoning = closes_reasoning and not of_interview.is_opened
+    turns = list(_read_turns(interview, marks, of_interview, user_id))
+    closed_at = _close_reasoning(turns, at) if closes_reasoning else None
+    _find_threads(project, interview, turns)
+    parent, beginning = read_beginning(interview, user_id, closes_reasoning=closes_reasoning)
+    exchanges = list(_group_turns(pair_calls(turns)))
     rows = {row.id: row for turn in turns for row in turn.rows}
     undecided = [row for exchange in exchanges for row in _count_decided(exchange)]
     version = current_version(project)
@@ -94,7 +107,49 @@ def build_page(
         first_undecided=undecided[0] if undecided else None,
         marks=of_interview,
         shown=shown,
+        parent=parent,
+        beginning=beginning,
+        closed_at=closed_at,
     )
+
+
+def read_beginning(
+    interview: Interview, user_id: int, *, closes_reasoning: bool
+) -> tuple[Turn | None, list[TurnBlock]]:
+    """The turn that a thread hangs on, and the turns up to there that both have in common, without anybody's codes.
+
+    A sub-agent's run has none: it began with what it was told.
+    """
+    if interview.hangs_on_id is None:
+        return None, []
+    parent = Turn.objects.select_related("interview").get(pk=interview.hangs_on_id)
+    if interview.relation == Relation.SUBAGENT:
+        return parent, []
+    turns = _read_blocks(parent.interview, user_id, {}, until=parent.position)
+    for turn in turns:
+        if closes_reasoning and turn.is_reasoning and not turn.is_opened:
+            turn.text, turn.closed = "", 1
+    return parent, turns
+
+
+def _close_reasoning(turns: list[TurnBlock], at: int | None) -> TurnBlock | None:
+    """Take out the reasoning that the viewer has neither opened nor coded; returns the turn in which ``at`` was taken out."""
+    found = None
+    for turn in turns:
+        is_known = turn.is_opened or any(row.marks and row.marks.is_own for row in turn.rows) or turn.marks.is_own
+        if turn.is_reasoning and turn.rows and not is_known:
+            found = turn if any(row.id == at for row in turn.rows) else found
+            turn.closed, turn.text = len(turn.rows), ""
+            turn.rows.clear()
+    return found
+
+
+def _find_threads(project: Project, interview: Interview, turns: list[TurnBlock]) -> None:
+    """Say of each turn which threads of the study hang on it."""
+    by_turn = {turn.id: turn for turn in turns}
+    for thread in project.interviews.filter(hangs_on__interview=interview):
+        if thread.hangs_on_id in by_turn:
+            by_turn[thread.hangs_on_id].threads.append(thread)
 
 
 def _choose_current(rows: dict[int, Row], undecided: list[Row], shown: Shown, at: int | None) -> Row | None:
@@ -117,7 +172,10 @@ def _mark_changed(everywhere: list[SentenceAnnotations], families: list[PanelFam
 
 
 def _read_turns(
-    interview: Interview, marks: dict[int | None, SentenceAnnotations], of_interview: SentenceAnnotations
+    interview: Interview,
+    marks: dict[int | None, SentenceAnnotations],
+    of_interview: SentenceAnnotations,
+    user_id: int,
 ) -> Iterator[TurnBlock]:
     """The turns in order, each with its sentences and their annotations.
 
@@ -128,11 +186,7 @@ def _read_turns(
     sentences = sentences.exclude(turn__channel=Turn.Channel.TOOL_RESULT)
     rows: dict[int, list[Row]] = {}
     spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
-    found = Turn.objects.filter(interview=interview).order_by("position")
-    columns = found.values_list(
-        "pk", "role", "channel", "speaker", "prompt_kind", "text", "is_answer", "call_id", "details"
-    )
-    turns = [TurnBlock(*values, rows=rows.setdefault(values[0], [])) for values in columns]
+    turns = _read_blocks(interview, user_id, rows)
     text_of = {turn.id: turn.text for turn in turns}
     if spans and (first_of_all := marks.get(spans[0][1])):
         of_interview.chips = first_of_all.split_off(CodeFamily.Unit.INTERVIEW).chips
@@ -146,6 +200,30 @@ def _read_turns(
         if turn.rows and (first := turn.rows[0].marks):
             turn.marks = first.split_off(CodeFamily.Unit.TURN)
         yield turn
+
+
+def _read_blocks(
+    interview: Interview, user_id: int, rows: dict[int, list[Row]], until: int | None = None
+) -> list[TurnBlock]:
+    """The turns of an interview in order, up to a position where one is given; their rows are those of ``rows``."""
+    found = Turn.objects.filter(interview=interview).order_by("position")
+    if until is not None:
+        found = found.filter(position__lte=until)
+    is_opened = Exists(StageOpening.objects.filter(turn=OuterRef("pk"), coder=user_id))
+    columns: Iterable[Any] = found.values_list(
+        "pk",
+        "position",
+        "role",
+        "channel",
+        "speaker",
+        "prompt_kind",
+        "text",
+        "is_answer",
+        "call_id",
+        "details",
+        is_opened,
+    )
+    return [TurnBlock(*[*values, rows.setdefault(values[0], [])]) for values in columns]
 
 
 def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily], opening_prompt: str) -> None:

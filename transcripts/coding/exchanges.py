@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from transcripts.coding.annotations import SentenceAnnotations
-from transcripts.corpus.models import Turn
+from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.pure.readers.calls import pair_results
 
 LONG_QUESTION = 240
 SHORT_QUESTION = 60
 MANY_SENTENCES = 100
+LONG_INSTRUCTION = 600
 
 
 class Row(NamedTuple):
@@ -33,10 +38,13 @@ class Row(NamedTuple):
 class TurnBlock:
     """One turn: its sentences, or its text where nothing of it is coded (what a tool gave back).
 
-    ``is_answer``: what a coder has to get through.
+    ``is_answer``: what a coder has to get through. ``is_opened``: the viewer has opened this reasoning. ``closed`` counts
+    the sentences of reasoning that she has not opened, which are left out of ``rows`` and ``text``. ``results`` are what
+    the tool gave back to this call; ``threads`` are those that hang on this turn.
     """
 
     id: int
+    position: int
     role: str
     channel: str
     speaker: str
@@ -45,9 +53,13 @@ class TurnBlock:
     is_answer: bool
     call_id: str
     details: dict[str, Any]
+    is_opened: bool
     rows: list[Row]
     marks: SentenceAnnotations = field(default_factory=SentenceAnnotations)
     is_hidden: bool = False
+    closed: int = 0
+    results: list[TurnBlock] = field(default_factory=list)
+    threads: list[Interview] = field(default_factory=list)
 
     @property
     def is_question(self) -> bool:
@@ -70,9 +82,70 @@ class TurnBlock:
         return len(self.rows) > MANY_SENTENCES
 
     @property
+    def is_call(self) -> bool:
+        return self.channel == Turn.Channel.TOOL_CALL
+
+    @property
+    def is_reasoning(self) -> bool:
+        return self.channel == Turn.Channel.REASONING
+
+    @property
     def is_folded(self) -> bool:
-        """Reasoning and tool traffic stay closed, so that they do not colour the reading of what was said."""
-        return self.channel != Turn.Channel.UTTERANCE
+        """Reasoning, long instructions and tool traffic that nobody codes stay closed: they do not colour the reading of
+        what was said."""
+        if self.channel == Turn.Channel.UTTERANCE:
+            return self.role == Turn.Role.SYSTEM and len(self.text) > LONG_INSTRUCTION
+        return not self.is_answer
+
+    @property
+    def arguments(self) -> list[tuple[str, str]]:
+        """The arguments of a call by name, laid out to be read; empty where they are no JSON object."""
+        if not self.is_call:
+            return []
+        try:
+            found = json.loads(self.text)
+        except (ValueError, RecursionError):
+            return []
+        if not isinstance(found, dict):
+            return []
+        return [(name, value if isinstance(value, str) else _lay_out(value)) for name, value in found.items()]
+
+    @property
+    def at(self) -> str:
+        """When it was said, to the second, in the zone that the file gives; "" where it gives none."""
+        given = self.details.get("at")
+        if not isinstance(given, str):
+            return ""
+        try:
+            return datetime.fromisoformat(given).isoformat(" ", "seconds")
+        except ValueError:
+            return ""
+
+    @property
+    def facts(self) -> list[str]:
+        """What the file tells of how it was made: the model and the tokens."""
+        return [*_read_text(self.details, "model"), *_count_tokens(self.details.get("tokens"))]
+
+    @property
+    def has_error(self) -> bool:
+        return bool(self.details.get("error"))
+
+    @property
+    def tags(self) -> list[str]:
+        """What a reader has to know before she reads on."""
+        tags = {
+            "redacted": "redacted by the provider",
+            "is_summary": "a summary",
+            "prefilled": "put into the model’s mouth",
+        }
+        told = [words for key, words in tags.items() if self.details.get(key)]
+        cut = self.details.get("truncated")
+        if isinstance(cut, dict) and isinstance(cut.get("bytes"), int):
+            told.append(f"the beginning of {cut['bytes']:,} bytes")
+        error = self.details.get("error")
+        if error:
+            told.append(f"error: {error[:LONG_QUESTION]}" if isinstance(error, str) else "error")
+        return told
 
     @property
     def heading(self) -> str:
@@ -111,7 +184,12 @@ class Exchange:
     @property
     def reasoning(self) -> list[TurnBlock]:
         """What the model thought before it answered, where that is known."""
-        return [turn for turn in self.answers if turn.channel == Turn.Channel.REASONING and turn.rows]
+        return [turn for turn in self.answers if turn.is_reasoning and (turn.rows or turn.closed)]
+
+    @property
+    def calls(self) -> list[TurnBlock]:
+        """The calls of tools among its answers."""
+        return [turn for turn in self.answers if turn.is_call]
 
     @property
     def turns(self) -> list[TurnBlock]:
@@ -119,3 +197,29 @@ class Exchange:
 
     def __contains__(self, row: Row | None) -> bool:
         return any(row is other for turn in self.turns for other in turn.rows)
+
+
+def pair_calls(turns: list[TurnBlock]) -> list[TurnBlock]:
+    """The turns without the results of calls, each of which goes to its call's ``results``."""
+    alone: list[TurnBlock] = []
+    for turn, call in zip(turns, pair_results(turns), strict=True):
+        if call is None:
+            alone.append(turn)
+        else:
+            turns[call - 1].results.append(turn)
+    return alone
+
+
+def _lay_out(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
+
+
+def _read_text(details: dict[str, Any], key: str) -> list[str]:
+    return [details[key]] if isinstance(details.get(key), str) else []
+
+
+def _count_tokens(tokens: Any) -> Iterator[str]:
+    if isinstance(tokens, dict):
+        for side, word in (("input", "in"), ("output", "out")):
+            if isinstance(tokens.get(side), int):
+                yield f"{tokens[side]:,} tokens {word}"

@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.codebook.models import Code
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
 
 Row = TypeVar("Row", bound=models.Model)
@@ -292,6 +292,26 @@ class Unblinding(models.Model):
 
     def __str__(self) -> str:
         return f"unblinding {self.pk}"
+
+
+class StageOpening(models.Model):
+    """When a person first opened a model's reasoning at the desk. Until then she reads what the model said alone.
+
+    What a model thinks for itself is its back stage (paper 001, section 4.5): a coder who has read it reads the answer
+    in another light, so each opening is kept.
+    """
+
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, related_name="openings")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="stage_openings")
+    opened_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["turn", "coder"], name="%(app_label)s_%(class)s_once_per_person")
+        ]
+
+    def __str__(self) -> str:
+        return f"opening {self.pk}"
 
 
 class Memo(models.Model):

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from transcripts.coding.history import list_history
 from transcripts.coding.next_sentence import find_next
-from transcripts.coding.rendering import make_desk_url
+from transcripts.coding.rendering import make_desk_url, render_beside
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -53,6 +53,14 @@ def show_history(request: ProjectRequest) -> HttpResponse:
     entries, has_older = list_history(request.project, request.user, page=page)
     context = {"entries": entries, "page": page, "newer": page - 1, "older": page + 1 if has_older else None}
     return render(request, "coding/history.html", context)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_beside(request: ProjectRequest, interview_id: int, other_id: int) -> HttpResponse:
+    """Two threads of the study side by side, to read."""
+    return render_beside(request, interview_id, other_id)
 
 
 @require_safe

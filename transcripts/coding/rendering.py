@@ -30,7 +30,7 @@ from transcripts.corpus.queries import list_scopes
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
-ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo")
+ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo", "open")
 
 
 class Refusal(NamedTuple):
@@ -123,6 +123,7 @@ def render_desk(
         interview,
         request.user.pk,
         sees_all=sees_all,
+        closes_reasoning=has_panel,
         at=at,
         show=show,
         differing=differing,
@@ -152,6 +153,33 @@ def render_desk(
     if has_panel and place["next_id"]:
         response["Speculation-Rules"] = f'"{static("js/ahead.speculationrules")}"'
     return response
+
+
+def render_beside(request: ProjectRequest, *interview_ids: int) -> HttpResponse:
+    """Threads side by side, each with the person's own work on it, to read."""
+    has_panel = Permission.CODE in request.role.permissions
+    sides = []
+    for interview_id in interview_ids:
+        interview = request.project.interviews.filter(pk=interview_id).first()
+        if interview is None:
+            raise Http404("This interview is not in this study.")
+        page = build_page(
+            request.project,
+            interview,
+            request.user.pk,
+            sees_all=not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions,
+            closes_reasoning=has_panel,
+            at=None,
+        )
+        sides.append(
+            {
+                "page": page,
+                "urls": _list_urls(request.project.slug, interview_id),
+                "desk_url": reverse("coding:desk", args=[request.project.slug, interview_id]),
+            }
+        )
+    context = {"sides": sides, "shown": None, "current_id": None, "writable": False, "suggestions": None}
+    return render(request, "coding/beside.html", context)
 
 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:

@@ -14,6 +14,7 @@ interview_urls = [
     path("decide/", views.decide, name="decide"),
     path("reopen/", views.reopen, name="reopen"),
     path("memo/", views.memo, name="memo"),
+    path("open/", views.open_reasoning, name="open"),
     path("codings/<slug:idempotency_key>/", views.show_details, name="details"),
     path("split/", boundary_views.split, name="split"),
     path("merge/", boundary_views.merge, name="merge"),
@@ -22,6 +23,7 @@ interview_urls = [
     path("join/", boundary_views.merge, name="join"),
     path("breaks/", boundary_views.redirect_breaks, name="breaks"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
+    path("beside/<int:other_id>/", navigation_views.show_beside, name="beside"),
 ]
 
 urlpatterns = [

@@ -30,7 +30,7 @@ from transcripts.coding.forms import (
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.pure.quoting import WrongSpan, find_span, find_words
 from transcripts.coding.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -222,6 +222,24 @@ def memo(request: ProjectRequest, interview_id: int) -> Done:
         kind=request.POST.get("kind", ""),
     )
     return Done(sentence, written.idempotency_key)
+
+
+@require_POST
+@project_view(Permission.CODE)
+def open_reasoning(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Open a model's reasoning, which is kept; leads to its first sentence."""
+    try:
+        turn_id = read_id(request.POST, "turn")
+    except WrongField as error:
+        return _refuse(request, interview_id, str(error), status=422)
+    turns = Turn.objects.select_related("interview").filter(interview__project=request.project)
+    turn = get_object_or_404(turns, pk=turn_id, interview=interview_id)
+    try:
+        actions.open_stage(project=request.project, turn=turn, by=request.user)
+    except actions.CodingError as error:
+        return _refuse(request, interview_id, str(error), status=409)
+    first = turn.sentences.current().order_by("position", "start").values_list("pk", flat=True).first()
+    return HttpResponseRedirect(make_desk_url(request, interview_id, first), status=303)
 
 
 def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) -> Sentence:

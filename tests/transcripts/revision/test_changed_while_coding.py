@@ -105,7 +105,7 @@ def test_a_file_that_comes_again_moves_no_coding(
     assert (list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())) == before
     longer = {**file, "turns": [*TURNS, {"role": "model", "text": "One more."}]}
     import_file(project=project, name="longer.jsonl", data=json.dumps(longer).encode(), by=owner)
-    codings, sentences, turns = before
+    codings, sentences, _ = before
     assert list(Coding.objects.values()) == codings
     assert list(Sentence.objects.order_by("pk").values())[: len(sentences)] == sentences
-    assert [turn["text"] for turn in Turn.objects.order_by("pk").values()][len(turns) :] == ["One more."]
+    assert list(Turn.objects.order_by("pk").values_list("text", flat=True))[len(TURNS) :] == ["One more."]

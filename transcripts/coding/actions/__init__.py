@@ -17,6 +17,7 @@ from transcripts.coding.actions.errors import (
 )
 from transcripts.coding.actions.memos import write_memo
 from transcripts.coding.actions.settings import reset_keys, set_keys
+from transcripts.coding.actions.stages import open_stage
 
 __all__ = [
     "CODEABLE_CHANNELS",
@@ -32,6 +33,7 @@ __all__ = [
     "WrongPlace",
     "add_coding",
     "decide_sentence",
+    "open_stage",
     "reopen_sentence",
     "reset_keys",
     "restore_coding",

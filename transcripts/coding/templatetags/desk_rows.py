@@ -31,6 +31,8 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
     """The sentences of one turn as a list; ``shown`` in the context names the only ones in sight, if some are not."""
     shown, current_id, urls, writable = context["shown"], context["current_id"], context["urls"], context["writable"]
     suggestions = context["suggestions"] if turn.is_answer else None
+    # Where the turns of two interviews stand on one page, each sentence leads to its own desk.
+    desk_url = context.get("desk_url", "")
     hide = " data-context" if turn.is_question else " hidden"
     rows = []
     texts, before = _write_texts(turn), 0
@@ -46,7 +48,7 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
         )
         rows.append(
             f'<li class="sentence{" decided" if is_closed else ""}" id="s{number_in_database}" data-kind="{kind}"{state}>'
-            f'<a class="n" href="?at={number_in_database}#s{number_in_database}">{number}</a>\n'
+            f'<a class="n" href="{desk_url}?at={number_in_database}#s{number_in_database}">{number}</a>\n'
             f'<bdi class="text"{item}>{text}</bdi>{below}</li>\n'
         )
     return SafeString(f'<ol class="sentences{" many" if turn.has_many else ""}">\n{"".join(rows)}</ol>')

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
@@ -14,6 +14,15 @@ from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
 _ID_KEYS = ("call_id", "toolCallId", "tool_call_id", "id")
 _NAME_KEYS = ("name", "toolName", "function_name", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "input", "args", "parameters")
+
+
+class Traffic(Protocol):
+    """A turn of a thread, as a file has it or as it is stored."""
+
+    @property
+    def channel(self) -> str: ...
+    @property
+    def call_id(self) -> str: ...
 
 
 def find_call_id(call: JsonObject) -> str:
@@ -44,7 +53,7 @@ def read_whole_call(text: str) -> tuple[str, str]:
     return text, find_name(content) if isinstance(content, dict) else ""
 
 
-def pair_results(turns: Sequence[ReadTurn]) -> list[int | None]:
+def pair_results(turns: Sequence[Traffic]) -> list[int | None]:
     """For each turn the position, from 1, of the call whose result it is, or ``None``.
 
     A result goes with the last call before it that bears its id; one without an id with the first call of the group

@@ -1,0 +1,49 @@
+// Which channels stand open: results of tools, opened reasoning, long instructions. Kept for this person in this browser.
+
+import { Stored } from "./stored.js";
+import { currentRow, select } from "./rows.js";
+import { site } from "./page.js";
+
+const open = new Stored(window.localStorage, `desk:open-channels:${site.user}`, []);
+
+const foldsOf = (channel) => document.querySelectorAll(`details.folded[data-channel="${channel}"]`);
+
+/** The choices at the edge, one for each channel that this page has. */
+export function startChannels() {
+  const chosen = new Set(open.read());
+  for (const box of document.querySelectorAll("#channels input")) {
+    box.closest("label").hidden = foldsOf(box.value).length === 0;
+    box.checked = chosen.has(box.value);
+    if (box.checked) {
+      show(box.value, true);
+    }
+    box.addEventListener("change", () => {
+      chosen[box.checked ? "add" : "delete"](box.value);
+      open.write([...chosen]);
+      show(box.value, box.checked);
+    });
+  }
+  document.getElementById("channels").hidden = ![...document.querySelectorAll("#channels label")].some((label) => !label.hidden);
+}
+
+function show(channel, isOpen) {
+  const row = currentRow();
+  for (const fold of foldsOf(channel)) {
+    // The sentence one is at stays in sight.
+    fold.open = isOpen || fold.contains(row);
+  }
+}
+
+/** An address of a turn leads to its first sentence, or to the turn where it has none. */
+export function goToTurn(hash) {
+  const turn = /^#turn-\d+$/.test(hash) ? document.querySelector(hash) : null;
+  const row = turn?.querySelector(".sentence");
+  if (row) {
+    select(row);
+  } else if (turn) {
+    turn.closest("details:not([open])")?.setAttribute("open", "");
+    turn.scrollIntoView({ block: "center" });
+    turn.querySelector("summary, button")?.focus();
+  }
+  return Boolean(turn);
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.exchange import codebook_files, coding_rows, queries, team_rows, theme_rows
+from transcripts.exchange import codebook_files, coding_rows, queries, team_rows, text_rows, theme_rows
 from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export
@@ -36,6 +36,34 @@ STUDY = [
         columns=queries.INTERVIEWS,
         permission=Permission.EXPORT,
         read_rows=queries.read_interviews,
+    ),
+    Export(
+        key="turns",
+        name="Turns",
+        sentence="Every turn with its exact text: tool calls, their results and reasoning too.",
+        row="a turn",
+        columns=text_rows.TURNS,
+        permission=Permission.EXPORT,
+        read_rows=text_rows.read_turns,
+        count_rows=text_rows.count_turns,
+    ),
+    Export(
+        key="sentences",
+        name="Sentences",
+        sentence="Every sentence as it is segmented now, coded or not: what shares and rates are shares of.",
+        row="a sentence, coded or not",
+        columns=text_rows.SENTENCES,
+        permission=Permission.EXPORT,
+        read_rows=text_rows.read_sentences,
+        count_rows=text_rows.count_sentences,
+    ),
+    Export(
+        key="texts",
+        name="Interviews with their text",
+        sentence="Whole interviews and trajectories, one a line, as they can be imported again; consents are a file of their own.",
+        row="an interview with its turns",
+        permission=Permission.EXPORT,
+        files={"jsonl": text_rows.write_interviews},
     ),
     Export(
         key="consents",

@@ -98,7 +98,8 @@ def list_exports() -> list[Export]:
 
 WANTED_MOST = ("codings", "codebook", "qdpx")
 USES = (
-    ("Coding", ("interviews", "decisions", "memos", "boundary_edits", "codebook_changes", "proposals")),
+    ("Texts", ("interviews", "turns", "sentences", "texts")),
+    ("Coding", ("decisions", "memos", "boundary_edits", "codebook_changes", "proposals")),
     (
         "Team and agreement",
         ("rounds", "assignments", "adjudications", "anchors", "anchor_readings", "reveals", "unblindings"),

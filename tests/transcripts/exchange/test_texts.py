@@ -1,0 +1,115 @@
+"""The texts themselves go out, and come in again as they were."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from transcripts.accounts.models import User
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+FAILED = {"error": True}
+LINES: list[dict[str, Any]] = [
+    {
+        "id": "run",
+        "kind": "trajectory",
+        "title": "A run",
+        "model": "m-1",
+        "vendor": "v",
+        "language": "de",
+        "city": "Köln",
+        "run": {"task": "files", "scores": {"match": "1"}},
+        "turns": [
+            {"role": "interviewer", "text": "List\r\nthem. \u202fAll?", "prompt_kind": "open"},
+            {"role": "model", "channel": "reasoning", "text": "First. Then."},
+            {"role": "model", "channel": "tool_call", "speaker": "bash", "text": '{"a": 1}', "call_id": "c1"},
+            {
+                "role": "tool",
+                "channel": "tool_result",
+                "speaker": "bash",
+                "text": "no",
+                "call_id": "c1",
+                "details": {"error": True},
+            },
+            {"role": "model", "text": "I looked. \U0001f44b Nothing."},
+        ],
+    },
+    {
+        "id": "other",
+        "kind": "trajectory",
+        "title": "Another way",
+        "relation": "branch",
+        "hangs_on": {"id": "run", "turn": 3},
+        "turns": [{"role": "model", "text": "Or not."}],
+    },
+]
+TURN_FIELDS = ("position", "role", "channel", "speaker", "prompt_kind", "text", "is_answer", "call_id", "details")
+
+
+@pytest.fixture
+def runs(project: Project, owner: User) -> Project:
+    data = "\n".join(json.dumps(line) for line in LINES).encode()
+    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    return project
+
+
+def download(client: Client, project: Project, what: str) -> list[dict[str, str]]:
+    answer = client.post(reverse("exchange:download", args=[project.slug, what, "csv"]))
+    return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
+
+
+def test_every_turn_goes_out_with_its_channel_and_its_exact_text(
+    runs: Project, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    rows = download(client_of(reader), runs, "turns")
+    assert [row["channel"] for row in rows[:5]] == ["utterance", "reasoning", "tool_call", "tool_result", "utterance"]
+    assert json.loads(rows[3]["details"]) == {"error": True}
+    assert rows[0]["text"] == LINES[0]["turns"][0]["text"]
+    assert [row["is_answer"] for row in rows[:5]] == ["false", "false", "true", "false", "true"]
+
+
+def test_sentences_go_out_whether_they_are_coded_or_not(
+    runs: Project, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    rows = download(client_of(reader), runs, "sentences")
+    assert len(rows) == Sentence.objects.current().filter(turn__interview__project=runs).count()
+    assert {"call", "result"} <= {row["kind"] for row in rows}
+    texts = dict(Turn.objects.values_list("position", "text").filter(interview__external_id="run"))
+    for row in rows[:-1]:
+        assert texts[int(row["turn"])][int(row["start"]) : int(row["end"])] == row["text"]
+
+
+def test_interviews_come_in_again_field_by_field(runs: Project, owner: User, tmp_path: Path) -> None:
+    export = find_export("texts")
+    assert export
+    path = tmp_path / "texts.jsonl"
+    assert export.files["jsonl"](Scope(runs, None), path) == 2
+    again = create_project(name="Again", slug="again", by=owner)
+    import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
+    assert describe(again) == describe(runs)
+
+
+def describe(project: Project) -> list[Any]:
+    return [
+        (
+            *(getattr(each, name) for name in ("external_id", "title", "kind", "relation", "model_label", "vendor")),
+            *(each.language, each.metadata, each.run, each.turn_count, each.sentence_count),
+            each.hangs_on and (each.hangs_on.interview.external_id, each.hangs_on.position),
+            list(each.turns.order_by("position").values_list(*TURN_FIELDS)),
+        )
+        for each in Interview.objects.filter(project=project).order_by("pk")
+    ]

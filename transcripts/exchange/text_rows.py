@@ -1,0 +1,115 @@
+"""Exports of the texts themselves: turns, sentences whether coded or not, and whole interviews that can come in again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, quote_sentences, stream
+
+CHANNEL = "utterance, reasoning, tool_call or tool_result."
+IS_ANSWER = "true where coders decide: what the model says, and in trajectories its calls."
+TURNS = [
+    column("project", "interview__study__slug"),
+    column("interview", "interview__external_id"),
+    column("model", "interview__model_label"),
+    column("turn", "position"),
+    column("role", "role"),
+    column("channel", "channel", CHANNEL),
+    column("speaker", "speaker", "Name of who speaks, as it was imported; of tool traffic the tool's."),
+    column("prompt_kind", "prompt_kind", "What kind of question it is, where the file says."),
+    column("is_answer", "is_answer", IS_ANSWER),
+    column("call_id", "call_id", "What joins a tool's result with its call; empty where the file has none."),
+    column("details", "details", "What the file tells besides, as JSON: time, model, tokens, errors."),
+    column("text", "text"),
+]
+SENTENCES = [
+    *PLACE,
+    column("sentence", "position"),
+    column("role", "turn__role"),
+    column("channel", "turn__channel", CHANNEL),
+    column("is_answer", "turn__is_answer", IS_ANSWER),
+    column("kind", "kind", "What the unit is: sentence, list item, heading, call, result and others."),
+    column("start", "start"),
+    column("end", "end"),
+    column("text", "quoted"),
+]
+(_DETAILS,) = find_places(TURNS, "details")
+# The rows are sentences themselves, and so is the place.
+_SOURCES = [
+    each._replace(source=each.source.replace("sentence__turn", "turn").replace("sentence_id", "pk"))
+    for each in SENTENCES
+]
+# Fields of an interview that are text, by their key in a line.
+_TEXTS = {
+    "title": "title",
+    "model": "model_label",
+    **{name: name for name in ("vendor", "surface", "period", "interviewer", "tier", "inclusion", "inclusion_reason")},
+    "opening_prompt": "opening_prompt",
+    "language": "language",
+}
+_TEXTS_OF_TURN = ("channel", "speaker", "prompt_kind", "call_id")
+
+
+def read_turns(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every turn with its exact text, in the order of the study."""
+    turns = Turn.objects.filter(scope.within("interview")).order_by("interview_id", "position")
+    for row in stream(turns, TURNS):
+        details = row[_DETAILS]
+        told = json.dumps(details, ensure_ascii=False, sort_keys=True) if details else ""
+        yield [*row[:_DETAILS], told, *row[_DETAILS + 1 :]]
+
+
+def count_turns(scope: Scope) -> int:
+    """How many rows ``read_turns`` yields."""
+    return Turn.objects.filter(scope.within("interview")).count()
+
+
+def read_sentences(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every sentence as it is segmented now, whether anybody coded it or not."""
+    return stream(quote_sentences(label_sentences(_find_sentences(scope), ""), ""), _SOURCES)
+
+
+def count_sentences(scope: Scope) -> int:
+    """How many rows ``read_sentences`` yields."""
+    return int(_find_sentences(scope).count())
+
+
+def _find_sentences(scope: Scope) -> Any:
+    found = Sentence.objects.current().filter(scope.within("turn__interview"))
+    return found.order_by("turn__interview_id", "position", "start")
+
+
+def write_interviews(scope: Scope, path: Path) -> int:
+    """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many."""
+    written = 0
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        found = Interview.objects.filter(scope.within()).select_related("hangs_on__interview").order_by("pk")
+        for interview in found.iterator(chunk_size=CHUNK):
+            file.write(json.dumps(_describe_interview(interview), ensure_ascii=False) + "\n")
+            written += 1
+            scope.watch(written, 0)
+    return written
+
+
+def _describe_interview(interview: Interview) -> dict[str, Any]:
+    """What a line says. Metadata first: a key of the format is never overwritten by one."""
+    line: dict[str, Any] = {**interview.metadata, "id": interview.external_id, "kind": interview.kind}
+    line |= {key: value for key, field in _TEXTS.items() if (value := getattr(interview, field))}
+    if interview.hangs_on:
+        line["relation"] = interview.relation
+        line["hangs_on"] = {"id": interview.hangs_on.interview.external_id, "turn": interview.hangs_on.position}
+    if interview.run:
+        line["run"] = interview.run
+    line["turns"] = [_describe_turn(turn) for turn in interview.turns.order_by("position")]
+    return line
+
+
+def _describe_turn(turn: Turn) -> dict[str, Any]:
+    described: dict[str, Any] = {"role": turn.role, "text": turn.text}
+    described |= {name: value for name in _TEXTS_OF_TURN if (value := getattr(turn, name))}
+    return {**described, "details": turn.details} if turn.details else described

@@ -316,6 +316,12 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     # Bodies are described apart from answers: a field of a body may not be empty.
     "COMPONENT_SPLIT_REQUEST": True,
+    # Fields that are named alike and mean different things.
+    "ENUM_NAME_OVERRIDES": {
+        "ThreadKindEnum": "transcripts.corpus.models.Kind.choices",
+        "SentenceKindEnum": "auditapp.api.interviews.SENTENCE_KINDS",
+        "TurnRoleEnum": "auditapp.api.interviews.TURN_ROLES",
+    },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "auditapp.api.schema.refuse_unknown_fields",

@@ -308,6 +308,8 @@ OF_A_STUDY: dict[str, Row] = {
     "api:project": seen(),
     "api:interviews": seen(),
     "api:interview": seen(),
+    "api:turns": seen(),
+    "api:study_sentences": seen(),
     "api:sentences": seen(),
     "api:codebook": seen(),
     "api:codings": {"GET": Permission.VIEW, "POST": Permission.CODE},

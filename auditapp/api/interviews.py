@@ -10,10 +10,16 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.inputs import Choice
+from auditapp.api.pagination import Cursor, CursorParameters, PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Interview, Relation, Sentence, Turn
+from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
+
+# Named for the schema, which tells fields that are named alike apart.
+TURN_ROLES = Turn.Role.choices
+SENTENCE_KINDS = [(str(kind), str(kind)) for kind in Kind]
 
 
 class ListInterviews(ProjectView):
@@ -32,15 +38,33 @@ class ListInterviews(ProjectView):
         questions = serializers.IntegerField(help_text="Number of questions the interviewer asked.")
         author_words = serializers.IntegerField(help_text="Words the interviewer wrote.")
         model_words = serializers.IntegerField(help_text="Words the model wrote.")
+        kind = serializers.ChoiceField(ThreadKind.choices, help_text="A talk, or the run of an agent.")
+        relation = serializers.ChoiceField(
+            [("", "None"), *Relation.choices],
+            help_text="How it hangs on a turn of another interview; empty: it does not.",
+        )
+        hangs_on_interview = serializers.IntegerField(
+            source="hangs_on__interview", allow_null=True, help_text="Number of that interview, or null."
+        )
+        hangs_on_turn = serializers.IntegerField(
+            source="hangs_on__position", allow_null=True, help_text="Place of that turn in it, or null."
+        )
 
         class Meta:
             ref_name = "InterviewRow"
 
-    Query = PageParameters
+    class Query(PageParameters):
+        """Which interviews to return."""
+
+        kind = Choice(ThreadKind.values, required=False, help_text="Only of this kind.")
+
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(self.project.interviews.order_by("pk").values(*list_columns(self.Output)))
+        found = self.project.interviews.order_by("pk")
+        if kind := self.query.get("kind"):
+            found = found.filter(kind=kind)
+        return self.answer_page(found.values(*list_columns(self.Output)))
 
 
 class ReadInterview(ProjectView):
@@ -61,6 +85,7 @@ class ReadInterview(ProjectView):
         file = serializers.CharField(source="imported_file__name", help_text="The file it came from.")
         file_sha256 = serializers.CharField(source="imported_file__sha256", help_text="SHA-256 of that file.")
         metadata = serializers.JSONField(help_text="Anything else in that file: an object.")
+        run = serializers.JSONField(help_text="What the file tells of a run: an object, with task, status and scores.")
 
         class Meta:
             ref_name = "Interview"
@@ -79,15 +104,15 @@ class ListSentences(ProjectView):
         id = serializers.IntegerField(help_text="Its number on this site, which never changes.")
         turn = serializers.IntegerField(source="turn__position", help_text="Place of its turn in the interview.")
         position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
-        role = serializers.ChoiceField(Turn.Role.choices, source="turn__role", help_text="Who speaks.")
+        role = serializers.ChoiceField(TURN_ROLES, source="turn__role", help_text="Who speaks.")
         channel = serializers.ChoiceField(
             Turn.Channel.choices,
             source="turn__channel",
-            help_text="The channel; only utterances and reasoning are coded.",
+            help_text="The channel; what a tool gave back is not coded.",
         )
         start = serializers.IntegerField(help_text="Where it starts in the turn's text, in code points from 0.")
         end = serializers.IntegerField(help_text="Where it ends there: the first code point after it.")
-        kind = serializers.ChoiceField([str(kind) for kind in Kind], help_text="The kind of text it is in.")
+        kind = serializers.ChoiceField(SENTENCE_KINDS, help_text="The kind of text it is in.")
         text = serializers.CharField(help_text="The exact text of the sentence.")
 
         class Meta:
@@ -104,4 +129,51 @@ class ListSentences(ProjectView):
             .order_by("position", "start")
             .annotate(text=text)
         )
+        return self.answer_page(sentences.values(*list_columns(self.Output)))
+
+
+class ListTurns(ProjectView):
+    """The turns of an interview, in order, with the traffic of tools and with reasoning. The text is exact."""
+
+    class Output(serializers.Serializer[Any]):
+        """A turn: what one side said at one point."""
+
+        position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
+        role = serializers.ChoiceField(TURN_ROLES, help_text="Who speaks.")
+        channel = serializers.ChoiceField(Turn.Channel.choices, help_text="How: said, thought, or traffic of a tool.")
+        speaker = serializers.CharField(help_text="Name of who speaks; of a call and its result, the tool.")
+        prompt_kind = serializers.CharField(help_text="What kind of question it is; empty: unknown, or none.")
+        is_answer = serializers.BooleanField(help_text="Whether coders decide on its sentences.")
+        call_id = serializers.CharField(help_text="What joins a result with its call; empty: the file has none.")
+        details = serializers.JSONField(help_text="What the file tells besides: an object.")
+        text = serializers.CharField(help_text="The exact text.")
+
+        class Meta:
+            ref_name = "Turn"
+
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str, interview_id: int) -> Response:
+        interview = find_row(Interview.objects.filter(project=self.project).only("pk"), interview_id, "interview")
+        return self.answer_page(interview.turns.order_by("position").values(*list_columns(self.Output)))
+
+
+class ListStudySentences(ProjectView):
+    """Every sentence of a study, by id: to read a whole study, follow ``next``. Coded or not, as it is segmented now."""
+
+    class Output(ListSentences.Output):
+        """A sentence and the interview that it is in."""
+
+        interview = serializers.IntegerField(source="turn__interview", help_text="Number of the interview.")
+
+        class Meta:
+            ref_name = "StudySentence"
+
+    Query = CursorParameters
+    pagination_class = Cursor
+
+    def get(self, request: Request, slug: str) -> Response:
+        text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
+        sentences = Sentence.objects.current().filter(turn__interview__project=self.project).annotate(text=text)
         return self.answer_page(sentences.values(*list_columns(self.Output)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -75,3 +75,42 @@ class Pages(BasePagination):
         query = self.request.query_params.copy()
         query["limit"], query["offset"] = str(self.limit), str(offset)
         return f"{settings.BASE_URL}{self.request.path}?{query.urlencode()}"
+
+
+class CursorParameters(Parameters):
+    """Which part of a long list to return: what comes after a row. What is added meanwhile moves nothing."""
+
+    limit = Numeral(
+        min_value=1, max_value=MAX_LIMIT, default=DEFAULT_LIMIT, help_text="How many rows to return at most."
+    )
+    after = Numeral(
+        min_value=0, max_value=MAX_ID, default=0, help_text="Return rows with a larger id than this; 0 starts."
+    )
+
+
+class Cursor(Pages):
+    """Returns the rows after an id in one query, without counting: for lists as long as a study. Rows bear their ``id``."""
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Any] | Sequence[Any], request: Request, view: Any = None
+    ) -> list[Any]:
+        self.request = request
+        self.limit = view.query["limit"]
+        found = list(
+            cast("QuerySet[Any]", queryset).filter(pk__gt=view.query["after"]).order_by("pk")[: self.limit + 1]
+        )
+        self.last = found[self.limit - 1]["id"] if len(found) > self.limit else None
+        return found[: self.limit]
+
+    def get_paginated_response(self, data: Any) -> Response:
+        following = None
+        if self.last is not None:
+            query = self.request.query_params.copy()
+            query["limit"], query["after"] = str(self.limit), str(self.last)
+            following = f"{settings.BASE_URL}{self.request.path}?{query.urlencode()}"
+        return Response({"next": following, "results": data})
+
+    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+        whole = super().get_paginated_response_schema(schema)
+        properties = {name: whole["properties"][name] for name in ("next", "results")}
+        return {**whole, "required": ["next", "results"], "properties": properties}

@@ -18,6 +18,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/interviews/", interviews.ListInterviews.as_view(), name="interviews"),
     path(f"{STUDY}/interviews/<int:interview_id>/", interviews.ReadInterview.as_view(), name="interview"),
     path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
+    path(f"{STUDY}/interviews/<int:interview_id>/turns/", interviews.ListTurns.as_view(), name="turns"),
+    path(f"{STUDY}/sentences/", interviews.ListStudySentences.as_view(), name="study_sentences"),
     # projects/<slug>/codebook/, codings/
     path(f"{STUDY}/codebook/", codebook.ReadCodebook.as_view(), name="codebook"),
     path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),

@@ -105,7 +105,7 @@ class ApiView(APIView):
 
     def answer_page(self, rows: QuerySet[Any, Any] | Sequence[Any]) -> Response:
         """The requested page of ``rows``."""
-        pages = Pages()
+        pages = (self.find_operation(self.request.method).pagination_class or Pages)()
         return self.answer_rows(pages, pages.paginate_queryset(rows, self.request, view=self))
 
     def answer_rows(self, pages: Pages, rows: Sequence[Any]) -> Response:

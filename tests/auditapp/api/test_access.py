@@ -43,6 +43,8 @@ POLICY = [
     Row("interviews", "GET", 200, 200, 200, 200, 404),
     Row("interview", "GET", 200, 200, 200, 200, 404),
     Row("sentences", "GET", 200, 200, 200, 200, 404),
+    Row("turns", "GET", 200, 200, 200, 200, 404),
+    Row("study_sentences", "GET", 200, 200, 200, 200, 404),
     Row("codebook", "GET", 200, 200, 200, 200, 404),
     Row("codings", "GET", 200, 200, 200, 200, 404),
     Row("codings", "POST", 201, 201, 201, 403, 404),
@@ -73,6 +75,7 @@ def paths(
     arguments = {
         "interview": of_interview,
         "sentences": of_interview,
+        "turns": of_interview,
         "withdraw": {**of_project, "coding_id": put_code(coder).pk},
         "batch": of_batch,
         "sob_report": of_batch,
@@ -136,7 +139,7 @@ def test_things_of_another_study_are_not_there(
     other = start_study(slug="other", name="Other", by=owner)
     program = program_of(owner)
     for row in POLICY:
-        if row.name in {"interview", "sentences", "batch", "sob_report", "withdraw"}:
+        if row.name in {"interview", "sentences", "turns", "batch", "sob_report", "withdraw"}:
             path = paths[row.name].replace("projects/culture/", f"projects/{other.slug}/")
             assert ask(program, row.method, path, {}).status == 404
 

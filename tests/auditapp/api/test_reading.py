@@ -147,3 +147,30 @@ def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: P
         "projects/empty/codings/", {"sentence": 1, "code": "theme.balance", "idempotency_key": "0" * 32}
     )
     assert refused.status == 422
+
+
+def test_turns_come_with_the_traffic_of_tools(program: Program, interview: Interview) -> None:
+    interview.turns.filter(position=2).update(channel="tool_call", call_id="c1", details={"step": 3})
+    turns = program.get(f"projects/culture/interviews/{interview.pk}/turns/").body["results"]
+    assert [turn["position"] for turn in turns] == [1, 2, 3, 4]
+    assert (turns[1]["channel"], turns[1]["call_id"], turns[1]["details"]) == ("tool_call", "c1", {"step": 3})
+    assert [turn["text"] for turn in turns] == list(interview.turns.order_by("position").values_list("text", flat=True))
+
+
+def test_a_whole_study_is_read_by_following_next(program: Program, interview: Interview) -> None:
+    found, path = [], "projects/culture/sentences/?limit=2"
+    while path:
+        page = program.get(path).body
+        assert len(page["results"]) <= 2
+        found += [(row["interview"], row["id"], row["text"]) for row in page["results"]]
+        path = (page["next"] or "").partition("/api/v1/")[2]
+    assert len(found) == interview.sentence_count
+    assert len({pk for _, pk, _ in found}) == len(found)
+
+
+def test_interviews_are_narrowed_to_trajectories(program: Program, interview: Interview) -> None:
+    path = "projects/culture/interviews/"
+    assert program.get(f"{path}?kind=trajectory").body["count"] == 0
+    Interview.objects.update(kind="trajectory")
+    assert program.get(f"{path}?kind=trajectory").body["count"] == 1
+    assert program.get(f"{path}?kind=other").status == 400

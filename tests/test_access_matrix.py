@@ -306,7 +306,7 @@ OF_A_STUDY: dict[str, Row] = {
     "sob:files": seen(Permission.EXPORT),
     "sob:file": sent(Permission.EXPORT),
     "api:project": seen(),
-    "api:interviews": seen(),
+    "api:interviews": {"GET": Permission.VIEW, "POST": Permission.IMPORT},
     "api:interview": seen(),
     "api:turns": seen(),
     "api:study_sentences": seen(),

@@ -14,6 +14,7 @@ from rest_framework.settings import api_settings
 from auditapp.api.errors import TooLarge
 
 MAX_BODY = 100_000
+MAX_FILE_BODY = 8_000_000
 MAX_UNKNOWN = 10
 MAX_ID = 2**63 - 1
 MAX_NUMBER = len(str(MAX_ID))
@@ -23,13 +24,14 @@ class StrictJsonParser(BaseParser):
     """JSON in UTF-8, whatever charset the header names. Refuses long or deeply nested bodies, repeated names and NaN."""
 
     media_type = "application/json"
+    max_body = MAX_BODY
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        body = stream.read(MAX_BODY + 1)
-        if len(body) > MAX_BODY:
-            raise TooLarge(f"A body can have at most {MAX_BODY:,} bytes.")
+        body = stream.read(self.max_body + 1)
+        if len(body) > self.max_body:
+            raise TooLarge(f"A body can have at most {self.max_body:,} bytes.")
         try:
             return json.loads(
                 body.decode("utf-8"), object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant
@@ -47,6 +49,12 @@ class StrictJsonParser(BaseParser):
                 else "it is nested too deeply or contains a number that is too long"
             )
             raise ParseError(f"The body is invalid: {reason}.") from error
+
+
+class FileParser(StrictJsonParser):
+    """JSON that carries a file."""
+
+    max_body = MAX_FILE_BODY
 
 
 class _Refused(ValueError):

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from auditapp.api import batches, codebook, codings, grants, interviews, projects, sob
+from auditapp.api import batches, codebook, codings, grants, imports, interviews, projects, sob
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
@@ -15,7 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("projects/", projects.ListProjects.as_view(), name="projects"),
     path(f"{STUDY}/", projects.ReadProject.as_view(), name="project"),
     # projects/<slug>/interviews/
-    path(f"{STUDY}/interviews/", interviews.ListInterviews.as_view(), name="interviews"),
+    path(f"{STUDY}/interviews/", imports.Interviews.as_view(), name="interviews"),
     path(f"{STUDY}/interviews/<int:interview_id>/", interviews.ReadInterview.as_view(), name="interview"),
     path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
     path(f"{STUDY}/interviews/<int:interview_id>/turns/", interviews.ListTurns.as_view(), name="turns"),

@@ -41,6 +41,7 @@ POLICY = [
     Row("projects", "GET", 200, 200, 200, 200, 200),
     Row("project", "GET", 200, 200, 200, 200, 404),
     Row("interviews", "GET", 200, 200, 200, 200, 404),
+    Row("interviews", "POST", 200, 200, 403, 403, 404),
     Row("interview", "GET", 200, 200, 200, 200, 404),
     Row("sentences", "GET", 200, 200, 200, 200, 404),
     Row("turns", "GET", 200, 200, 200, 200, 404),
@@ -56,6 +57,7 @@ POLICY = [
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
     Row("schema", "GET", 200, 200, 200, 200, 200),
 ]
+NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -112,7 +114,8 @@ def test_each_role_gets_what_the_policy_says(
     for name, person in people.items():
         program = program_of(person)
         for row in POLICY:
-            body = new_coding(sentence, code) if row.name == "codings" else {}
+            bodies = {"codings": new_coding(sentence, code), "interviews": NEW_FILE}
+            body = bodies.get(row.name, {})
             answer = ask(program, row.method, paths[row.name], body)
             assert answer.status == getattr(row, name), (row.method, row.name, name)
 

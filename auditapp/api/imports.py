@@ -1,0 +1,117 @@
+"""Files of interviews, brought in by a program."""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.inputs import Body, Choice, FileParser, Words
+from auditapp.api.interviews import ListInterviews
+from auditapp.api.views import ProjectView, at_one_address
+from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.pure.choices import read_choices
+from transcripts.corpus.pure.readers import FORMATS
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES
+from transcripts.projects.roles import Permission
+
+MAX_NAME = 200
+
+
+class ImportInterviews(ProjectView):
+    """Bring in one file, or an archive of several: whole, or nothing of it. What the study has already is skipped."""
+
+    class Input(Body):
+        """A file, and what you decide about it. Larger files come in by page or command."""
+
+        name = Words(max_length=MAX_NAME, help_text="The file's name, without a folder.")
+        content = Words(
+            required=False, trim_whitespace=False, help_text="What the file holds, as text. Send this or base64."
+        )
+        base64 = Words(required=False, help_text="What the file holds, as base64: for archives and documents.")
+        format = Choice(
+            ["auto", *FORMATS], default="auto", help_text="auto recognises the format by what is in the file."
+        )
+        dry_run = serializers.BooleanField(default=False, help_text="true: only say what would come in; store nothing.")
+        leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
+        roles = serializers.DictField(child=Words(), default=dict, help_text="The role of each speaker, by name.")
+        model = Words(
+            default="", allow_blank=True, max_length=MAX_NAME, help_text="The model, where the file names none."
+        )
+        consent = serializers.ListField(
+            child=Choice(CONSENT_SCOPES),
+            default=list,
+            help_text="What there is consent for, where the file says nothing.",
+        )
+        basis = Words(default="", allow_blank=True, help_text="What that consent rests on; required with it.")
+
+        class Meta:
+            ref_name = "NewFile"
+
+    class Output(serializers.Serializer[Any]):
+        """What came in, or would."""
+
+        class File(serializers.Serializer[Any]):
+            """What was found in one file."""
+
+            name = serializers.CharField(help_text="Its name; of one in an archive, with the archive's.")
+            format = serializers.CharField(help_text="The format that it was read as.")
+            sha256 = serializers.CharField(help_text="SHA-256 of its bytes.")
+            interviews = serializers.IntegerField(help_text="Number of new interviews.")
+            turns = serializers.IntegerField(help_text="Number of their turns.")
+            sentences = serializers.IntegerField(help_text="Number of their sentences.")
+            already_there = serializers.IntegerField(help_text="Number of interviews that the study has word for word.")
+            grown = serializers.IntegerField(help_text="Number of interviews of the study that go on in the file.")
+            grown_turns = serializers.IntegerField(help_text="Number of turns by which they grew.")
+            skipped = serializers.BooleanField(help_text="Whether nothing in it was new.")
+            warnings = serializers.ListField(child=serializers.CharField(), help_text="What was not kept as it is.")
+            interview_ids = serializers.ListField(
+                child=serializers.IntegerField(), help_text="Numbers of the interviews; of a dry run, none."
+            )
+            preview = serializers.JSONField(help_text="Why it was read so, and its conversations: an object.")
+
+            class Meta:
+                ref_name = "ReadFile"
+
+        dry_run = serializers.BooleanField(help_text="Whether nothing was stored.")
+        files = File(many=True, help_text="One for each file.")
+
+        class Meta:
+            ref_name = "Import"
+
+    permission = Permission.IMPORT
+    parser_classes = (FileParser,)
+    success = {200: "What came in, or would."}
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        files = [(given["name"], _read_bytes(given))]
+        try:
+            choices = read_choices({**given, "consent": dict.fromkeys(given["consent"], True)})
+            if given["dry_run"]:
+                reports = plan_imports(project=self.project, files=files, choices=choices)
+            else:
+                reports = import_files(project=self.project, files=files, by=self.person, choices=choices)
+        except (ImportRefused, ValueError) as error:
+            raise serializers.ValidationError({"content": [" ".join(str(error).split())]}) from error
+        return self.answer({"dry_run": given["dry_run"], "files": reports})
+
+
+Interviews = at_one_address(get=ListInterviews, post=ImportInterviews)
+
+
+def _read_bytes(given: dict[str, Any]) -> bytes:
+    """The bytes of the file that was sent."""
+    if ("content" in given) == ("base64" in given):
+        raise serializers.ValidationError({"content": ["Send either content or base64."]})
+    if "content" in given:
+        return str(given["content"]).encode()
+    try:
+        return b64decode(given["base64"], validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise serializers.ValidationError({"base64": ["This is not base64."]}) from error

@@ -220,7 +220,8 @@ def add_reading(suggestion: Suggestion, owner: User) -> DraftReading:
 def set_stage(project: Project, owner: User, member: User) -> Stage:
     lines = (
         '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}\n'
-        '{"id": "i2", "relation": "branch", "hangs_on": {"id": "i1", "turn": 1}, "turns": [{"role": "model", "text": "Or not."}]}'
+        '{"id": "branch", "relation": "branch", "hangs_on": {"id": "i1", "turn": 1},'
+        ' "turns": [{"role": "model", "text": "Or not."}]}'
     )
     import_file(project=project, name=f"{project.slug}.jsonl", data=lines.encode(), by=owner)
     sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
@@ -247,7 +248,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "older": version.number,
         "anchor_id": anchor.pk,
         "interview_id": sentence.turn.interview_id,
-        "other_id": project.interviews.get(external_id="i2").pk,
+        "other_id": project.interviews.get(external_id="branch").pk,
         "file_id": sentence.turn.interview.imported_file_id,
         "sentence_id": sentence.pk,
         "batch_id": read.cell.batch_id,

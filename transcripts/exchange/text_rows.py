@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,22 +85,27 @@ def _find_sentences(scope: Scope) -> Any:
 
 
 def write_interviews(scope: Scope, path: Path) -> int:
-    """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many."""
+    """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many.
+
+    What hangs on an interview that the file leaves out stands by itself: a line may name only what the file holds.
+    """
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        found = Interview.objects.filter(scope.within()).select_related("hangs_on__interview").order_by("pk")
+        within = Interview.objects.filter(scope.within())
+        keys = set(within.values_list("pk", flat=True))
+        found = within.select_related("hangs_on__interview").order_by("pk")
         for interview in found.iterator(chunk_size=CHUNK):
-            file.write(json.dumps(_describe_interview(interview), ensure_ascii=False) + "\n")
+            file.write(json.dumps(_describe_interview(interview, keys), ensure_ascii=False) + "\n")
             written += 1
             scope.watch(written, 0)
     return written
 
 
-def _describe_interview(interview: Interview) -> dict[str, Any]:
-    """What a line says. Metadata first: a key of the format is never overwritten by one."""
+def _describe_interview(interview: Interview, keys: Container[int]) -> dict[str, Any]:
+    """What a line says, in a file of the interviews ``keys``. Metadata first: it overwrites no key of the format."""
     line: dict[str, Any] = {**interview.metadata, "id": interview.external_id, "kind": interview.kind}
     line |= {key: value for key, field in _TEXTS.items() if (value := getattr(interview, field))}
-    if interview.hangs_on:
+    if interview.hangs_on and interview.hangs_on.interview_id in keys:
         line["relation"] = interview.relation
         line["hangs_on"] = {"id": interview.hangs_on.interview.external_id, "turn": interview.hangs_on.position}
     if interview.run:

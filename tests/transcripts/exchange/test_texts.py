@@ -16,6 +16,7 @@ from django.urls import reverse
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -101,6 +102,20 @@ def test_interviews_come_in_again_field_by_field(runs: Project, owner: User, tmp
     again = create_project(name="Again", slug="again", by=owner)
     import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
     assert describe(again) == describe(runs)
+
+
+def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again(
+    runs: Project, owner: User, tmp_path: Path
+) -> None:
+    archive_interviews(project=runs, interviews=runs.interviews.filter(external_id="run"), reason="Wrong.", by=owner)
+    export = find_export("texts")
+    assert export
+    path = tmp_path / "texts.jsonl"
+    assert export.files["jsonl"](Scope(runs, None), path) == 1
+    again = create_project(name="Again", slug="again", by=owner)
+    import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
+    alone = again.interviews.get()
+    assert (alone.external_id, alone.relation, alone.hangs_on) == ("other", "", None)
 
 
 def describe(project: Project) -> list[Any]:

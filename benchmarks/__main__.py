@@ -24,6 +24,7 @@ from tests.instance import ROOT
 MEASURES = {
     "save": "benchmarks.saving",
     "crowd": "benchmarks.crowd",
+    "bulk": "benchmarks.bulk",
     "open": "benchmarks.opening",
     "pages": "benchmarks.pages",
     "desk": "benchmarks.long_desk",

@@ -27,7 +27,7 @@ from auditapp.sob.tables.actions import save_targets
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.models import Coding, Memo
+from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.imports.models import ImportJob
@@ -106,6 +106,19 @@ def add_coding(sentence: Sentence, version: CodebookVersion, coder: User) -> Cod
         coder=coder,
         idempotency_key=uuid.uuid4(),
         created_at=timezone.now(),
+    )
+
+
+def add_decision(sentence: Sentence, coder: User) -> Decision:
+    """A decision of ``coder``'s own, which she has taken back: pages show the sentence as open."""
+    now = timezone.now()
+    return Decision.objects.create(
+        sentence=sentence,
+        coder=coder,
+        none_applies=False,
+        idempotency_key=uuid.uuid4(),
+        created_at=now,
+        withdrawn_at=now,
     )
 
 
@@ -261,6 +274,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "draft_id": draft.pk,
         "own_coding": coding,
         "coding_id": coding.pk,
+        "decision_id": add_decision(sentence, owner).pk,
         "idempotency_key": coding.idempotency_key.hex,
         "what": "codebook",
         "format": "csv",

@@ -18,7 +18,7 @@ from django.urls import reverse
 
 from auditapp.sob.models import StoredReport
 from tests.conftest import make_member, make_user
-from tests.stage import ADDRESSES, Stage, add_coding, add_memo, set_stage
+from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_memo, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
@@ -314,6 +314,10 @@ OF_A_STUDY: dict[str, Row] = {
     "api:codebook": seen(),
     "api:codings": {"GET": Permission.VIEW, "POST": Permission.CODE},
     "api:withdraw": sent(Permission.CODE),
+    "api:add_codings": sent(Permission.CODE),
+    "api:decisions": {"GET": Permission.VIEW, "POST": Permission.CODE},
+    "api:decide_sentences": sent(Permission.CODE),
+    "api:reopen": sent(Permission.CODE),
     "api:batches": seen(),
     "api:batch": seen(),
     "api:sob_report": seen(),
@@ -451,7 +455,8 @@ class Visitor:
 
     def knock(self, path: str, method: str, form: str = "") -> HttpResponse:
         if path.startswith("/api/"):
-            answer = self.program.generic(method, path, "{}" if method == "POST" else "", "application/json")
+            kind = "application/x-ndjson" if path.endswith("/bulk/") else "application/json"
+            answer = self.program.generic(method, path, "{}" if method == "POST" else "", kind)
         else:
             answer = self.browser.generic(method, path, form, "application/x-www-form-urlencoded")
         if answer.streaming:
@@ -510,9 +515,12 @@ def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
     own = add_coding(stage.sentence, stage.version, user) if user and who != "owner" else stage.things["own_coding"]
     # Of memos, as of codings, a blind coder finds her own only.
     memo = add_memo(project, user).pk if user and who != "owner" else stage.things["memo_id"]
+    decision = add_decision(stage.sentence, user).pk if user and who != "owner" else stage.things["decision_id"]
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
-        path = stage.path(name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex, memo_id=memo)
+        path = stage.path(
+            name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex, memo_id=memo, decision_id=decision
+        )
         for method in row:
             with undone(), writes_seen() as written:
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
@@ -569,11 +577,13 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
 def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
+    decision = add_decision(stage.sentence, root).pk
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         for method in row:
             with undone():
-                path = stage.path(name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex)
+                key = own.idempotency_key.hex
+                path = stage.path(name, coding_id=own.pk, idempotency_key=key, decision_id=decision)
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
             if problem := what_is_wrong("owner", name, method, answer, []):
                 wrong[f"{method} {name}"] = problem

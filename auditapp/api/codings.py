@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models import QuerySet, TextField, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Coalesce
 from django.http import Http404
@@ -15,17 +15,14 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber, Words
-from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.labels import REASON, LabelParameters, find_code, find_sentence, narrow_labels
+from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.blinding.viewers import Viewer
-from transcripts.codebook.models import Code
-from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, withdraw_coding
-from transcripts.coding.models import Coding, Layer
+from transcripts.coding.models import Coding, Layer, Level
 from transcripts.coding.queries import find_stored
 from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, MEANINGS, PLAIN, CodingValues
-from transcripts.corpus.models import Sentence
-from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.retrieval.catalog import read_catalog
 from transcripts.retrieval.pure.asking import split_answer
@@ -33,12 +30,7 @@ from transcripts.retrieval.pure.asking import split_answer
 MAX_PLACE = 2**31 - 1
 # A code, a question and an answer of as many characters as each may have.
 MAX_ANSWER_LENGTH = 1_200
-FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "code": "code__identifier"}
-WITHDRAWN = {
-    "false": Q(withdrawn_at__isnull=True),
-    "true": Q(withdrawn_at__isnull=False),
-    "any": Q(),
-}
+FILTERS = {"code": "code__identifier", "level": "level", "version": "code__version__number"}
 
 
 class CodingOutput(serializers.Serializer[Any]):
@@ -129,12 +121,17 @@ class ListCodings(CodingView):
     and may see all codings sees others' codings of the interviews that she has unblinded. Readers see all.
     """
 
-    class Query(PageParameters):
-        interview = Numeral(
-            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only codings in it."
-        )
-        coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only her codings.")
+    class Query(LabelParameters):
+        """Which codings to return."""
+
         code = serializers.CharField(required=False, max_length=100, help_text="A code's id: only its codings.")
+        level = Choice(Level.values, required=False, help_text="Only codings of this level.")
+        version = Numeral(
+            required=False,
+            min_value=1,
+            max_value=MAX_PLACE,
+            help_text="Number of a codebook version: only codings made with its definitions.",
+        )
         answer = serializers.CharField(
             required=False,
             max_length=MAX_ANSWER_LENGTH,
@@ -143,19 +140,12 @@ class ListCodings(CodingView):
                 "without = any answer; with nothing after it, codings that do not answer."
             ),
         )
-        withdrawn = Choice(
-            list(WITHDRAWN),
-            default="false",
-            help_text="false: active codings; true: withdrawn ones; any: both.",
-        )
 
     pagination_class = CodingPages
 
     def get(self, request: Request, slug: str) -> Response:
-        codings = self.visible().filter(WITHDRAWN[self.query["withdrawn"]])
-        for name, expression in FILTERS.items():
-            if name in self.query:
-                codings = codings.filter(**{expression: self.query[name]})
+        codings = narrow_labels(self.visible(), self.query)
+        codings = codings.filter(**{path: self.query[name] for name, path in FILTERS.items() if name in self.query})
         if "answer" in self.query:
             codings = self._narrow_to_answer(codings)
         answer = self.answer_page(codings.values(*list_columns(CodingOutput)))
@@ -210,11 +200,7 @@ class AddCoding(CodingView):
         attributes = serializers.DictField(
             child=Words(allow_blank=True), default=dict, help_text=MEANINGS["attributes"]
         )
-        reason = Words(
-            allow_blank=True,
-            default="",
-            help_text="Why, in one line; required once suggestions or colleagues' codings were seen here.",
-        )
+        reason = Words(allow_blank=True, default="", help_text=REASON)
         idempotency_key = Uuid(
             required=False, help_text="A UUID that you generate; required. Sent again, it stores nothing twice."
         )
@@ -248,7 +234,7 @@ class AddCoding(CodingView):
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        sentence, code = _find_sentence(self.project, given["sentence"]), _find_code(self.project, given["code"])
+        sentence, code = find_sentence(self.project, given["sentence"]), find_code(self.project, given["code"])
         key = given["idempotency_key"]
         stored_before = find_stored(Coding, self.person.pk, key) is not None
         coding = add_coding(
@@ -257,7 +243,7 @@ class AddCoding(CodingView):
             code=code,
             by=self.person,
             idempotency_key=key,
-            values=_read_values(given),
+            values=read_values(given),
             range_id=given.get("range"),
             reason=given["reason"],
         )
@@ -271,11 +257,7 @@ class WithdrawCoding(CodingView):
     class Input(Body):
         """The reason, if one is required."""
 
-        reason = Words(
-            allow_blank=True,
-            default="",
-            help_text="Why, in one line; required once suggestions or colleagues' codings were seen here.",
-        )
+        reason = Words(allow_blank=True, default="", help_text=REASON)
 
         class Meta:
             ref_name = "Withdrawal"
@@ -297,28 +279,9 @@ class WithdrawCoding(CodingView):
 Codings = at_one_address(get=ListCodings, post=AddCoding)
 
 
-def _read_values(given: dict[str, Any]) -> CodingValues:
+def read_values(given: dict[str, Any]) -> CodingValues:
+    """The values of a coding, of a body that ``AddCoding.Input`` has validated. Raises ``ValidationError``."""
     start, end = given.get("quote_start"), given.get("quote_end")
     if (start is None) != (end is None):
         raise serializers.ValidationError({"quote_end": ["A quote has a start and an end: send both or neither."]})
     return CodingValues.from_columns({name: given.get(name) for name in COLUMNS})
-
-
-def _find_sentence(project: Project, pk: int) -> Sentence:
-    sentences = Sentence.objects.filter(turn__interview__project=project, retired_by__isnull=True).select_related(
-        "turn__interview"
-    )
-    sentence = sentences.defer("turn__text", "turn__interview__metadata").filter(pk=pk).first()
-    if sentence is None:
-        raise serializers.ValidationError({"sentence": [f"There is no sentence {pk} in this study."]})
-    return sentence
-
-
-def _find_code(project: Project, identifier: str) -> Code:
-    codes = Code.objects.select_related("family", "version")
-    code = codes.filter(version=current_version(project), identifier=identifier).first()
-    if code is None:
-        raise serializers.ValidationError(
-            {"code": ["There is no such code in the study's current codebook. Codes are named by their id."]}
-        )
-    return code

@@ -13,6 +13,7 @@ from django.utils.log import log_response
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 from rest_framework.settings import api_settings
+from rest_framework.views import APIView
 
 from auditapp import outage
 from transcripts.coding.actions import CodingError, WrongInput
@@ -90,9 +91,12 @@ def answer_exception(exception: Exception, context: Mapping[str, object]) -> Res
     """The response to an exception of a view. Unexpected exceptions are logged with their traceback and give 500."""
     refusal = explain(exception)
     if refusal is not None:
-        return Response(_write_body(refusal), status=refusal.status, headers=_find_headers(exception))
+        if isinstance(exception, exceptions.UnsupportedMediaType):
+            taken = cast("APIView", context["view"]).parser_classes[0].media_type
+            refusal = refusal._replace(message=f"Send the body with the header `Content-Type: {taken}`.")
+        return Response(write_error(refusal), status=refusal.status, headers=_find_headers(exception))
     request = cast("HttpRequest", context["request"])
-    response = Response(_write_body(Refusal(500, "server_error", UNEXPECTED)), status=500)
+    response = Response(write_error(Refusal(500, "server_error", UNEXPECTED)), status=500)
     got_request_exception.send(sender=answer_exception, request=request)
     log_response(
         "%s: %s",
@@ -143,9 +147,7 @@ def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
                 405, "method_not_allowed", "This address does not support this method; see the header Allow."
             )
         case exceptions.UnsupportedMediaType():
-            return Refusal(
-                415, "unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`."
-            )
+            return Refusal(415, "unsupported_media_type", said)
         case exceptions.Throttled():
             return Refusal(
                 429, "too_many_requests", "Too many requests. Wait for the time given in the header Retry-After."
@@ -183,7 +185,8 @@ def _find_headers(exception: Exception) -> dict[str, str]:
     return headers
 
 
-def _write_body(refusal: Refusal) -> dict[str, object]:
+def write_error(refusal: Refusal) -> dict[str, object]:
+    """A refusal in the one form."""
     fields = refusal.fields and {
         _make_writable(name): [_make_writable(sentence) for sentence in sentences]
         for name, sentences in refusal.fields.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import IO, Any
 
 from rest_framework import serializers
@@ -15,6 +16,7 @@ from auditapp.api.errors import TooLarge
 
 MAX_BODY = 100_000
 MAX_FILE_BODY = 8_000_000
+MAX_LINES = 10_000
 MAX_UNKNOWN = 10
 MAX_ID = 2**63 - 1
 MAX_NUMBER = len(str(MAX_ID))
@@ -29,32 +31,53 @@ class StrictJsonParser(BaseParser):
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        body = stream.read(self.max_body + 1)
-        if len(body) > self.max_body:
-            raise TooLarge(f"A body can have at most {self.max_body:,} bytes.")
-        try:
-            return json.loads(
-                body.decode("utf-8"), object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant
-            )
-        except UnicodeDecodeError as error:
-            raise ParseError(f"The body is not UTF-8: byte {error.start + 1} cannot be read.") from error
-        except json.JSONDecodeError as error:
-            raise ParseError(
-                f"The body is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
-            ) from error
-        except (ValueError, RecursionError) as error:
-            reason = (
-                str(error)
-                if isinstance(error, _Refused)
-                else "it is nested too deeply or contains a number that is too long"
-            )
-            raise ParseError(f"The body is invalid: {reason}.") from error
+        return read_json(_read_body(stream, self.max_body), "The body")
 
 
 class FileParser(StrictJsonParser):
     """JSON that carries a file."""
 
     max_body = MAX_FILE_BODY
+
+
+class LinesParser(BaseParser):
+    """Lines of JSON, as bytes: each is read when it is its turn. Empty ones are kept, so that numbers of lines are right."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(  # type: ignore[override]
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> list[bytes]:
+        lines = _read_body(stream, MAX_FILE_BODY).split(b"\n")
+        if len(lines) > MAX_LINES + 1:
+            raise TooLarge(f"A body can have at most {MAX_LINES:,} lines. Send the rest in another request.")
+        return lines
+
+
+def _read_body(stream: IO[bytes], limit: int) -> bytes:
+    body = stream.read(limit + 1)
+    if len(body) > limit:
+        raise TooLarge(f"A body can have at most {limit:,} bytes.")
+    return body
+
+
+def read_json(data: bytes, what: str) -> Any:
+    """What JSON in UTF-8 says; ``what`` begins the sentence of a refusal. Raises ``ParseError``."""
+    try:
+        return json.loads(
+            data.decode("utf-8"), object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant
+        )
+    except UnicodeDecodeError as error:
+        raise ParseError(f"{what} is not UTF-8: byte {error.start + 1} cannot be read.") from error
+    except json.JSONDecodeError as error:
+        raise ParseError(f"{what} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
+    except (ValueError, RecursionError) as error:
+        reason = (
+            str(error)
+            if isinstance(error, _Refused)
+            else "it is nested too deeply or contains a number that is too long"
+        )
+        raise ParseError(f"{what} is invalid: {reason}.") from error
 
 
 class _Refused(ValueError):
@@ -114,6 +137,19 @@ class Uuid(serializers.UUIDField):
         if not isinstance(data, str):
             self.fail("invalid")
         return super().to_internal_value(data)
+
+
+class Moment(serializers.DateTimeField):
+    """A time with its zone, in an address."""
+
+    def to_internal_value(self, value: object) -> datetime:
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            raise serializers.ValidationError(["Write a time with its zone, such as 2026-11-24T10:00:00Z."])
+        return moment
 
 
 class _Named(serializers.Serializer[Any]):

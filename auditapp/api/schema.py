@@ -34,6 +34,7 @@ IN_ADDRESS = {
     "slug": (OpenApiTypes.STR, "The short name of a study."),
     "interview_id": (OpenApiTypes.INT, "Number of an interview."),
     "coding_id": (OpenApiTypes.INT, "Number of a coding."),
+    "decision_id": (OpenApiTypes.INT, "Number of a decision."),
     "batch_id": (OpenApiTypes.INT, "Number of a batch."),
 }
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from auditapp.api import batches, codebook, codings, grants, imports, interviews, projects, sob
+from auditapp.api import batches, bulk, codebook, codings, decisions, grants, imports, interviews, projects, sob
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
@@ -23,7 +23,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # projects/<slug>/codebook/, codings/
     path(f"{STUDY}/codebook/", codebook.ReadCodebook.as_view(), name="codebook"),
     path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),
+    path(f"{STUDY}/codings/bulk/", bulk.AddCodings.as_view(), name="add_codings"),
     path(f"{STUDY}/codings/<int:coding_id>/withdraw/", codings.WithdrawCoding.as_view(), name="withdraw"),
+    path(f"{STUDY}/decisions/", decisions.Decisions.as_view(), name="decisions"),
+    path(f"{STUDY}/decisions/bulk/", bulk.DecideSentences.as_view(), name="decide_sentences"),
+    path(f"{STUDY}/decisions/<int:decision_id>/reopen/", decisions.ReopenSentence.as_view(), name="reopen"),
     # projects/<slug>/grants/, batches/
     path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),

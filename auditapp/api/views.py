@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -53,7 +54,7 @@ class ApiView(APIView):
     operations: ClassVar[Mapping[str, type[ApiView]]] = {}
 
     http_method_names: Sequence[str] = ("get", "head", "post")
-    parser_classes = (StrictJsonParser,)
+    parser_classes: Sequence[type[BaseParser]] = (StrictJsonParser,)
     content_negotiation_class = FirstRenderer
 
     query: dict[str, Any]
@@ -92,11 +93,15 @@ class ApiView(APIView):
 
     def read_body(self) -> dict[str, Any]:
         """The fields of the body, validated by ``Input``. Raises ``ValidationError``, or what the parser raises."""
-        if "Transfer-Encoding" in self.request.headers and not self.request.headers.get("Content-Length"):
-            raise ParseError("The body was sent in chunks. Send it in one piece, with the header Content-Length.")
+        self.refuse_chunks()
         body = self.find_operation(self.request.method).Input(data=self.request.data)
         body.is_valid(raise_exception=True)
         return cast("dict[str, Any]", body.validated_data)
+
+    def refuse_chunks(self) -> None:
+        """Raises ``ParseError`` for a body without a length, which the server cannot bound."""
+        if "Transfer-Encoding" in self.request.headers and not self.request.headers.get("Content-Length"):
+            raise ParseError("The body was sent in chunks. Send it in one piece, with the header Content-Length.")
 
     def answer(self, found: object, *, status: int = 200) -> Response:
         """One object, serialized by ``Output``."""

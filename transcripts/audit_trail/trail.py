@@ -6,6 +6,8 @@ import datetime
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple, Never, Protocol, cast
 
 from django.db import connection, models, transaction
@@ -99,37 +101,87 @@ def record(
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
-    sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)
-    told = [{ROWS: json.loads(part)} for part in sealed.parts] or [{}]
-    own = _as_stored(action, details or {})
-    events = [(action, {**own, **told[0]}), *((MORE_ROWS, {"of": action, **more}) for more in told[1:])]
+    own, texts, more = dict(details or {}), list[tuple[str, str, str]](), list[Any]()
+    if isinstance(rows, SealedRows) or len(rows) > ROWS_IN_AN_EVENT:
+        sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)
+        more, texts = [json.loads(part) for part in sealed.parts], list(sealed.texts)
+        if more:
+            own[ROWS] = more.pop(0)
+    elif rows:
+        own[ROWS], texts = seal(rows)
+    what = target if isinstance(target, str) else describe_target(target)
+    first = _Event(timezone.now(), by, action, what, _as_stored(action, own), texts)
+    events = [first, *(first._replace(action=MORE_ROWS, details={"of": action, ROWS: part}, texts=[]) for part in more)]
+    gathered = _GATHERED.get()
+    if gathered is not None and gathered[0] == stream:
+        gathered[1].extend(events)
+    else:
+        _write(stream, events)
+
+
+class _Event(NamedTuple):
+    """What is recorded, before its place in the chain is known."""
+
+    at: datetime.datetime
+    by: Actor
+    action: str
+    target: str
+    details: Any
+    texts: Sequence[tuple[str, str, str]]
+
+
+_GATHERED: ContextVar[tuple[str, list[_Event]] | None] = ContextVar("gathered", default=None)
+
+
+@contextmanager
+def gather(stream: str) -> Iterator[list[_Event]]:
+    """Write the events that are recorded for ``stream`` inside, in their order, at the end and all at once.
+
+    For many acts in one transaction, which must go on until then. It yields the events so far: whoever undoes an act,
+    by its savepoint, takes its events out of the list. So the head of the stream is held last and for a short time.
+    """
+    events: list[_Event] = []
+    before = _GATHERED.set((stream, events))
+    try:
+        yield events
+    finally:
+        _GATHERED.reset(before)
+    if events:
+        _write(stream, events)
+
+
+def _write(stream: str, events: Sequence[_Event]) -> None:
+    """Add the next events of a stream, and move its head to the last."""
+    rows = []
     with connection.cursor() as cursor:
-        _store_texts(cursor, sealed.texts)
+        _store_texts(cursor, [text for event in events for text in event.texts])
         sequence, previous_hash = _lock_head(cursor, stream)
-        for name, content in events:
+        for event in events:
             sequence += 1
             link = Link(
                 stream=stream,
                 sequence=sequence,
-                at=format_time(at := timezone.now()),
-                actor_id=str(by.pk),
-                actor_name=by.get_username(),
-                action=name,
-                target=target if isinstance(target, str) else describe_target(target),
-                details=content,
+                at=format_time(event.at),
+                actor_id=str(event.by.pk),
+                actor_name=event.by.get_username(),
+                action=event.action,
+                target=event.target,
+                details=event.details,
             )
-            previous_hash = _add(cursor, link, at, previous_hash)
-
-
-def _add(cursor: CursorWrapper, link: Link, at: datetime.datetime, previous_hash: str) -> str:
-    """Add the next event of a stream whose head is held, and move the head to it; returns its hash."""
-    # In the form that is hashed, so that verifying an event on SQLite, which keeps JSON as it is written, need not parse it.
-    written = CANONICAL.encode(link.details)
-    digest = hash_written(link, written, previous_hash)
-    columns = {**link._asdict(), "at": _prepare("at", at), "details": written}
-    cursor.execute(ADD_EVENT, [*columns.values(), previous_hash, digest])
-    cursor.execute(MOVE_HEAD, [link.sequence, digest, link.stream])
-    return digest
+            # In the form that is hashed, so that verifying an event on SQLite, which keeps JSON as it is written, need
+            # not parse it.
+            written = CANONICAL.encode(link.details)
+            digest = hash_written(link, written, previous_hash)
+            columns = {**link._asdict(), "at": _prepare("at", event.at), "details": written}
+            rows.append([*columns.values(), previous_hash, digest])
+            previous_hash = digest
+        # A head moves on by one event at a time: a trigger sees to it.
+        heads = [[row[1], row[-1], stream] for row in rows]
+        for statement, parameters in ((ADD_EVENT, rows), (MOVE_HEAD, heads)):
+            if len(parameters) == 1:
+                cursor.execute(statement, parameters[0])
+            else:
+                cursor.executemany(statement, parameters)
 
 
 def seal_rows(rows: Sequence[RowChange]) -> SealedRows:

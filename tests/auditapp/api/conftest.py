@@ -67,8 +67,11 @@ class Program:
 
     def ask(self, method: str, path: str, **options: Any) -> Answer:
         response = self.client.generic(method, f"/api/v1/{path}", **options)
-        assert response.headers["Content-Type"].startswith(("application/json", "application/vnd.oai.openapi"))
-        return Answer(response.status_code, json.loads(response.content), dict(response.headers))
+        kind = response.headers["Content-Type"]
+        assert kind.startswith(("application/json", "application/vnd.oai.openapi", "application/x-ndjson"))
+        lines = kind.startswith("application/x-ndjson")
+        body = [json.loads(line) for line in response.content.splitlines()] if lines else json.loads(response.content)
+        return Answer(response.status_code, body, dict(response.headers))
 
 
 ProgramOf = Callable[[User], Program]

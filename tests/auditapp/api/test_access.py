@@ -18,6 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
+from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
@@ -51,6 +52,12 @@ POLICY = [
     Row("codings", "POST", 201, 201, 201, 403, 404),
     # The coding is the coder's: to everybody else who codes it is not there.
     Row("withdraw", "POST", 404, 404, 200, 403, 404),
+    Row("add_codings", "POST", 200, 200, 200, 403, 404),
+    Row("decisions", "GET", 200, 200, 200, 200, 404),
+    # The coder has decided on this sentence.
+    Row("decisions", "POST", 201, 201, 200, 403, 404),
+    Row("decide_sentences", "POST", 200, 200, 200, 403, 404),
+    Row("reopen", "POST", 404, 404, 200, 403, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
@@ -68,7 +75,12 @@ def people(owner: User, lead: User, coder: User, reader: User, outsider: User) -
 
 @pytest.fixture
 def paths(
-    project: Project, interview: Interview, batch: Batch, coder: User, put_code: Callable[[User], Coding]
+    project: Project,
+    interview: Interview,
+    sentence: Sentence,
+    batch: Batch,
+    coder: User,
+    put_code: Callable[[User], Coding],
 ) -> dict[str, str]:
     """Every named address of the API, with things that exist."""
     of_project = {"slug": project.slug}
@@ -79,6 +91,7 @@ def paths(
         "sentences": of_interview,
         "turns": of_interview,
         "withdraw": {**of_project, "coding_id": put_code(coder).pk},
+        "reopen": {**of_project, "decision_id": decide(project, sentence, coder)},
         "batch": of_batch,
         "sob_report": of_batch,
         "projects": {},
@@ -89,9 +102,14 @@ def paths(
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
 
 
+def decide(project: Project, sentence: Sentence, by: User) -> int:
+    return decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid4()).pk
+
+
 def ask(program: Program, method: str, path: str, body: object) -> Answer:
     data = json.dumps(body).encode() if method in {"POST", "PUT", "PATCH"} else b""
-    return program.ask(method, path, data=data, content_type="application/json")
+    kind = "application/x-ndjson" if path.endswith("/bulk/") else "application/json"
+    return program.ask(method, path, data=data, content_type=kind)
 
 
 def new_coding(sentence: Sentence, code: Code) -> dict[str, object]:
@@ -114,7 +132,8 @@ def test_each_role_gets_what_the_policy_says(
     for name, person in people.items():
         program = program_of(person)
         for row in POLICY:
-            bodies = {"codings": new_coding(sentence, code), "interviews": NEW_FILE}
+            decision = {"sentence": sentence.pk, "idempotency_key": str(uuid4())}
+            bodies = {"codings": new_coding(sentence, code), "interviews": NEW_FILE, "decisions": decision}
             body = bodies.get(row.name, {})
             answer = ask(program, row.method, paths[row.name], body)
             assert answer.status == getattr(row, name), (row.method, row.name, name)
@@ -142,7 +161,7 @@ def test_things_of_another_study_are_not_there(
     other = start_study(slug="other", name="Other", by=owner)
     program = program_of(owner)
     for row in POLICY:
-        if row.name in {"interview", "sentences", "turns", "batch", "sob_report", "withdraw"}:
+        if row.name in {"interview", "sentences", "turns", "batch", "sob_report", "withdraw", "reopen"}:
             path = paths[row.name].replace("projects/culture/", f"projects/{other.slug}/")
             assert ask(program, row.method, path, {}).status == 404
 

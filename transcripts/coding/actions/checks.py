@@ -21,6 +21,8 @@ from transcripts.projects.models import Project
 CODEABLE_CHANNELS = frozenset(
     {Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value, Turn.Channel.TOOL_CALL.value}
 )
+# Django lists the values of an enumeration anew each time.
+CHOICES = {name: tuple(field.choices.values) for name, field in CHOICE_FIELDS.items()}
 MAX_NOTE_LENGTH = 1_000
 MAX_MEMO_LENGTH = 20_000
 
@@ -72,9 +74,9 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
     """The values fit the code and the sentence. Raises ``WrongInput``."""
     family = code.family
     for name, field in CHOICE_FIELDS.items():
-        value, choices = getattr(values, name), field.choices.values
-        if value not in choices and (value or not field.empty_label):
-            raise WrongInput(f"There is no {name} {value!r}. Choose {_list_words(choices)}.", field=name)
+        value = getattr(values, name)
+        if value not in CHOICES[name] and (value or not field.empty_label):
+            raise WrongInput(f"There is no {name} {value!r}. Choose {_list_words(CHOICES[name])}.", field=name)
     if values.level == Level.LATENT and not family.carries_level:
         raise WrongInput(f"Codes of {family.name} have no level. Leave it at semantic.", field="level")
     if values.enactment and not family.carries_enactment:

@@ -51,7 +51,8 @@ def insert_once(row: Row) -> bool:
     """
     statement, fields = _build_insert(type(row))
     values = [
-        getattr(row, name) if prepare is None else prepare(getattr(row, name), connection) for name, prepare in fields
+        prepare(value, connection) if prepare and value is not None else value
+        for value, prepare in ((getattr(row, name), prepare) for name, prepare in fields)
     ]
     with connection.cursor() as cursor:
         cursor.execute(statement, values)

@@ -1,0 +1,164 @@
+"""Many codings or decisions in one request: a line of JSON for each, and a result for each line."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+from django.db import transaction
+from rest_framework import serializers
+from rest_framework.exceptions import APIException
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.codings import AddCoding, read_values
+from auditapp.api.decisions import DecideSentence
+from auditapp.api.errors import ErrorOutput, explain, write_error
+from auditapp.api.inputs import Body, LinesParser, read_json
+from auditapp.api.labels import find_codes, find_sentences, take_code, take_sentence
+from auditapp.api.views import ProjectView
+from transcripts.audit_trail import trail
+from transcripts.coding.actions import CodingError, add_coding, decide_sentence
+from transcripts.coding.models import Coding, Decision
+from transcripts.corpus.models import Sentence
+from transcripts.corpus.storing import rest
+from transcripts.projects.roles import Permission
+
+LINES_AT_A_TIME = 100
+# SQLite lets one writer in at a time: between two transactions, others get this share of the time that one took.
+SHARE_OF_OTHERS = 0.1
+
+
+class LinesRenderer(BaseRenderer):
+    """A line of JSON for each row."""
+
+    media_type = "application/x-ndjson"
+    format = "ndjson"
+    charset = None
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        return b"".join(json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n" for row in data)
+
+
+class LineOutput(serializers.Serializer[Any]):
+    """What became of one line."""
+
+    line = serializers.IntegerField(help_text="Number of the line, from 1; empty lines count, and have no result.")
+    status = serializers.IntegerField(help_text="What the line alone would have been answered: 201, 200, 409, 422 ...")
+    id = serializers.IntegerField(allow_null=True, help_text="Number of what was stored, or was there; null: an error.")
+    error = ErrorOutput.Body(allow_null=True, help_text="What was wrong with the line, or null.")
+
+    class Meta:
+        ref_name = "LineResult"
+
+
+class BulkView(ProjectView):
+    """What operations that take lines share."""
+
+    Output = LineOutput
+    permission = Permission.CODE
+    parser_classes = (LinesParser,)
+    renderer_classes = (LinesRenderer,)
+    success: ClassVar[Mapping[int, str]] = {200: "What became of each line, a line of JSON for each."}
+    model: ClassVar[type[Coding | Decision]]
+
+    def post(self, request: Request, slug: str) -> Response:
+        self.refuse_chunks()
+        lines = [(number, line) for number, line in enumerate(request.data, 1) if line.strip()]
+        # Made once: that takes longer than to read a line.
+        reader = self.find_operation(request.method).Input()
+        self.prepare()
+        results: list[dict[str, object]] = []
+        for first in range(0, len(lines), LINES_AT_A_TIME):
+            results += self._store_lines(lines[first : first + LINES_AT_A_TIME], reader)
+        return Response(results)
+
+    def prepare(self) -> None:
+        """Load what every line needs."""
+
+    def store(self, given: dict[str, Any], sentence: Sentence) -> Coding | Decision:
+        """Store what a line says. Raises ``CodingError`` or ``ValidationError``."""
+        raise NotImplementedError
+
+    def _store_lines(self, lines: Sequence[tuple[int, bytes]], reader: Body) -> list[dict[str, object]]:
+        """Store some lines in one transaction, each in a savepoint of its own; what became of each."""
+        results: dict[int, dict[str, object]] = {}
+        given: dict[int, dict[str, Any]] = {}
+        for number, line in lines:
+            try:
+                given[number] = _read_line(number, line, reader)
+            except APIException as error:
+                results[number] = _describe_refusal(number, error)
+        began = time.perf_counter()
+        with transaction.atomic(), trail.gather(trail.project_stream(self.project.pk)) as events:
+            sentences = find_sentences(self.project, (values["sentence"] for values in given.values()))
+            keys = [values["idempotency_key"] for values in given.values()]
+            stored = self.model.objects.filter(coder=self.person, idempotency_key__in=keys)
+            known = set(stored.values_list("idempotency_key", flat=True))
+            # By sentence, so that two requests which lock the same ones do not wait for each other in a circle.
+            for number, values in sorted(given.items(), key=lambda line: line[1]["sentence"]):
+                key, recorded = values["idempotency_key"], len(events)
+                try:
+                    row = self.store(values, take_sentence(sentences, values["sentence"]))
+                except (APIException, CodingError) as error:
+                    del events[recorded:]
+                    results[number] = _describe_refusal(number, error)
+                    continue
+                is_new = row.idempotency_key == key and key not in known
+                known.add(key)
+                results[number] = {"line": number, "status": 201 if is_new else 200, "id": row.pk, "error": None}
+        rest((time.perf_counter() - began) * SHARE_OF_OTHERS)
+        return [results[number] for number, _ in lines]
+
+
+class AddCodings(BulkView):
+    """Apply many codes: a line for each, with the fields of a coding.
+
+    Each line is an act of its own, with its event in the audit trail. One that is refused stops no other. If the
+    connection breaks, send all of them again with the same idempotency keys: nothing is stored twice.
+    """
+
+    Input = AddCoding.Input
+    model = Coding
+
+    def prepare(self) -> None:
+        self.codes = {code.identifier: code for code in find_codes(self.project)}
+
+    def store(self, given: dict[str, Any], sentence: Sentence) -> Coding:
+        return add_coding(
+            project=self.project,
+            sentence=sentence,
+            code=take_code(self.codes, given["code"]),
+            by=self.person,
+            idempotency_key=given["idempotency_key"],
+            values=read_values(given),
+            range_id=given.get("range"),
+            reason=given["reason"],
+        )
+
+
+class DecideSentences(BulkView):
+    """Decide on many sentences: a line for each, with the fields of a decision, as codings in bulk."""
+
+    Input = DecideSentence.Input
+    model = Decision
+
+    def store(self, given: dict[str, Any], sentence: Sentence) -> Decision:
+        key = given["idempotency_key"]
+        return decide_sentence(project=self.project, sentence=sentence, by=self.person, idempotency_key=key)
+
+
+def _read_line(number: int, line: bytes, reader: Body) -> dict[str, Any]:
+    """The fields of a line. Raises ``ParseError`` or ``ValidationError``."""
+    return cast("dict[str, Any]", reader.run_validation(read_json(line, f"Line {number}")))
+
+
+def _describe_refusal(number: int, error: Exception) -> dict[str, object]:
+    refusal = explain(error)
+    assert refusal is not None  # noqa: S101 - only errors that have an explanation are caught
+    return {"line": number, "status": refusal.status, "id": None, **write_error(refusal)}

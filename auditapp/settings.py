@@ -312,7 +312,7 @@ API_REQUESTS_PER_MINUTE = env_number("API_REQUESTS_PER_MINUTE")
 SPECTACULAR_SETTINGS = {
     "TITLE": "auditapp API",
     "VERSION": "1",
-    "DESCRIPTION": "Read projects, interviews, sentences, codings, batches and the sob report; add and withdraw codings.",
+    "DESCRIPTION": "Bring in interviews and codebooks, read texts, code, and follow batches: all that the pages do, by the same rules.",
     "SERVE_INCLUDE_SCHEMA": False,
     # Bodies are described apart from answers: a field of a body may not be empty.
     "COMPONENT_SPLIT_REQUEST": True,
@@ -321,6 +321,7 @@ SPECTACULAR_SETTINGS = {
         "ThreadKindEnum": "transcripts.corpus.models.Kind.choices",
         "SentenceKindEnum": "auditapp.api.interviews.SENTENCE_KINDS",
         "TurnRoleEnum": "auditapp.api.interviews.TURN_ROLES",
+        "MemoKindEnum": "transcripts.coding.models.Memo.Kind.choices",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -311,13 +311,18 @@ OF_A_STUDY: dict[str, Row] = {
     "api:turns": seen(),
     "api:study_sentences": seen(),
     "api:sentences": seen(),
-    "api:codebook": seen(),
+    "api:codebook": {"GET": Permission.VIEW, "POST": Permission.EDIT_CODEBOOK},
+    "api:codebook_versions": seen(),
+    "api:publish": sent(Permission.EDIT_CODEBOOK),
     "api:codings": {"GET": Permission.VIEW, "POST": Permission.CODE},
     "api:withdraw": sent(Permission.CODE),
     "api:add_codings": sent(Permission.CODE),
     "api:decisions": {"GET": Permission.VIEW, "POST": Permission.CODE},
     "api:decide_sentences": sent(Permission.CODE),
     "api:reopen": sent(Permission.CODE),
+    "api:memos": {"GET": Permission.VIEW, "POST": Permission.CODE},
+    "api:revise_memo": sent(Permission.CODE),
+    "api:withdraw_memo": sent(Permission.CODE),
     "api:batches": seen(),
     "api:batch": seen(),
     "api:sob_report": seen(),
@@ -577,13 +582,13 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
 def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
-    decision = add_decision(stage.sentence, root).pk
+    decision, memo = add_decision(stage.sentence, root).pk, add_memo(stage.sentence.turn.interview.project, root).pk
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         for method in row:
             with undone():
                 key = own.idempotency_key.hex
-                path = stage.path(name, coding_id=own.pk, idempotency_key=key, decision_id=decision)
+                path = stage.path(name, coding_id=own.pk, idempotency_key=key, decision_id=decision, memo_id=memo)
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
             if problem := what_is_wrong("owner", name, method, answer, []):
                 wrong[f"{method} {name}"] = problem

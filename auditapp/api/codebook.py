@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.db.models import Q
 from django.http import Http404
@@ -10,10 +11,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.views import ProjectView
-from transcripts.codebook.models import CodeExample, CodeFamily
-from transcripts.codebook.queries import current_version, read_families
+from auditapp.api.inputs import Choice, FileBody, FileParser
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, at_one_address
+from transcripts.codebook.actions import import_codebook, plan_import, publish_version
+from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample, CodeFamily
+from transcripts.codebook.queries import current_version, list_versions, read_families
 from transcripts.codebook.quotes import read_examples
+from transcripts.projects.roles import Permission
 
 
 class QuestionOutput(serializers.Serializer[Any]):
@@ -133,3 +138,124 @@ class ReadCodebook(ProjectView):
             for row in pinned.get(code_id, [])
         ]
         return self.answer({"version": version, "families": families, "examples": examples})
+
+
+class VersionOutput(serializers.Serializer[Any]):
+    """A version of the codebook in brief."""
+
+    number = serializers.IntegerField(help_text="Its number.")
+    title = serializers.CharField(help_text="Its title.")
+    status = serializers.ChoiceField(
+        CodebookVersion.Status.choices, help_text="draft, published, or discarded. Only a published one is coded with."
+    )
+    origin = serializers.CharField(help_text="Where it came from; may be empty.")
+    created_at = serializers.DateTimeField(help_text="When it was started.")
+    published_at = serializers.DateTimeField(allow_null=True, help_text="When it was published; null: it was not.")
+
+    class Meta:
+        ref_name = "CodebookVersion"
+
+
+class ListVersions(ProjectView):
+    """The versions of the codebook, newest first."""
+
+    Output = VersionOutput
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page(list_versions(self.project))
+
+
+class ImportCodebook(ProjectView):
+    """Make a draft of the codebook from a file: CSV, JSON or a REFI-QDA codebook. Publish it to code with it.
+
+    What the file does not say of a family or a code stays as it is in the latest version.
+    """
+
+    class Input(FileBody):
+        """A codebook as a file, and what its new wordings do to the meaning of codes."""
+
+        dry_run = serializers.BooleanField(default=False, help_text="true: only say what would change; store nothing.")
+        keep_missing = serializers.BooleanField(
+            default=False, help_text="true: codes that are not in the file stay; false: they are retired."
+        )
+        effects = serializers.DictField(
+            child=Choice(CodeChange.Effect.values),
+            default=dict,
+            help_text="What a new wording does, by the id of the code: wording (nothing), narrowing or widening. Codings of "
+            "a code that is not named here need re-review.",
+        )
+
+        class Meta:
+            ref_name = "NewCodebook"
+
+    class Output(serializers.Serializer[Any]):
+        """What the file changes, against the latest version."""
+
+        dry_run = serializers.BooleanField(help_text="Whether nothing was stored.")
+        format = serializers.CharField(help_text="The format that it was read as: csv, json or qdc.")
+        version = VersionOutput(
+            allow_null=True, help_text="The draft, or the latest version if nothing differs; null for a dry run."
+        )
+        is_new = serializers.BooleanField(help_text="Whether a draft was made.")
+        added = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are new.")
+        retired = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that are taken out.")
+        changed = serializers.ListField(child=serializers.CharField(), help_text="Ids of codes that differ.")
+        reworded = serializers.ListField(
+            child=serializers.CharField(), help_text="Ids of those whose words for people differ: say their effects."
+        )
+        unchanged = serializers.IntegerField(help_text="Number of codes that stay as they are.")
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="What was left out of the file.")
+
+        class Meta:
+            ref_name = "CodebookImport"
+
+    permission = Permission.EDIT_CODEBOOK
+    parser_classes = (FileParser,)
+    success: ClassVar[Mapping[int, str]] = {200: "What changed, or would."}
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        file = {"project": self.project, "data": given["data"], "name": given["name"]}
+        plan = plan_import(**file, keep_missing=given["keep_missing"])
+        version, is_new, warnings = None, False, plan.warnings
+        if not given["dry_run"]:
+            version, is_new, warnings = import_codebook(
+                **file, by=self.person, effects=given["effects"], keep_missing=given["keep_missing"]
+            )
+        codes = plan.comparison.codes
+        return self.answer(
+            {
+                "dry_run": given["dry_run"],
+                "format": plan.form,
+                "version": version,
+                "is_new": is_new,
+                "added": [code.identifier for code in codes if code.is_added],
+                "retired": [code.identifier for code in codes if code.is_removed],
+                "changed": [code.identifier for code in codes if not (code.is_added or code.is_removed)],
+                "reworded": [code.identifier for code in plan.changes_meaning],
+                "unchanged": plan.comparison.unchanged,
+                "warnings": warnings,
+            }
+        )
+
+
+class PublishCodebook(ProjectView):
+    """Publish a draft: people code with it from now on, and it never changes again."""
+
+    Output = VersionOutput
+    permission = Permission.EDIT_CODEBOOK
+    success: ClassVar[Mapping[int, str]] = {200: "The version, which is published now or was before."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, number: int) -> Response:
+        self.read_body()
+        version = self.project.codebook_versions.filter(number=number).first()
+        if version is None:
+            raise Http404(f"This study has no version {number} of the codebook.")
+        publish_version(version=version, by=self.person)
+        return self.answer(version)
+
+
+Codebook = at_one_address(get=ReadCodebook, post=ImportCodebook)

@@ -16,6 +16,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from auditapp import outage
+from transcripts.codebook.actions import CodebookError, CodebookRefused
 from transcripts.coding.actions import CodingError, WrongInput
 
 MAX_ECHO = 100
@@ -46,6 +47,13 @@ class PlainHttp(exceptions.APIException):
         "This site is reached over https only. The token you sent was readable on its way: revoke it on your account "
         "page, create a new one, and use https."
     )
+
+
+class Conflict(exceptions.APIException):
+    """What is stored does not fit what was sent."""
+
+    status_code = 409
+    default_code = "conflict"
 
 
 class TooLarge(exceptions.APIException):
@@ -114,7 +122,9 @@ def explain(exception: Exception) -> Refusal | None:
     match exception:
         case WrongInput():
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
-        case CodingError():
+        case CodebookRefused():
+            return Refusal(422, "invalid_fields", str(exception), {"content": exception.problems or [str(exception)]})
+        case CodingError() | CodebookError():
             return Refusal(409, "conflict", str(exception))
         case Http404():
             return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import binascii
-from base64 import b64decode
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Body, Choice, FileParser, Words
+from auditapp.api.inputs import MAX_FILE_NAME, Choice, FileBody, FileParser, Words
 from auditapp.api.interviews import ListInterviews
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.corpus.actions import import_files, plan_imports
@@ -20,20 +18,13 @@ from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES
 from transcripts.projects.roles import Permission
 
-MAX_NAME = 200
-
 
 class ImportInterviews(ProjectView):
     """Bring in one file, or an archive of several: whole, or nothing of it. What the study has already is skipped."""
 
-    class Input(Body):
+    class Input(FileBody):
         """A file, and what you decide about it. Larger files come in by page or command."""
 
-        name = Words(max_length=MAX_NAME, help_text="The file's name, without a folder.")
-        content = Words(
-            required=False, trim_whitespace=False, help_text="What the file holds, as text. Send this or base64."
-        )
-        base64 = Words(required=False, help_text="What the file holds, as base64: for archives and documents.")
         format = Choice(
             ["auto", *FORMATS], default="auto", help_text="auto recognises the format by what is in the file."
         )
@@ -41,7 +32,7 @@ class ImportInterviews(ProjectView):
         leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
         roles = serializers.DictField(child=Words(), default=dict, help_text="The role of each speaker, by name.")
         model = Words(
-            default="", allow_blank=True, max_length=MAX_NAME, help_text="The model, where the file names none."
+            default="", allow_blank=True, max_length=MAX_FILE_NAME, help_text="The model, where the file names none."
         )
         consent = serializers.ListField(
             child=Choice(CONSENT_SCOPES),
@@ -90,7 +81,7 @@ class ImportInterviews(ProjectView):
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        files = [(given["name"], _read_bytes(given))]
+        files = [(given["name"], given["data"])]
         try:
             choices = read_choices({**given, "consent": dict.fromkeys(given["consent"], True)})
             if given["dry_run"]:
@@ -103,15 +94,3 @@ class ImportInterviews(ProjectView):
 
 
 Interviews = at_one_address(get=ListInterviews, post=ImportInterviews)
-
-
-def _read_bytes(given: dict[str, Any]) -> bytes:
-    """The bytes of the file that was sent."""
-    if ("content" in given) == ("base64" in given):
-        raise serializers.ValidationError({"content": ["Send either content or base64."]})
-    if "content" in given:
-        return str(given["content"]).encode()
-    try:
-        return b64decode(given["base64"], validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise serializers.ValidationError({"base64": ["This is not base64."]}) from error

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import binascii
 import json
+from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime
 from typing import IO, Any
@@ -18,6 +20,7 @@ MAX_BODY = 100_000
 MAX_FILE_BODY = 8_000_000
 MAX_LINES = 10_000
 MAX_UNKNOWN = 10
+MAX_FILE_NAME = 200
 MAX_ID = 2**63 - 1
 MAX_NUMBER = len(str(MAX_ID))
 
@@ -176,3 +179,25 @@ class Parameters(_Named):
     """The query parameters of an address."""
 
     what = "parameter"
+
+
+class FileBody(Body):
+    """A file, as text or as base64."""
+
+    name = Words(max_length=MAX_FILE_NAME, help_text="The file's name, without a folder.")
+    content = Words(
+        required=False, trim_whitespace=False, help_text="What the file holds, as text. Send this or base64."
+    )
+    base64 = Words(required=False, help_text="What the file holds, as base64: for archives and documents.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """With ``data``, the bytes of the file."""
+        content, encoded = attrs.pop("content", None), attrs.pop("base64", None)
+        if (content is None) == (encoded is None):
+            raise serializers.ValidationError({"content": ["Send either content or base64."]})
+        if content is not None:
+            return {**attrs, "data": content.encode("utf-8", "surrogatepass")}
+        try:
+            return {**attrs, "data": b64decode(encoded, validate=True)}
+        except (binascii.Error, ValueError) as error:
+            raise serializers.ValidationError({"base64": ["This is not base64."]}) from error

@@ -35,6 +35,8 @@ IN_ADDRESS = {
     "interview_id": (OpenApiTypes.INT, "Number of an interview."),
     "coding_id": (OpenApiTypes.INT, "Number of a coding."),
     "decision_id": (OpenApiTypes.INT, "Number of a decision."),
+    "memo_id": (OpenApiTypes.INT, "Number of a memo."),
+    "number": (OpenApiTypes.INT, "Number of a version of the codebook."),
     "batch_id": (OpenApiTypes.INT, "Number of a batch."),
 }
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from auditapp.api import batches, bulk, codebook, codings, decisions, grants, imports, interviews, projects, sob
+from auditapp.api import batches, bulk, codebook, codings, decisions, grants, imports, interviews, memos, projects, sob
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
@@ -20,14 +20,19 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
     path(f"{STUDY}/interviews/<int:interview_id>/turns/", interviews.ListTurns.as_view(), name="turns"),
     path(f"{STUDY}/sentences/", interviews.ListStudySentences.as_view(), name="study_sentences"),
-    # projects/<slug>/codebook/, codings/
-    path(f"{STUDY}/codebook/", codebook.ReadCodebook.as_view(), name="codebook"),
+    # projects/<slug>/codebook/, codings/, decisions/, memos/
+    path(f"{STUDY}/codebook/", codebook.Codebook.as_view(), name="codebook"),
+    path(f"{STUDY}/codebook/versions/", codebook.ListVersions.as_view(), name="codebook_versions"),
+    path(f"{STUDY}/codebook/versions/<int:number>/publish/", codebook.PublishCodebook.as_view(), name="publish"),
     path(f"{STUDY}/codings/", codings.Codings.as_view(), name="codings"),
     path(f"{STUDY}/codings/bulk/", bulk.AddCodings.as_view(), name="add_codings"),
     path(f"{STUDY}/codings/<int:coding_id>/withdraw/", codings.WithdrawCoding.as_view(), name="withdraw"),
     path(f"{STUDY}/decisions/", decisions.Decisions.as_view(), name="decisions"),
     path(f"{STUDY}/decisions/bulk/", bulk.DecideSentences.as_view(), name="decide_sentences"),
     path(f"{STUDY}/decisions/<int:decision_id>/reopen/", decisions.ReopenSentence.as_view(), name="reopen"),
+    path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
+    path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
+    path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
     # projects/<slug>/grants/, batches/
     path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -19,8 +20,10 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import decide_sentence
-from transcripts.coding.models import Coding
+from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.memos.actions import write_memo
+from transcripts.memos.places import Place
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -48,6 +51,9 @@ POLICY = [
     Row("turns", "GET", 200, 200, 200, 200, 404),
     Row("study_sentences", "GET", 200, 200, 200, 200, 404),
     Row("codebook", "GET", 200, 200, 200, 200, 404),
+    Row("codebook", "POST", 200, 200, 403, 403, 404),
+    Row("codebook_versions", "GET", 200, 200, 200, 200, 404),
+    Row("publish", "POST", 200, 200, 403, 403, 404),
     Row("codings", "GET", 200, 200, 200, 200, 404),
     Row("codings", "POST", 201, 201, 201, 403, 404),
     # The coding is the coder's: to everybody else who codes it is not there.
@@ -58,13 +64,22 @@ POLICY = [
     Row("decisions", "POST", 201, 201, 200, 403, 404),
     Row("decide_sentences", "POST", 200, 200, 200, 403, 404),
     Row("reopen", "POST", 404, 404, 200, 403, 404),
+    Row("memos", "GET", 200, 200, 200, 200, 404),
+    Row("memos", "POST", 201, 201, 201, 403, 404),
+    Row("revise_memo", "POST", 404, 404, 200, 403, 404),
+    Row("withdraw_memo", "POST", 404, 404, 200, 403, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
     Row("schema", "GET", 200, 200, 200, 200, 200),
 ]
+TWO_CODES = Path(__file__).parents[2] / "data" / "codebook" / "two_codes.csv"
 NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
+OF_A_THING = {
+    *("interview", "sentences", "turns", "batch", "sob_report"),
+    *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
+}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -92,6 +107,9 @@ def paths(
         "turns": of_interview,
         "withdraw": {**of_project, "coding_id": put_code(coder).pk},
         "reopen": {**of_project, "decision_id": decide(project, sentence, coder)},
+        "publish": {**of_project, "number": 1},
+        "revise_memo": {**of_project, "memo_id": note(project, coder)},
+        "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         "batch": of_batch,
         "sob_report": of_batch,
         "projects": {},
@@ -104,6 +122,11 @@ def paths(
 
 def decide(project: Project, sentence: Sentence, by: User) -> int:
     return decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid4()).pk
+
+
+def note(project: Project, by: User) -> int:
+    place = Place(Memo.Subject.PROJECT)
+    return write_memo(project=project, place=place, text="N.", kind="reading", by=by, idempotency_key=uuid4()).pk
 
 
 def ask(program: Program, method: str, path: str, body: object) -> Answer:
@@ -133,7 +156,15 @@ def test_each_role_gets_what_the_policy_says(
         program = program_of(person)
         for row in POLICY:
             decision = {"sentence": sentence.pk, "idempotency_key": str(uuid4())}
-            bodies = {"codings": new_coding(sentence, code), "interviews": NEW_FILE, "decisions": decision}
+            memo = {"text": "A note.", "idempotency_key": str(uuid4())}
+            bodies = {
+                "codings": new_coding(sentence, code),
+                "interviews": NEW_FILE,
+                "decisions": decision,
+                "codebook": {"name": "two.csv", "content": TWO_CODES.read_text(encoding="utf-8"), "dry_run": True},
+                "memos": memo,
+                "revise_memo": memo,
+            }
             body = bodies.get(row.name, {})
             answer = ask(program, row.method, paths[row.name], body)
             assert answer.status == getattr(row, name), (row.method, row.name, name)
@@ -161,7 +192,7 @@ def test_things_of_another_study_are_not_there(
     other = start_study(slug="other", name="Other", by=owner)
     program = program_of(owner)
     for row in POLICY:
-        if row.name in {"interview", "sentences", "turns", "batch", "sob_report", "withdraw", "reopen"}:
+        if row.name in OF_A_THING:
             path = paths[row.name].replace("projects/culture/", f"projects/{other.slug}/")
             assert ask(program, row.method, path, {}).status == 404
 

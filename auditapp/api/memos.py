@@ -1,0 +1,208 @@
+"""Memos: read those the person may see; write, revise and withdraw her own, with the actions of the notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import Conflict
+from auditapp.api.inputs import MAX_ID, Body, Choice, Moment, Numeral, Uuid, WholeNumber, Words
+from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Memo
+from transcripts.memos.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
+from transcripts.memos.places import PlaceNotFound, find_place
+from transcripts.projects.roles import Permission
+
+FILTERS = {"interview": "interview", "author": "author__username", "kind": "kind", "subject": "subject"}
+PLACES = ("sentence", "interview", "code", "theme")
+
+
+class MemoOutput(serializers.Serializer[Any]):
+    """A note of one person on something."""
+
+    id = serializers.IntegerField(help_text="Its number on this site; a new text has a new one.")
+    subject = serializers.ChoiceField(Memo.Subject.choices, help_text="What kind of thing it is on.")
+    interview = serializers.IntegerField(
+        source="interview_id", allow_null=True, help_text="Number of the interview that it is on or in, or null."
+    )
+    sentence = serializers.IntegerField(
+        source="sentence_id", allow_null=True, help_text="Number of the sentence that it is on, or null."
+    )
+    key = serializers.CharField(
+        source="subject_key", help_text="Id of the code or number of the theme that it is on; else empty."
+    )
+    kind = serializers.ChoiceField(Memo.Kind.choices, help_text="What kind of note it is.")
+    author = serializers.CharField(source="author__username", help_text="Who wrote it.")
+    text = serializers.CharField(help_text="Its text.")
+    revision = serializers.IntegerField(help_text="Which version of this memo it is, from 1.")
+    idempotency_key = serializers.UUIDField(help_text="The idempotency key it was sent with, a UUID.")
+    created_at = serializers.DateTimeField(help_text="When this version was written.")
+    withdrawn_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was withdrawn or replaced; null: it is active."
+    )
+    superseded_by = serializers.IntegerField(
+        source="superseded_by_id", allow_null=True, help_text="Number of the version that replaced it, if any."
+    )
+
+    class Meta:
+        ref_name = "Memo"
+
+
+class MemoView(ProjectView):
+    """What the operations on memos share."""
+
+    Output = MemoOutput
+
+    def visible(self) -> QuerySet[Memo]:
+        """The memos of the study the person may see. An emptied one is a row without text."""
+        viewer = Viewer(self.project, self.person, self.role)
+        return Memo.objects.visible_to(viewer).exclude(text="").order_by("pk")
+
+    def find_own(self, memo_id: int) -> Memo:
+        """A memo of her own. Raises ``Http404``."""
+        own = self.visible().filter(author=self.person).select_related("interview", "sentence__turn", "project")
+        memo = own.filter(pk=memo_id).first()
+        if memo is None:
+            raise Http404(f"You have no memo {memo_id} in this study.")
+        return memo
+
+    def answer_memo(self, memo: Memo, *, status: int = 200) -> Response:
+        """A memo as it is stored now."""
+        return self.answer(Memo.objects.values(*list_columns(MemoOutput)).get(pk=memo.pk), status=status)
+
+
+class ListMemos(MemoView):
+    """The memos of a study you may see, in the order they were written: your own, and others' as on the page of memos."""
+
+    class Query(PageParameters):
+        """Which memos to return."""
+
+        interview = Numeral(
+            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only memos on or in it."
+        )
+        subject = Choice(Memo.Subject.values, required=False, help_text="Only memos on this kind of thing.")
+        kind = Choice(Memo.Kind.values, required=False, help_text="Only memos of this kind.")
+        author = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
+        withdrawn = Choice(
+            list(WITHDRAWN),
+            default="false",
+            help_text="false: active ones; true: withdrawn and earlier ones; any: both.",
+        )
+        since = Moment(required=False, help_text=SINCE)
+
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        since = changed_since(self.query["since"]) if "since" in self.query else Q()
+        memos = self.visible().filter(WITHDRAWN[self.query["withdrawn"]], since)
+        memos = memos.filter(**{path: self.query[name] for name, path in FILTERS.items() if name in self.query})
+        return self.answer_page(memos.values(*list_columns(MemoOutput)))
+
+
+class NewText(Body):
+    """What a memo is to say."""
+
+    text = Words(help_text="The text, at most 20,000 characters.")
+    kind = Choice(
+        Memo.Kind.values, required=False, help_text="What kind of note it is; without it, as it was, or reading."
+    )
+    idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
+
+    class Meta:
+        ref_name = "NewText"
+
+
+class WriteMemo(MemoView):
+    """Write a memo on a sentence, an interview, a code or a theme; without any of these, on the study.
+
+    On a sentence or an interview you keep one memo: revise it.
+    """
+
+    class Input(NewText):
+        """A new memo."""
+
+        sentence = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of a sentence.")
+        interview = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview.")
+        code = Words(required=False, max_length=100, help_text="Id of a code.")
+        theme = WholeNumber(required=False, min_value=1, max_value=MAX_ID, help_text="Number of a theme.")
+
+        class Meta:
+            ref_name = "NewMemo"
+
+    permission = Permission.CODE
+    success = {201: "Stored.", 200: "It was stored before."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        asked = {name: str(given[name]) for name in PLACES if name in given}
+        if len(asked) > 1:
+            second = list(asked)[1]
+            raise serializers.ValidationError({second: [f"A memo is on one thing: send one of {', '.join(PLACES)}."]})
+        key = given["idempotency_key"]
+        stored_before = Memo.objects.filter(author=self.person, idempotency_key=key).exists()
+        try:
+            memo = write_memo(
+                project=self.project,
+                place=find_place(self.project, asked),
+                text=given["text"],
+                kind=given.get("kind", Memo.Kind.READING.value),
+                by=self.person,
+                idempotency_key=key,
+            )
+        except PlaceNotFound as error:
+            raise serializers.ValidationError({next(iter(asked)): [str(error)]}) from error
+        except MemoChanged as error:
+            raise _explain_change(error) from error
+        return self.answer_memo(memo, status=200 if stored_before else 201)
+
+
+class ReviseMemo(MemoView):
+    """Change a memo of your own. The earlier text is kept as an earlier version; what you send replaces its last one."""
+
+    Input = NewText
+    permission = Permission.CODE
+    success = {200: "The memo as it is stored now, under its new number."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, memo_id: int) -> Response:
+        memo, given = self.find_own(memo_id), self.read_body()
+        try:
+            memo = revise_memo(memo=memo, by=self.person, **{"kind": memo.kind, **given})
+        except MemoChanged as error:
+            raise _explain_change(error) from error
+        return self.answer_memo(memo)
+
+
+class WithdrawMemo(MemoView):
+    """Withdraw a memo of your own. Its rows are kept; withdrawing it again changes nothing."""
+
+    permission = Permission.CODE
+    success = {200: "The memo as it is stored now."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, memo_id: int) -> Response:
+        memo, _ = self.find_own(memo_id), self.read_body()
+        try:
+            withdraw_memo(memo=memo, by=self.person)
+        except MemoChanged as error:
+            raise _explain_change(error) from error
+        return self.answer_memo(memo)
+
+
+Memos = at_one_address(get=ListMemos, post=WriteMemo)
+
+
+def _explain_change(error: MemoChanged) -> Conflict:
+    """The conflict, in words that fit a program: it has no page on which both versions stand."""
+    if error.current is None:
+        return Conflict("This memo was withdrawn. Write a new one.")
+    return Conflict(f"Your memo here is number {error.current.pk} now. Read it, and revise that one.")

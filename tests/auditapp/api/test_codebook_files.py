@@ -1,0 +1,83 @@
+"""A program brings a codebook in and publishes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.auditapp.api.conftest import Program, ProgramOf
+from transcripts.accounts.models import User
+from transcripts.codebook.models import CodebookVersion, CodeChange
+from transcripts.codebook.queries import current_version
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+PATH = "projects/culture/codebook/"
+COLUMNS = "code_id,family,family_name,name,definition,machine_definition,include,exclude,key,group,unit,aliases,source,version"
+TABLE = f"{COLUMNS}\ntone.calm,tone,Tone,Calm,Says it calmly.,,,,,,sentence,,,\n"
+
+
+@pytest.fixture
+def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+    return program_of(lead)
+
+
+def send(program: Program, **fields: Any) -> Any:
+    return program.post(PATH, {"name": "tone.csv", "content": TABLE, "keep_missing": True, **fields})
+
+
+def test_a_dry_run_says_what_would_change_and_stores_nothing(program: Program, project: Project) -> None:
+    answer = send(program, dry_run=True)
+    assert (answer.status, answer.body["format"], answer.body["added"]) == (200, "csv", ["tone.calm"])
+    assert answer.body["version"] is None
+    assert answer.body["retired"] == []
+    assert project.codebook_versions.count() == 1
+
+
+def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program: Program, project: Project) -> None:
+    draft = send(program).body["version"]
+    assert (draft["number"], draft["status"]) == (2, "draft")
+    assert program.post(f"{PATH}versions/2/publish/").body["status"] == "published"
+    current = current_version(project)
+    assert current is not None
+    assert current.number == 2
+    assert current.codes.filter(identifier="tone.calm").exists()
+    assert [row["number"] for row in program.get(f"{PATH}versions/").body["results"]] == [2, 1]
+    assert send(program).body["is_new"] is False
+
+
+def test_the_effect_of_a_new_wording_is_what_was_said(program: Program) -> None:
+    send(program)
+    program.post(f"{PATH}versions/2/publish/")
+    answer = send(program, content=TABLE.replace("calmly", "very calmly"), effects={"tone.calm": "narrowing"})
+    assert answer.body["reworded"] == ["tone.calm"]
+    assert CodeChange.objects.get(version__number=3).effect == "narrowing"
+
+
+@pytest.mark.parametrize(
+    ("fields", "field"),
+    [
+        ({"content": "code_id,name\n"}, "content"),
+        ({"content": "{"}, "content"),
+        ({"effects": {"tone.calm": "better"}}, "effects"),
+        ({"base64": "?", "content": None}, "content"),
+    ],
+)
+def test_a_file_with_a_fault_is_refused_whole(program: Program, fields: dict[str, Any], field: str) -> None:
+    answer = send(program, **fields)
+    assert answer.status == 422
+    assert list(answer.error["fields"]) == [field]
+    assert CodebookVersion.objects.count() == 1
+
+
+def test_a_version_that_is_not_there_or_discarded_is_not_published(program: Program) -> None:
+    assert program.post(f"{PATH}versions/9/publish/").status == 404
+    send(program)
+    CodebookVersion.objects.filter(number=2).update(status=CodebookVersion.Status.DISCARDED)
+    assert program.post(f"{PATH}versions/2/publish/").status == 409
+
+
+def test_a_coder_brings_no_codebook_in(coder: User, project: Project, program_of: ProgramOf) -> None:
+    assert send(program_of(coder)).status == 403
+    assert project.codebook_versions.count() == 1

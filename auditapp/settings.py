@@ -312,7 +312,7 @@ API_REQUESTS_PER_MINUTE = env_number("API_REQUESTS_PER_MINUTE")
 SPECTACULAR_SETTINGS = {
     "TITLE": "auditapp API",
     "VERSION": "1",
-    "DESCRIPTION": "Bring in interviews and codebooks, read texts, code, and follow batches: all that the pages do, by the same rules.",
+    "DESCRIPTION": "Bring in interviews and codebooks, read texts, code and follow batches, by the rules of the pages.",
     "SERVE_INCLUDE_SCHEMA": False,
     # Bodies are described apart from answers: a field of a body may not be empty.
     "COMPONENT_SPLIT_REQUEST": True,
@@ -321,7 +321,7 @@ SPECTACULAR_SETTINGS = {
         "ThreadKindEnum": "transcripts.corpus.models.Kind.choices",
         "SentenceKindEnum": "auditapp.api.interviews.SENTENCE_KINDS",
         "TurnRoleEnum": "auditapp.api.interviews.TURN_ROLES",
-        "MemoKindEnum": "transcripts.coding.models.Memo.Kind.choices",
+        "MemoKindEnum": "auditapp.api.memos.MEMO_KINDS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

@@ -22,6 +22,8 @@ from transcripts.memos.places import PlaceNotFound, find_place
 from transcripts.projects.roles import Permission
 
 FILTERS = {"interview": "interview", "author": "author__username", "kind": "kind", "subject": "subject"}
+# Named for the schema, which tells fields that are named alike apart.
+MEMO_KINDS = Memo.Kind.choices
 PLACES = ("sentence", "interview", "code", "theme")
 
 
@@ -39,7 +41,7 @@ class MemoOutput(serializers.Serializer[Any]):
     key = serializers.CharField(
         source="subject_key", help_text="Id of the code or number of the theme that it is on; else empty."
     )
-    kind = serializers.ChoiceField(Memo.Kind.choices, help_text="What kind of note it is.")
+    kind = serializers.ChoiceField(MEMO_KINDS, help_text="What kind of note it is.")
     author = serializers.CharField(source="author__username", help_text="Who wrote it.")
     text = serializers.CharField(help_text="Its text.")
     revision = serializers.IntegerField(help_text="Which version of this memo it is, from 1.")
@@ -112,7 +114,7 @@ class NewText(Body):
 
     text = Words(help_text="The text, at most 20,000 characters.")
     kind = Choice(
-        Memo.Kind.values, required=False, help_text="What kind of note it is; without it, as it was, or reading."
+        MEMO_KINDS, required=False, help_text="What kind of note it is; without it, as it was, or reading."
     )
     idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
 

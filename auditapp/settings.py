@@ -321,6 +321,8 @@ SPECTACULAR_SETTINGS = {
         "ThreadKindEnum": "transcripts.corpus.models.Kind.choices",
         "SentenceKindEnum": "auditapp.api.interviews.SENTENCE_KINDS",
         "TurnRoleEnum": "auditapp.api.interviews.TURN_ROLES",
+        "BatchStateEnum": "auditapp.api.batches.BATCH_STATES",
+        "JobStateEnum": "auditapp.api.exports.JOB_STATES",
         "MemoKindEnum": "auditapp.api.memos.MEMO_KINDS",
     },
     "POSTPROCESSING_HOOKS": [

@@ -30,9 +30,12 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
+from transcripts.exchange.export_jobs import start_export
+from transcripts.exchange.registry import find_export
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
+from transcripts.projects.access import find_role
 from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorSentence
@@ -153,6 +156,14 @@ def add_job(project: Project, owner: User) -> ImportJob:
         touched_at=now,
         state=ImportJob.State.CHECKED,
     )
+
+
+def add_export(project: Project, user: User) -> ImportJob:
+    """A file that ``user`` asked for, of her own rows, which no worker has written yet."""
+    codings, role = find_export("codings"), find_role(user, project)
+    assert codings
+    assert role
+    return start_export(project=project, export=codings, format="csv", only_own=True, exact=False, by=user, role=role)
 
 
 def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
@@ -292,5 +303,6 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "themes": add_theme(project, sentence, owner),
         "memo_id": add_memo(project, owner).pk,
         "job_id": add_job(project, owner).pk,
+        "export_id": add_export(project, owner).pk,
     }
     return Stage(sentence, version, things)

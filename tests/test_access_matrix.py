@@ -18,10 +18,11 @@ from django.urls import reverse
 
 from auditapp.sob.models import StoredReport
 from tests.conftest import make_member, make_user
-from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_memo, set_stage
+from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES, Permission
 
@@ -320,6 +321,10 @@ OF_A_STUDY: dict[str, Row] = {
     "api:decisions": {"GET": Permission.VIEW, "POST": Permission.CODE},
     "api:decide_sentences": sent(Permission.CODE),
     "api:reopen": sent(Permission.CODE),
+    "api:exports": seen(),
+    "api:export": sent(Permission.EXPORT),
+    "api:export_file": seen(Permission.EXPORT),
+    "api:take_export_file": sent(Permission.EXPORT),
     "api:memos": {"GET": Permission.VIEW, "POST": Permission.CODE},
     "api:revise_memo": sent(Permission.CODE),
     "api:withdraw_memo": sent(Permission.CODE),
@@ -461,7 +466,7 @@ class Visitor:
     def knock(self, path: str, method: str, form: str = "") -> HttpResponse:
         if path.startswith("/api/"):
             kind = "application/x-ndjson" if path.endswith("/bulk/") else "application/json"
-            answer = self.program.generic(method, path, "{}" if method == "POST" else "", kind)
+            answer = self.program.generic(method, path, (form or "{}") if method == "POST" else "", kind)
         else:
             answer = self.browser.generic(method, path, form, "application/x-www-form-urlencoded")
         if answer.streaming:
@@ -521,10 +526,17 @@ def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
     # Of memos, as of codings, a blind coder finds her own only.
     memo = add_memo(project, user).pk if user and who != "owner" else stage.things["memo_id"]
     decision = add_decision(stage.sentence, user).pk if user and who != "owner" else stage.things["decision_id"]
+    # Whoever asked for a file has it to herself.
+    export = add_export(project, user).pk if user and find_role(user, project) else stage.things["export_id"]
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         path = stage.path(
-            name, coding_id=own.pk, idempotency_key=own.idempotency_key.hex, memo_id=memo, decision_id=decision
+            name,
+            coding_id=own.pk,
+            idempotency_key=own.idempotency_key.hex,
+            memo_id=memo,
+            decision_id=decision,
+            export_id=export,
         )
         for method in row:
             with undone(), writes_seen() as written:
@@ -582,13 +594,16 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
 def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
-    decision, memo = add_decision(stage.sentence, root).pk, add_memo(stage.sentence.turn.interview.project, root).pk
+    project = stage.sentence.turn.interview.study
+    decision, memo = add_decision(stage.sentence, root).pk, add_memo(project, root).pk
+    export = add_export(project, root).pk
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         for method in row:
             with undone():
                 key = own.idempotency_key.hex
-                path = stage.path(name, coding_id=own.pk, idempotency_key=key, decision_id=decision, memo_id=memo)
+                others = {"decision_id": decision, "memo_id": memo, "export_id": export}
+                path = stage.path(name, coding_id=own.pk, idempotency_key=key, **others)
                 answer = visitor.knock(path, method, FORMS.get(name, ""))
             if problem := what_is_wrong("owner", name, method, answer, []):
                 wrong[f"{method} {name}"] = problem

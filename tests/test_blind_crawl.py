@@ -34,7 +34,7 @@ from auditapp.sob.models import AuditItem
 from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
-from tests.stage import ADDRESSES, Stage, set_stage
+from tests.stage import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
@@ -43,6 +43,8 @@ from transcripts.codebook.actions import propose_code
 from transcripts.coding.actions import write_memo
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.exchange.registry import list_exports
+from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo as write_free_memo
 from transcripts.memos.places import Place
 from transcripts.projects.actions import set_stance
@@ -96,7 +98,7 @@ class Crawl:
         names, self.found = list(self.found), {}
         for name in names:
             if name.startswith("POST "):
-                self._send(name.removeprefix("POST "))
+                self._send(*name.removeprefix("POST ").split(" ", 1))
             else:
                 self._keep(name, self.visitor.knock(name, "GET"))
         return self.found
@@ -111,9 +113,14 @@ class Crawl:
         for sentence in Sentence.objects.filter(turn__interview__project__slug=self.stage.things["slug"]):
             place = {"interview_id": sentence.turn.interview_id, "sentence_id": sentence.pk}
             yield self.stage.path("coding:marks", **place)
-        codings = self.stage.path("api:codings")
-        for query in ("coder=second_coder", "withdrawn=any", "code=theme.balance"):
-            yield f"{codings}?{query}"
+        queries = ("withdrawn=any", "withdrawn=any&since=2020-01-01T00:00:00Z")
+        for name, others in (
+            ("codings", ("coder=second_coder", "code=theme.balance", "layer=assisted")),
+            ("decisions", ("coder=second_coder", "layer=assisted")),
+            ("memos", ("author=second_coder", "kind=reading")),
+        ):
+            for query in (*queries, *others):
+                yield f"{self.stage.path(f'api:{name}')}?{query}"
 
     def _find_more(self, path: str, answer: HttpResponse) -> Iterator[str]:
         page: Any = lxml.html.document_fromstring(answer.content)
@@ -144,10 +151,13 @@ class Crawl:
         assert paths
         for path in sorted(paths):
             self._send(path)
+        for export in list_exports():
+            for format in export.formats:
+                self._send(self.stage.path("api:export", what=export.key), f'{{"format": "{format}"}}')
 
-    def _send(self, path: str) -> None:
+    def _send(self, path: str, form: str = "") -> None:
         with undone():
-            self._keep(f"POST {path}", self.visitor.knock(path, "POST"))
+            self._keep(f"POST {path} {form}".strip(), self.visitor.knock(path, "POST", form))
 
     def _keep(self, name: str, answer: HttpResponse) -> None:
         body = b"".join(answer) if answer.streaming else answer.content
@@ -245,6 +255,9 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
         by=coder,
         idempotency_key=uuid.uuid4(),
     ).pk
+    stage.things["export_id"] = add_export(project, coder).pk
+    # A page of a job that waits for a worker says so after a while.
+    ImportJob.objects.update(state=ImportJob.State.CANCELLED)
     Visitor(second_coder)
     visitor = Visitor(coder)
     visitor.knock("/api/v1/projects/", "GET")  # her account page says whether her token was ever used

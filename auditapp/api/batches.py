@@ -17,6 +17,9 @@ from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import summarise_batch
 from transcripts.blinding.viewers import Viewer
 
+# Named for the schema, which tells fields that are named alike apart.
+BATCH_STATES = Batch.State.choices
+
 
 class ListBatches(ProjectView):
     """The batches of a study, newest first."""
@@ -27,7 +30,7 @@ class ListBatches(ProjectView):
         id = serializers.IntegerField(help_text="Its number on this site.")
         kind = serializers.CharField(help_text="What it is for, such as preannotation or sob.")
         title = serializers.CharField(help_text="Its title.")
-        state = serializers.ChoiceField(Batch.State.choices, help_text="Its state.")
+        state = serializers.ChoiceField(BATCH_STATES, help_text="Its state.")
         state_reason = serializers.CharField(help_text="The reason for the state; may be empty.")
         control = serializers.ChoiceField(
             Batch.Control.choices, help_text="The control last used on it, such as run or pause."

@@ -113,9 +113,7 @@ class NewText(Body):
     """What a memo is to say."""
 
     text = Words(help_text="The text, at most 20,000 characters.")
-    kind = Choice(
-        MEMO_KINDS, required=False, help_text="What kind of note it is; without it, as it was, or reading."
-    )
+    kind = Choice(MEMO_KINDS, required=False, help_text="What kind of note it is; without it, as it was, or reading.")
     idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
 
     class Meta:

@@ -37,6 +37,8 @@ IN_ADDRESS = {
     "decision_id": (OpenApiTypes.INT, "Number of a decision."),
     "memo_id": (OpenApiTypes.INT, "Number of a memo."),
     "number": (OpenApiTypes.INT, "Number of a version of the codebook."),
+    "export_id": (OpenApiTypes.INT, "Number of a file that a worker writes."),
+    "what": (OpenApiTypes.STR, "Key of an export."),
     "batch_id": (OpenApiTypes.INT, "Number of a batch."),
 }
 
@@ -81,6 +83,8 @@ class DeclaredSchema(AutoSchema):
         found: dict[object, object] = {
             status: OpenApiResponse(answer, description=sentence) for status, sentence in operation.success.items()
         }
+        for kind in operation.file_types:
+            found[200, kind] = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
         for status in sorted({400, 401, 429, *operation.refusals, *self._list_further_refusals()}):
             found[status, "application/json"] = OpenApiResponse(ErrorOutput, description=REFUSALS[status])
         return found

@@ -2,7 +2,20 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, path, re_path
 
-from auditapp.api import batches, bulk, codebook, codings, decisions, grants, imports, interviews, memos, projects, sob
+from auditapp.api import (
+    batches,
+    bulk,
+    codebook,
+    codings,
+    decisions,
+    exports,
+    grants,
+    imports,
+    interviews,
+    memos,
+    projects,
+    sob,
+)
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
@@ -33,6 +46,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
+    # projects/<slug>/exports/
+    path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
+    path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),
+    path(f"{STUDY}/exports/files/<int:export_id>/take/", exports.TakeExportFile.as_view(), name="take_export_file"),
+    path(f"{STUDY}/exports/<slug:what>/", exports.WriteExport.as_view(), name="export"),
     # projects/<slug>/grants/, batches/
     path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
 from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -49,6 +49,8 @@ class ApiView(APIView):
     Output: ClassVar[type[Serializer[Any]]]
     success: ClassVar[Mapping[int, str]] = {200: "The requested data."}
     refusals: ClassVar[tuple[int, ...]] = ()
+    # What a file that it answers with may be.
+    file_types: ClassVar[Sequence[str]] = ()
     pagination_class: ClassVar[type[Pages] | None] = None
     # Filled by `at_one_address` where several operations share one.
     operations: ClassVar[Mapping[str, type[ApiView]]] = {}
@@ -84,10 +86,12 @@ class ApiView(APIView):
     def open(self, operation: type[ApiView]) -> None:
         """Load what the address names, if the person may see it. Raises ``Http404`` or ``PermissionDenied``."""
 
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        super().finalize_response(request, response, *args, **kwargs)
+    def finalize_response(  # type: ignore[override]
+        self, request: Request, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        super().finalize_response(request, cast("Response", response), *args, **kwargs)
         response.headers["Cache-Control"] = "no-store"
-        if response.exception:
+        if isinstance(response, Response) and response.exception:
             response.accepted_renderer, response.accepted_media_type = JSONRenderer(), str(JSONRenderer.media_type)
         return response
 

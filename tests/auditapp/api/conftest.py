@@ -68,6 +68,8 @@ class Program:
     def ask(self, method: str, path: str, **options: Any) -> Answer:
         response = self.client.generic(method, f"/api/v1/{path}", **options)
         kind = response.headers["Content-Type"]
+        if response.headers.get("Content-Disposition"):
+            return Answer(response.status_code, b"".join(response), dict(response.headers))
         assert kind.startswith(("application/json", "application/vnd.oai.openapi", "application/x-ndjson"))
         lines = kind.startswith("application/x-ndjson")
         body = [json.loads(line) for line in response.content.splitlines()] if lines else json.loads(response.content)

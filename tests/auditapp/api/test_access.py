@@ -15,6 +15,7 @@ from auditapp.api import urls
 from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.conftest import make_user
+from tests.stage import add_export
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
@@ -64,6 +65,11 @@ POLICY = [
     Row("decisions", "POST", 201, 201, 200, 403, 404),
     Row("decide_sentences", "POST", 200, 200, 200, 403, 404),
     Row("reopen", "POST", 404, 404, 200, 403, 404),
+    Row("exports", "GET", 200, 200, 200, 200, 404),
+    # Whoever codes and sees all is not unblinded by a program.
+    Row("export", "POST", 409, 409, 200, 200, 404),
+    Row("export_file", "GET", 404, 404, 200, 404, 404),
+    Row("take_export_file", "POST", 404, 404, 409, 404, 404),
     Row("memos", "GET", 200, 200, 200, 200, 404),
     Row("memos", "POST", 201, 201, 201, 403, 404),
     Row("revise_memo", "POST", 404, 404, 200, 403, 404),
@@ -79,6 +85,7 @@ NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'
 OF_A_THING = {
     *("interview", "sentences", "turns", "batch", "sob_report"),
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
+    *("export_file", "take_export_file"),
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
@@ -101,12 +108,15 @@ def paths(
     of_project = {"slug": project.slug}
     of_interview = {**of_project, "interview_id": interview.pk}
     of_batch = {**of_project, "batch_id": batch.pk}
-    arguments = {
+    arguments: dict[str, dict[str, object]] = {
         "interview": of_interview,
         "sentences": of_interview,
         "turns": of_interview,
         "withdraw": {**of_project, "coding_id": put_code(coder).pk},
         "reopen": {**of_project, "decision_id": decide(project, sentence, coder)},
+        "export": {**of_project, "what": "codings"},
+        "export_file": {**of_project, "export_id": add_export(project, coder).pk},
+        "take_export_file": {**of_project, "export_id": add_export(project, coder).pk},
         "publish": {**of_project, "number": 1},
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
@@ -116,7 +126,7 @@ def paths(
         "schema": {},
     }
     names = [pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern) and pattern.name]
-    addresses = {name: reverse(f"api:{name}", kwargs=arguments.get(name, of_project)) for name in names}
+    addresses = {name: reverse(f"api:{name}", kwargs=dict(arguments.get(name, of_project))) for name in names}
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
 
 
@@ -164,6 +174,7 @@ def test_each_role_gets_what_the_policy_says(
                 "codebook": {"name": "two.csv", "content": TWO_CODES.read_text(encoding="utf-8"), "dry_run": True},
                 "memos": memo,
                 "revise_memo": memo,
+                "export": {"format": "csv"},
             }
             body = bodies.get(row.name, {})
             answer = ask(program, row.method, paths[row.name], body)

@@ -1,0 +1,239 @@
+"""Exports: what a study hands out, as files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpResponseBase, StreamingHttpResponse
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import Conflict
+from auditapp.api.inputs import Body, Choice, Words
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView
+from transcripts.blinding.viewers import Viewer
+from transcripts.exchange.actions import CONTENT_TYPES, ExportError, write_export
+from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
+from transcripts.exchange.registry import Export, Scope, find_export, list_exports
+from transcripts.imports.actions import record_taking
+from transcripts.imports.models import ImportJob
+from transcripts.imports.queries import read_result
+from transcripts.imports.runs import JobRefused
+
+OWN, ALL = "own", "all"
+# Named for the schema, which tells fields that are named alike apart.
+JOB_STATES = ImportJob.State.choices
+SENT_AS = sorted(set(CONTENT_TYPES.values()))
+
+
+class ListExports(ProjectView):
+    """The exports that you may take from this study."""
+
+    class Output(serializers.Serializer[Any]):
+        """What can be exported."""
+
+        class Column(serializers.Serializer[Any]):
+            """A column of its table."""
+
+            name = serializers.CharField(help_text="Its heading.")
+            meaning = serializers.CharField(help_text="What it holds; may be empty.")
+
+            class Meta:
+                ref_name = "ExportColumn"
+
+        key = serializers.CharField(help_text="Its name in addresses.")
+        name = serializers.CharField(help_text="Its name.")
+        sentence = serializers.CharField(help_text="What it is.")
+        row = serializers.CharField(help_text="What one row of it is.")
+        formats = serializers.ListField(child=serializers.CharField(), help_text="The formats that it comes in.")
+        unblinds = serializers.BooleanField(
+            help_text="Whether it holds others' labels: who codes can take her own rows, or unblind on a page first."
+        )
+        columns = Column(many=True, help_text="The columns of its table, in order; none if it has no table.")
+
+        class Meta:
+            ref_name = "Export"
+
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page([export for export in list_exports() if export.permission in self.role.permissions])
+
+
+class JobOutput(serializers.Serializer[Any]):
+    """A file that a worker writes."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    name = serializers.CharField(source="options.name", help_text="What is exported.")
+    state = serializers.ChoiceField(
+        ImportJob.State.choices, help_text="How far it is: done, when the file can be taken."
+    )
+    rows = serializers.IntegerField(source="done", help_text="Rows that are written so far.")
+    total = serializers.IntegerField(help_text="Rows in all; 0: unknown.")
+    problem = serializers.CharField(help_text="Why it was refused, or failed; else empty.")
+    size = serializers.IntegerField(source="result_size", help_text="Bytes of the file; 0: there is none yet.")
+    has_file = serializers.BooleanField(help_text="Whether the file can be taken now.")
+    expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="Until when the file is kept; null: there is none."
+    )
+
+    class Meta:
+        ref_name = "ExportFile"
+
+
+class WriteExport(ProjectView):
+    """Export something: the file itself, or, where writing takes long, 202 and the number under which a worker writes it.
+
+    Each file is recorded. Its SHA-256 is in the header X-Content-SHA256.
+    """
+
+    class Input(Body):
+        """What the file is to be."""
+
+        format = Words(help_text="One of the formats of the export.")
+        rows = Choice(
+            [OWN, ALL],
+            default=ALL,
+            help_text="own: only what is yours; all: what you may see, which for coders is theirs.",
+        )
+        with_left_out = serializers.BooleanField(
+            default=False, help_text="true: archived and excluded interviews, too, with what is on them."
+        )
+        exact = serializers.BooleanField(
+            default=False,
+            help_text="true: a CSV without the apostrophe in front of what a spreadsheet takes for a formula.",
+        )
+
+        class Meta:
+            ref_name = "NewExport"
+
+    Output = JobOutput
+    success: ClassVar[Mapping[int, str]] = {202: "A worker writes the file."}
+    file_types = SENT_AS
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, what: str) -> HttpResponseBase:
+        export = self._find_export(what)
+        given = self.read_body()
+        if given["format"] not in export.formats:
+            raise serializers.ValidationError({"format": [f"Choose one of: {', '.join(export.formats)}."]})
+        viewer = Viewer(self.project, self.person, self.role)
+        only_own = not viewer.sees_all or given["rows"] == OWN
+        if export.unblinds and not only_own:
+            _refuse_hidden(len(find_hidden(viewer, export, with_left_out=given["with_left_out"])))
+        scope = Scope(self.project, self.person if only_own else None, with_left_out=given["with_left_out"])
+        try:
+            return self._write(export, scope, given["format"], exact=given["exact"])
+        except TooLong:
+            return self._leave_to_worker(export, scope, given["format"], exact=given["exact"])
+
+    def _leave_to_worker(self, export: Export, scope: Scope, format: str, *, exact: bool) -> Response:
+        try:
+            job = start_export(
+                project=self.project,
+                export=export,
+                format=format,
+                only_own=scope.only is not None,
+                with_left_out=scope.with_left_out,
+                exact=exact,
+                by=self.person,
+                role=self.role,
+            )
+        except JobRefused as error:
+            raise Conflict(str(error)) from error
+        return self.answer(job, status=202)
+
+    def _find_export(self, what: str) -> Export:
+        export = find_export(what)
+        if export is None:
+            raise Http404(f"There is no export {what}. The list of exports names them.")
+        if export.permission not in self.role.permissions:
+            raise PermissionDenied(f"Your role in this study is {self.role.name}. {self.role.sentence}")
+        return export
+
+    def _write(self, export: Export, scope: Scope, format: str, *, exact: bool) -> HttpResponseBase:
+        """The file, in a folder that goes when it has been sent. Raises ``TooLong``."""
+        folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
+        path = Path(folder.name) / f"{export.key}.{format}"
+        try:
+            _, sha256 = write_export(
+                export=export,
+                scope=scope._replace(watch=watch_time()),
+                format=format,
+                path=path,
+                by=self.person,
+                exact=exact,
+            )
+        except ExportError as error:
+            folder.cleanup()
+            raise Conflict(str(error)) from error
+        except TooLong:
+            folder.cleanup()
+            raise
+        name = f"{self.project.slug}-{export.key}.{format}"
+        response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
+        response["X-Content-SHA256"] = sha256
+        response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
+        return response
+
+
+class ReadExportFile(ProjectView):
+    """How far a worker is with a file of yours."""
+
+    Output = JobOutput
+
+    def get(self, request: Request, slug: str, export_id: int) -> Response:
+        return self.answer(find_job(self, export_id))
+
+
+class TakeExportFile(ProjectView):
+    """Take a file of yours that a worker has written. It is recorded, as every export is."""
+
+    Output = JobOutput
+    success: ClassVar[Mapping[int, str]] = {}
+    file_types = SENT_AS
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, export_id: int) -> HttpResponseBase:
+        self.read_body()
+        job = find_job(self, export_id)
+        if not job.has_file:
+            raise Conflict(job.problem or "There is no file: it is not written yet, or not kept any more.")
+        try:
+            EXPORT.check_taking(job, self.person, self.role)
+        except JobRefused as error:
+            raise Conflict(str(error)) from error
+        record_taking(job=job, by=self.person)
+        file = job.outcome["file"]
+        response = StreamingHttpResponse(read_result(job), content_type=file["content_type"])
+        response["Content-Length"] = str(job.result_size)
+        response["Content-Disposition"] = f'attachment; filename="{file["name"]}"'
+        response["X-Content-SHA256"] = file["sha256"]
+        return response
+
+
+def find_job(view: ProjectView, export_id: int) -> ImportJob:
+    """A file that the person asked for, if she may still have it. Raises ``Http404`` or ``PermissionDenied``."""
+    jobs = ImportJob.objects.filter(project=view.project, kind=EXPORT.name, asked_by=view.person)
+    job = jobs.select_related("project").filter(pk=export_id).first()
+    if job is None:
+        raise Http404(f"You have asked for no file {export_id} in this study.")
+    if EXPORT.permission(job) not in view.role.permissions:
+        raise PermissionDenied(f"Your role in this study is {view.role.name}. {view.role.sentence}")
+    return job
+
+
+def _refuse_hidden(hidden: int) -> None:
+    """Who codes unblinds herself on a page, where it is asked and explained, and never by a program."""
+    if hidden:
+        raise Conflict(
+            f"This file would show you others' labels in {hidden:,} interview{'' if hidden == 1 else 's'} that you have not "
+            "unblinded. Send `rows` as `own`, or unblind them on the page of exports first."
+        )

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Substr
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Choice
+from auditapp.api.inputs import Choice, Moment
 from auditapp.api.pagination import Cursor, CursorParameters, PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
-from transcripts.corpus.models import Interview, Relation, Sentence, Turn
+from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
 
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices
+MAX_FACT = 500
 SENTENCE_KINDS = [(str(kind), str(kind)) for kind in Kind]
 
 
@@ -57,13 +58,35 @@ class ListInterviews(ProjectView):
         """Which interviews to return."""
 
         kind = Choice(ThreadKind.values, required=False, help_text="Only of this kind.")
+        file_sha256 = serializers.CharField(
+            required=False, max_length=64, help_text="SHA-256 of a file: only what came with it."
+        )
+        since = Moment(
+            required=False,
+            help_text="Only what came in, went on or was corrected at this time or later, such as 2026-11-24T10:00:00Z.",
+        )
+
+        def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+            facts = {
+                key: serializers.CharField(
+                    required=False, max_length=MAX_FACT, help_text=f"{label} of a run: only interviews of such a run."
+                )
+                for key, label in RUN_FACTS.items()
+            }
+            return {**super().get_fields(), **facts}
 
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
         found = self.project.interviews.order_by("pk")
-        if kind := self.query.get("kind"):
-            found = found.filter(kind=kind)
+        for name, path in {"kind": "kind", "file_sha256": "imported_file__sha256"}.items():
+            if name in self.query:
+                found = found.filter(**{path: self.query[name]})
+        found = found.of_run({key: self.query[key] for key in RUN_FACTS if key in self.query})
+        if since := self.query.get("since"):
+            grown = InterviewVersion.objects.filter(interview=OuterRef("pk"), imported_file__imported_at__gte=since)
+            changes = InterviewChange.objects.filter(interview=OuterRef("pk"), changed_at__gte=since)
+            found = found.filter(Q(imported_file__imported_at__gte=since) | Exists(grown) | Exists(changes))
         return self.answer_page(found.values(*list_columns(self.Output)))
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from transcripts.accounts.models import User
 from transcripts.corpus import queries
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import RUN_FACTS, Interview, Kind
 from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
 
@@ -67,12 +67,14 @@ NOTHING = Work()
 
 
 class Wanted(NamedTuple):
-    """What the person has asked for; see ``SORTS`` and ``STAGES``."""
+    """What the person has asked for; see ``SORTS`` and ``STAGES``. ``run`` is a fact of a run, as ``task=files``."""
 
     q: str = ""
     model: str = ""
     coder: str = ""
     stage: str = ""
+    kind: str = ""
+    run: str = ""
     sort: str = ""
 
     @property
@@ -90,13 +92,17 @@ def read_wanted(asked: Mapping[str, str]) -> Wanted:
     """From a query string or a form; what is unknown does not narrow."""
     wanted = Wanted(**{name: asked.get(name, "").strip() for name in Wanted._fields})
     return wanted._replace(
-        stage=wanted.stage if wanted.stage in STAGES else "", sort=wanted.sort if wanted.sort in SORTS else ""
+        stage=wanted.stage if wanted.stage in STAGES else "",
+        kind=wanted.kind if wanted.kind in Kind.values else "",
+        run=wanted.run if "=" in wanted.run and wanted.run.split("=")[0] in RUN_FACTS else "",
+        sort=wanted.sort if wanted.sort in SORTS else "",
     )
 
 
 def list_matching(project: Project, wanted: Wanted, only: User | None) -> list[Interview]:
     """The interviews of the study that match, in the wanted order; with ``work`` where that was needed."""
-    rows = queries.list_interviews(project)
+    found = project.interviews.filter(kind=wanted.kind) if wanted.kind else project.interviews.all()
+    rows = queries.list_interviews(found.of_run(dict([wanted.run.split("=", 1)])) if wanted.run else found)
     words = wanted.q.casefold().split()
     rows = [
         row

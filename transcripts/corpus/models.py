@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Cast
 from django.urls import reverse
 
 from transcripts.imports.models import ImportJob
@@ -58,6 +61,10 @@ class ImportedFile(models.Model):
         return self.name
 
 
+RUN_FACTS = {"task": "Task", "agent": "Agent", "status": "Status", "epoch": "Epoch", "sample": "Sample"}
+"""What lists and exports can be narrowed by, of what a file tells of a run."""
+
+
 class InterviewQuerySet(models.QuerySet["Interview"]):
     """Which interviews count. Those of ``project.interviews`` do; see ``Interview``."""
 
@@ -72,6 +79,14 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
     def kept(self) -> Self:
         """Those that count, are archived or are excluded: all but those whose import was undone."""
         return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)
+
+    def of_run(self, facts: Mapping[str, str]) -> Self:
+        """Those whose run has these facts, by the keys of ``RUN_FACTS``, as text."""
+        found = self
+        for key, value in facts.items():
+            fact = {f"run_{key}": Cast(KeyTextTransform(key, "run"), models.TextField())}
+            found = found.alias(**fact).filter(**{f"run_{key}": value})
+        return found
 
 
 class Kind(models.TextChoices):

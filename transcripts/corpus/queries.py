@@ -11,11 +11,13 @@ from django.db import connection
 from django.db.models import Count, Model, Q, QuerySet
 
 from transcripts.corpus.models import (
+    RUN_FACTS,
     BoundaryEdit,
     Consent,
     ImportedFile,
     Interview,
     InterviewChange,
+    InterviewQuerySet,
     RedactionList,
     Sentence,
     Turn,
@@ -25,6 +27,8 @@ from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
+# A list of more than these is no choice.
+MAX_FACTS = 50
 TURN_COLUMNS = ("role", "channel", "speaker", "prompt_kind", "text")
 # What tells a conversation that is known from one whose words changed. The names of tools were not always read.
 COMPARED_COLUMNS = ("role", "channel", "prompt_kind", "text")
@@ -39,10 +43,20 @@ def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
     return project.imported_files.filter(sha256=sha256, state=ImportedFile.State.STORED).first()
 
 
-def list_interviews(project: Project) -> list[Interview]:
-    """Every interview of the study with what its list shows, in the order in which they came in: one query."""
+def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
+    """These interviews with what their list shows, in the order in which they came in: one query."""
     columns = ("project", "external_id", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
-    return list(project.interviews.order_by("pk").only(*columns))
+    return list(interviews.order_by("pk").only(*columns))
+
+
+def list_run_facts(project: Project) -> dict[str, list[str]]:
+    """What files tell of the runs of a study, by the keys of ``RUN_FACTS``; keys with very many values are left out."""
+    found: dict[str, set[str]] = {key: set() for key in RUN_FACTS}
+    for run in project.interviews.exclude(run={}).values_list("run", flat=True).iterator():
+        for key, values in found.items():
+            if run.get(key) not in (None, "") and len(values) <= MAX_FACTS:
+                values.add(str(run[key]))
+    return {key: sorted(values) for key, values in found.items() if 0 < len(values) <= MAX_FACTS}
 
 
 def list_left_out(project: Project) -> list[Interview]:

@@ -17,9 +17,11 @@ from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.consent_forms import ConsentForm
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
 from transcripts.corpus.import_jobs import INTERVIEWS, ROLE_CHOICES, SCOPE_CHOICES, read_posted_choices
+from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.planning import ImportRefused, ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.descriptives import summarise
+from transcripts.corpus.queries import list_run_facts
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_recent_jobs
 from transcripts.imports.runs import JobRefused
@@ -61,6 +63,8 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
             "is_narrowed": any(wanted._replace(sort="")),
             "sorts": listing.SORTS.items(),
             "stages": listing.STAGES.items(),
+            "kinds": Kind.choices,
+            "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
             "sees_all": sees_all,
             "consent_form": ConsentForm(),
             "study_is_empty": not shown and not any(wanted) and not request.project.interviews.exists(),

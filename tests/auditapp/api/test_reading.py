@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import datetime
+import hashlib
 import json
 
 import pytest
+from django.utils import timezone
 
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
@@ -10,7 +13,8 @@ from transcripts.codebook.actions import add_code, pin_example, publish_version,
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.details import edit_details
+from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.formats.codebook_content import CodeContent
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
@@ -174,3 +178,33 @@ def test_interviews_are_narrowed_to_trajectories(program: Program, interview: In
     Interview.objects.update(kind="trajectory")
     assert program.get(f"{path}?kind=trajectory").body["count"] == 1
     assert program.get(f"{path}?kind=other").status == 400
+
+
+def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
+    project: Project, owner: User, reader: User, program_of: ProgramOf
+) -> None:
+    lines = [
+        {
+            "id": name,
+            "kind": "trajectory",
+            "run": {"task": task, "epoch": 1},
+            "turns": [{"role": "model", "text": "So."}],
+        }
+        for name, task in (("x", "files"), ("y", "mail"))
+    ]
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    program, path = program_of(reader), f"projects/{project.slug}/interviews/"
+
+    def find(**query: str) -> list[str]:
+        return [row["external_id"] for row in program.get(path, **query).body["results"]]
+
+    assert find(task="files") == ["x"]
+    assert find(task="files", epoch="2") == []
+    assert find(file_sha256=hashlib.sha256(data).hexdigest()) == ["x", "y"]
+    now = timezone.now()
+    assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == []
+    ImportedFile.objects.update(imported_at=now - datetime.timedelta(days=1))
+    changed = Interview.objects.get(external_id="y")
+    edit_details(project=project, interview=changed, values={"title": "Mail"}, kinds={}, reason="A title.", by=owner)
+    assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == ["y"]

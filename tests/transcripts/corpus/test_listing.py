@@ -101,3 +101,29 @@ def test_consent_is_recorded_for_all_that_match(
     form = {"every": "1", "q": "alpha", "sort": "", "scope": "external", "given": "given", "basis": "A letter."}
     client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
     assert list_consenting([talk.pk for talk in talks], "external") == {talks[1].pk}
+
+
+def test_runs_are_found_by_what_their_files_tell_of_them(
+    project: Project, owner: User, reader: User, client_of: SignIn
+) -> None:
+    lines = [
+        {"id": name, "kind": "trajectory", "run": run, "turns": [{"role": "model", "text": "Done."}]}
+        for name, run in {
+            "x": {"task": "files", "status": "success", "epoch": 1},
+            "y": {"task": "files", "status": "error", "epoch": 2},
+            "z": {"task": "mail = spam", "status": "success", "epoch": 1},
+        }.items()
+    ]
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+
+    def find(**asked: str) -> str:
+        return "".join(row.external_id for row in list_matching(project, read_wanted(asked), None))
+
+    assert find(run="task=files") == "xy"
+    assert find(run="status=success") == "xz"
+    assert find(run="epoch=2") == "y"
+    assert find(run="task=mail = spam") == "z"
+    assert find(run="password=x", kind="trajectory") == "xyz"
+    page = client_of(reader).get(reverse("corpus:interviews", args=[project.slug]), {"run": "task=files"})
+    assert '<option value="task=files" selected>files</option>' in page.content.decode()

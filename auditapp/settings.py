@@ -313,6 +313,9 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "auditapp API",
     "VERSION": "1",
     "DESCRIPTION": "Bring in interviews and codebooks, read texts, code and follow batches, by the rules of the pages.",
+    # 3.1 can say which scope of a token an operation needs.
+    "OAS_VERSION": "3.1.1",
+    "SERVERS": [{"url": BASE_URL}],
     "SERVE_INCLUDE_SCHEMA": False,
     # Bodies are described apart from answers: a field of a body may not be empty.
     "COMPONENT_SPLIT_REQUEST": True,

@@ -18,6 +18,7 @@ from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Uuid, WholeNumber
 from auditapp.api.labels import REASON, LabelParameters, find_code, find_sentence, narrow_labels
 from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, withdraw_coding
 from transcripts.coding.models import Coding, Layer, Level
@@ -228,6 +229,7 @@ class AddCoding(CodingView):
                 raise serializers.ValidationError({"idempotency_key": required}, code="required")
             return attrs
 
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {201: "Stored.", 200: "It was stored before."}
     refusals = (409,)
@@ -262,6 +264,7 @@ class WithdrawCoding(CodingView):
         class Meta:
             ref_name = "Withdrawal"
 
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {200: "The coding as it is stored now."}
     refusals = (409,)

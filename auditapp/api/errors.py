@@ -56,6 +56,19 @@ class Conflict(exceptions.APIException):
     default_code = "conflict"
 
 
+class ScopeMissing(exceptions.APIException):
+    """The token lacks the scope that the operation needs."""
+
+    status_code = 403
+    default_code = "scope_missing"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(
+            f"This token lacks the scope {scope}. Create one that has it on your account page, or with "
+            f"`manage.py create_token NAME --scope {scope}`."
+        )
+
+
 class TooLarge(exceptions.APIException):
     """The body is too long."""
 
@@ -148,6 +161,8 @@ def _explain_api_exception(exception: exceptions.APIException) -> Refusal:
             return _explain_fields(400, "invalid_parameters", "Nothing was read. Check", exception.detail)
         case exceptions.ParseError():
             return Refusal(400, "malformed_request", said)
+        case ScopeMissing():
+            return Refusal(403, "scope_missing", said)
         case exceptions.NotAuthenticated():
             return Refusal(401, "not_authenticated", HOW_TO_SIGN_IN)
         case exceptions.AuthenticationFailed():

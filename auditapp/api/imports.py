@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from auditapp.api.inputs import MAX_FILE_NAME, Choice, FileBody, FileParser, Words
 from auditapp.api.interviews import ListInterviews
 from auditapp.api.views import ProjectView, at_one_address
+from transcripts.accounts.models import Scope
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.choices import read_choices
@@ -75,6 +76,7 @@ class ImportInterviews(ProjectView):
         class Meta:
             ref_name = "Import"
 
+    scope = Scope.MANAGE
     permission = Permission.IMPORT
     parser_classes = (FileParser,)
     success = {200: "What came in, or would."}

@@ -17,12 +17,12 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import ErrorOutput
 from auditapp.api.inputs import Choice, Parameters
-from auditapp.api.views import ApiView, ProjectView
+from auditapp.api.views import ApiView, ProjectView, find_scope
 
 REFUSALS = {
     400: "The request cannot be read, or has an unknown or invalid parameter.",
     401: "The token is missing, unknown, revoked or expired, or its account is closed.",
-    403: "Your role in this study does not allow it.",
+    403: "The token lacks the scope for it, or your role in this study does not allow it.",
     404: "It does not exist, or you are not a member of its study.",
     409: "A rule of coding forbids it.",
     413: "The body is too large.",
@@ -50,7 +50,16 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     name = "token"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An API token of yours."}
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An API token of yours. An operation names the scope that the token needs.",
+        }
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> dict[str, list[str]]:
+        """OpenAPI 3.1 lets every scheme name what it needs, not only OAuth."""
+        operation = cast("DeclaredSchema", auto_schema).operation
+        return {self.name: [find_scope(operation, auto_schema.method).value]}
 
 
 class DeclaredSchema(AutoSchema):
@@ -85,7 +94,7 @@ class DeclaredSchema(AutoSchema):
         }
         for kind in operation.file_types:
             found[200, kind] = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
-        for status in sorted({400, 401, 429, *operation.refusals, *self._list_further_refusals()}):
+        for status in sorted({400, 401, 403, 429, *operation.refusals, *self._list_further_refusals()}):
             found[status, "application/json"] = OpenApiResponse(ErrorOutput, description=REFUSALS[status])
         return found
 
@@ -99,7 +108,7 @@ class DeclaredSchema(AutoSchema):
         return [*in_address, query] if self.method == "GET" and query().fields else in_address
 
     def _list_further_refusals(self) -> set[int]:
-        inside = {403, 404} if issubclass(self.operation, ProjectView) else set()
+        inside = {404} if issubclass(self.operation, ProjectView) else set()
         return inside | ({413, 415, 422} if self.method == "POST" else set())
 
 
@@ -125,10 +134,8 @@ def build_schema() -> dict[str, Any]:
 
 
 def refuse_unknown_fields(result: dict[str, Any], **kwargs: object) -> dict[str, Any]:
-    """Say of every body of a request that it takes no other fields. A hook of drf-spectacular."""
-    for path in result["paths"].values():
-        for operation in path.values():
-            for content in operation.get("requestBody", {}).get("content", {}).values():
-                name = content["schema"]["$ref"].rpartition("/")[2]
-                result["components"]["schemas"][name]["additionalProperties"] = False
+    """Say of every object with named fields, in bodies and in answers, that it has no others. A hook of drf-spectacular."""
+    for component in result["components"]["schemas"].values():
+        if "properties" in component:
+            component["additionalProperties"] = False
     return result

@@ -7,6 +7,7 @@ from http import HTTPMethod
 from typing import Any, ClassVar, cast
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase
 from rest_framework.exceptions import ParseError, ValidationError
@@ -18,13 +19,15 @@ from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView
 
-from auditapp.api.errors import InvalidParameters, PlainHttp
+from auditapp.api.errors import InvalidParameters, PlainHttp, ScopeMissing
 from auditapp.api.inputs import Body, Parameters, StrictJsonParser
 from auditapp.api.pagination import Pages
-from transcripts.accounts.models import User
+from transcripts.accounts.models import ApiToken, Scope, User
 from transcripts.projects.access import open_project
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
+
+WITH_A_SCOPE = {"GET", "HEAD", "POST"}
 
 
 class FirstRenderer(DefaultContentNegotiation):
@@ -42,7 +45,11 @@ class ApiView(APIView):
 
     A subclass declares its input (``Query`` for parameters, ``Input`` for the body) and its ``Output``, divided into
     pages if ``pagination_class`` is set. Its behaviour and the published schema both follow from these.
+
+    ``scope`` is what a token needs for it. One that writes has to declare it; one that reads needs ``Scope.READ``.
     """
+
+    scope: ClassVar[Scope | None] = None
 
     Query: ClassVar[type[Parameters]] = Parameters
     Input: ClassVar[type[Body]] = Body
@@ -77,7 +84,13 @@ class ApiView(APIView):
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             raise PlainHttp
         super().initial(request, *args, **kwargs)
-        self.open(self.find_operation(request.method))
+        operation = self.find_operation(request.method)
+        # Before anything is looked up: a token without the scope learns nothing.
+        if request.method in WITH_A_SCOPE and hasattr(self, str(request.method).lower()):
+            scope = find_scope(operation, request.method)
+            if scope not in cast("ApiToken", request.auth).scopes:
+                raise ScopeMissing(scope)
+        self.open(operation)
         # Before its parameters are looked at.
         if not hasattr(self, str(request.method).lower()):
             self.http_method_not_allowed(request, *args, **kwargs)
@@ -133,6 +146,15 @@ class ApiView(APIView):
         except ValidationError as error:
             raise InvalidParameters(error.detail) from error
         return cast("dict[str, Any]", given.validated_data)
+
+
+def find_scope(operation: type[ApiView], method: str) -> Scope:
+    """The scope that a token needs for an operation. Raises ``ImproperlyConfigured`` for one that writes and declares none."""
+    if operation.scope is not None:
+        return operation.scope
+    if method not in {"GET", "HEAD"}:
+        raise ImproperlyConfigured(f"{operation.__name__} writes: declare the scope that a token needs for it.")
+    return Scope.READ
 
 
 class ProjectView(ApiView):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Collection
 
 from allauth.mfa.models import Authenticator
 from django.core.exceptions import PermissionDenied, ValidationError
@@ -12,7 +13,16 @@ from django.utils import timezone
 
 from transcripts.accounts import closing, queries, sealing
 from transcripts.accounts.hashing import hash_secret, make_secret
-from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, ApiToken, Session, SignInLink, User
+from transcripts.accounts.models import (
+    DEFAULT_SCOPES,
+    MAX_TOKEN_DAYS,
+    TOKEN_DAYS,
+    ApiToken,
+    Scope,
+    Session,
+    SignInLink,
+    User,
+)
 from transcripts.accounts.sessions import without_waiting
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -326,14 +336,19 @@ def record_failed_sign_in(*, username: str) -> None:
 
 
 @transaction.atomic
-def create_token(*, user: User, name: str, by: trail.Actor, days: int = TOKEN_DAYS) -> tuple[ApiToken, str]:
-    """An API token for ``user`` that works for ``days``, and its secret, which is nowhere else."""
+def create_token(
+    *, user: User, name: str, by: trail.Actor, days: int = TOKEN_DAYS, scopes: Collection[str] = DEFAULT_SCOPES
+) -> tuple[ApiToken, str]:
+    """An API token for ``user`` that works for ``days``, and its secret, which is nowhere else. ``scopes`` are values of
+    ``Scope``."""
     name = name.strip() or "token"
     max_length = ApiToken._meta.get_field("name").max_length
     if max_length is not None and len(name) > max_length:
         raise AccountError(f"A token's name may have up to {max_length} characters; this one has {len(name)}.")
     if not 1 <= days <= MAX_TOKEN_DAYS:
         raise AccountError(f"A token can work for 1 to {MAX_TOKEN_DAYS} days.")
+    if not scopes or not set(scopes) <= set(Scope.values):
+        raise AccountError(f"A token needs at least one scope, of these: {', '.join(Scope.values)}.")
     # Locked before it is counted: of two who make the last one at once, the second is refused.
     if not User.objects.select_for_update().get(pk=user.pk).is_active:
         raise AccountError(f"The account of {user.username} is closed, so it cannot have a token.")
@@ -349,6 +364,7 @@ def create_token(*, user: User, name: str, by: trail.Actor, days: int = TOKEN_DA
         name=name,
         secret_hash=hash_secret(secret),
         last_four=secret[-4:],
+        scopes=[scope for scope in Scope.values if scope in scopes],
         created_at=now,
         expires_at=now + datetime.timedelta(days=days),
     )
@@ -356,7 +372,7 @@ def create_token(*, user: User, name: str, by: trail.Actor, days: int = TOKEN_DA
         "account.token.created",
         target=token,
         by=by,
-        details={"username": user.username, "name": token.name, "days": days},
+        details={"username": user.username, "name": token.name, "days": days, "scopes": token.scopes},
     )
     return token, secret
 

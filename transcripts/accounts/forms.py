@@ -6,7 +6,7 @@ from allauth.account.forms import LoginForm
 from django import forms
 from django.core.exceptions import NON_FIELD_ERRORS
 
-from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
+from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS, Scope
 
 
 class SignInForm(LoginForm):  # type: ignore[misc]
@@ -37,4 +37,11 @@ class TokenForm(forms.Form):
         min_value=1,
         max_value=MAX_TOKEN_DAYS,
         help_text=f"At most {MAX_TOKEN_DAYS}. A program that still needs a token then needs a new one.",
+    )
+    scopes = forms.MultipleChoiceField(
+        label="What a program may do with it",
+        choices=Scope.choices,
+        initial=[Scope.READ],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="Never more than you may do yourself. Tick only what the program needs.",
     )

@@ -13,6 +13,21 @@ from django.db.models.functions import Lower
 TOKEN_DAYS, MAX_TOKEN_DAYS = 90, 365
 
 
+class Scope(models.TextChoices):
+    """What a program may do with a token, within what its person may do."""
+
+    READ = "read", "Read"
+    CODE = "code", "Code: codings, decisions and memos"
+    # Named after who does it: what people with the role of a lead do on pages.
+    MANAGE = "manage", "Manage: import files, change the codebook and webhooks"
+    # A scope of its own, because it spends money.
+    LAUNCH = "launch", "Launch: batches that cost money"
+
+
+# Of a token that was made without naming any: what tokens could do before there were scopes. None of them could spend money.
+DEFAULT_SCOPES = (Scope.READ, Scope.CODE, Scope.MANAGE)
+
+
 class User(AbstractUser):
     """A person. What she may do in a study is said by her memberships; ``is_superuser`` marks the owner of the whole site, who
     gives others the right to start studies and to invite people.
@@ -74,13 +89,14 @@ class SignInLink(models.Model):
 class ApiToken(models.Model):
     """A key for the API, shown once; only its hash is kept, with its last four characters to tell keys apart.
 
-    ``last_used_at`` is written at most once a minute.
+    ``scopes`` are values of ``Scope``, in its order. ``last_used_at`` is written at most once a minute.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100)
     secret_hash = models.CharField(max_length=64, unique=True)
     last_four = models.CharField(max_length=4)
+    scopes = models.JSONField(default=list)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
@@ -18,7 +18,7 @@ from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.texts.actions.datasets import load_dataset
 from tests.databases import stored
 from transcripts.accounts.actions import create_token, note_token_use
-from transcripts.accounts.models import User
+from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
@@ -76,15 +76,18 @@ class Program:
         return Answer(response.status_code, body, dict(response.headers))
 
 
-ProgramOf = Callable[[User], Program]
+class ProgramOf(Protocol):
+    """Makes a program with a token of a person; without ``scopes``, with all of them."""
+
+    def __call__(self, user: User, *, scopes: Collection[str] = ()) -> Program: ...
 
 
 @pytest.fixture
 def program_of() -> ProgramOf:
     """A program with a token of the given person."""
 
-    def make(user: User) -> Program:
-        token, secret = create_token(user=user, name="test", by=user)
+    def make(user: User, *, scopes: Collection[str] = ()) -> Program:
+        token, secret = create_token(user=user, name="test", by=user, scopes=scopes or Scope.values)
         # Its first use is noted here: tests count queries of the others.
         note_token_use(token)
         return Program(secret)

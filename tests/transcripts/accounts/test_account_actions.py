@@ -69,6 +69,18 @@ def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner: 
         create_token(user=owner, name="x" * 101, by=owner)
 
 
+def test_event_of_a_token_names_its_scopes(owner: User) -> None:
+    create_token(user=owner, name="laptop", by=owner, scopes=["code", "read"])
+    event = AuditEvent.objects.get(action="account.token.created")
+    assert event.details["scopes"] == ["read", "code"]
+
+
+def test_token_needs_a_scope_that_exists(owner: User) -> None:
+    for scopes in ([], ["read", "everything"]):
+        with pytest.raises(AccountError, match="of these: read, code, manage, launch"):
+            create_token(user=owner, name="laptop", by=owner, scopes=scopes)
+
+
 @pytest.mark.parametrize("days", [0, -1, 366, 10**9])
 def test_token_works_for_a_day_to_a_year(owner: User, days: int) -> None:
     with pytest.raises(AccountError, match="1 to 365 days"):

@@ -20,11 +20,20 @@ def ask(*arguments: str) -> Any:
 
 def test_create_token_prints_a_token_that_works(owner: User) -> None:
     answer = ask("create_token", "owner", "--name", "nightly")
-    assert set(answer) == {"username", "token", "expires_at"}
+    assert set(answer) == {"username", "token", "expires_at", "scopes"}
     assert answer["username"] == "owner"
     token = find_token(answer["token"])
     assert token is not None
     assert (token.user, token.name) == (owner, "nightly")
+    # What tokens could do before there were scopes: none of it costs money.
+    assert token.scopes == answer["scopes"] == ["read", "code", "manage"]
+
+
+def test_create_token_gives_the_scopes_that_are_named_and_no_others(owner: User) -> None:
+    answer = ask("create_token", "owner", "--scope", "launch", "--scope", "read")
+    assert answer["scopes"] == ["read", "launch"]
+    with pytest.raises(CommandError, match="everything"):
+        call_command("create_token", "owner", "--scope", "everything")
 
 
 def test_create_token_of_nobody_says_how_to_make_somebody(db: None) -> None:

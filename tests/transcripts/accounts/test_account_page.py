@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 
+import pytest
 from django.test import Client
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -30,20 +31,31 @@ def test_account_page_says_who_one_is_and_whether_there_is_a_password(
 
 def test_token_is_shown_once_and_works(newcomer: User, client_of: Callable[[User], Client]) -> None:
     client = client_of(newcomer)
-    answer = client.post("/account/tokens/", {"name": "nightly export", "days": "90"})
+    answer = client.post("/account/tokens/", {"name": "nightly export", "days": "90", "scopes": ["read", "launch"]})
     assert "no-store" in answer["Cache-Control"]
     secret = secret_on(answer.content.decode())
     token = find_token(secret)
     assert token is not None
     assert (token.user, token.name) == (newcomer, "nightly export")
+    assert token.scopes == ["read", "launch"]
     later = client.get("/account/").content.decode()
     assert secret not in later
     assert f"…{secret[-4:]}" in later
+    assert "read, launch" in later
+
+
+@pytest.mark.parametrize("scopes", [[], ["everything"]])
+def test_token_without_a_scope_is_422_beside_the_field(
+    newcomer: User, client_of: Callable[[User], Client], scopes: list[str]
+) -> None:
+    answer = client_of(newcomer).post("/account/tokens/", {"name": "nightly", "days": "90", "scopes": scopes})
+    assert answer.status_code == 422
+    assert not newcomer.api_tokens.exists()
 
 
 def test_token_without_a_name_is_422_beside_the_field(newcomer: User, client_of: Callable[[User], Client]) -> None:
     for name in ("", "x" * 101):
-        answer = client_of(newcomer).post("/account/tokens/", {"name": name, "days": "90"})
+        answer = client_of(newcomer).post("/account/tokens/", {"name": name, "days": "90", "scopes": "read"})
         assert answer.status_code == 422
         assert 'id="id_name_error"' in answer.content.decode()
     assert not ApiToken.objects.exists()
@@ -53,7 +65,7 @@ def test_token_that_expires_never_or_after_a_year_is_422_beside_the_field(
     newcomer: User, client_of: Callable[[User], Client]
 ) -> None:
     for days in ("", "0", "366", "x"):
-        answer = client_of(newcomer).post("/account/tokens/", {"name": "nightly", "days": days})
+        answer = client_of(newcomer).post("/account/tokens/", {"name": "nightly", "days": days, "scopes": "read"})
         assert answer.status_code == 422
         assert 'id="id_days_error"' in answer.content.decode()
     assert not ApiToken.objects.exists()
@@ -62,7 +74,7 @@ def test_token_that_expires_never_or_after_a_year_is_422_beside_the_field(
 def test_26th_token_is_refused_with_what_to_do(newcomer: User, client_of: Callable[[User], Client]) -> None:
     for number in range(25):
         create_token(user=newcomer, name=f"token {number}", by=newcomer)
-    answer = client_of(newcomer).post("/account/tokens/", {"name": "one more", "days": "1"})
+    answer = client_of(newcomer).post("/account/tokens/", {"name": "one more", "days": "1", "scopes": "read"})
     assert answer.status_code == 422
     assert "Revoke one that is not" in answer.content.decode()
 

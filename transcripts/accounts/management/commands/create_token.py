@@ -5,7 +5,7 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.accounts.actions import AccountError, create_token
-from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
+from transcripts.accounts.models import DEFAULT_SCOPES, MAX_TOKEN_DAYS, TOKEN_DAYS, Scope
 from transcripts.accounts.queries import find_user
 from transcripts.audit_trail import trail
 
@@ -22,15 +22,29 @@ class Command(BaseCommand):
             default=TOKEN_DAYS,
             help=f"how long it works (default: {TOKEN_DAYS}; at most {MAX_TOKEN_DAYS})",
         )
+        parser.add_argument(
+            "--scope",
+            action="append",
+            dest="scopes",
+            choices=Scope.values,
+            metavar="SCOPE",
+            help=f"what a program may do with it: {', '.join(Scope.values)}; can be given several times "
+            f"(default: {', '.join(DEFAULT_SCOPES)})",
+        )
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, username: str, name: str, days: int, **options: object) -> None:
+    def handle(
+        self, *args: object, username: str, name: str, days: int, scopes: list[str] | None, **options: object
+    ) -> None:
         user = find_user(username)
         if user is None:
             raise CommandError(f"There is no user named {username}. Create one: manage.py create_user {username}")
         try:
-            token, secret = create_token(user=user, name=name, by=trail.SYSTEM, days=days)
+            token, secret = create_token(
+                user=user, name=name, by=trail.SYSTEM, days=days, scopes=scopes or DEFAULT_SCOPES
+            )
         except AccountError as error:
             raise CommandError(str(error)) from error
         answer = {"username": user.username, "token": secret, "expires_at": token.expires_at.isoformat()}
+        answer["scopes"] = token.scopes
         self.stdout.write(json.dumps(answer) if options["json"] else secret)

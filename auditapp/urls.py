@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from importlib import import_module
+
+from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.urls.resolvers import RoutePattern
 
 from auditapp import health, pages
+
+
+def show_late(name: str) -> Callable[..., HttpResponse]:
+    """A page on the API, which loads its libraries when somebody opens it."""
+
+    def show(request: HttpRequest, **kwargs: str) -> HttpResponse:
+        response: HttpResponse = getattr(import_module("auditapp.api.reference"), name)(request, **kwargs)
+        return response
+
+    return show
 
 
 class LazyResolver(URLResolver):
@@ -49,6 +63,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
     path("help/", pages.show_help, name="help"),
+    path("help/api/", show_late("show_reference"), name="api_reference"),
+    path("help/api/<slug:resource>/", show_late("show_resource"), name="api_resource"),
     path("help/<slug:task>/", pages.show_task, name="help_task"),
     *human_half,
     *machine_half,

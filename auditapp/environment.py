@@ -67,7 +67,7 @@ NUMBERS = {
 SECRETS = ("SECRET_KEY", "FIELD_KEY", "DATABASE_URL", "REDIS_URL")
 KNOWN = frozenset(
     {"AUDITAPP_DATA", "BASE_URL", "DEBUG", "TIME_ZONE", "LOG_LEVEL", "ALLOW_PRIVATE_PROVIDERS", "PROVIDER_KEYS"}
-    | {"TRUSTED_PROXIES", "REQUIRE_SECOND_FACTOR"}
+    | {"ALLOW_PRIVATE_WEBHOOKS", "TRUSTED_PROXIES", "REQUIRE_SECOND_FACTOR"}
     | {*NUMBERS, *SECRETS}
     | {f"{name}_FILE" for name in SECRETS}
 )
@@ -103,6 +103,7 @@ def find_faults(default_data_folder: Path) -> list[str]:
         lambda: env_database_url("sqlite:///x.sqlite3"),
         env_redis_url,
         lambda: env_addresses("ALLOW_PRIVATE_PROVIDERS"),
+        lambda: env_addresses("ALLOW_PRIVATE_WEBHOOKS"),
         lambda: env_provider_keys("PROVIDER_KEYS"),
         lambda: env_networks("TRUSTED_PROXIES", default=""),
         env_second_factor,

@@ -48,6 +48,8 @@ SECRET_KEY = env_secret_key(DATA)
 FIELD_KEYS = env_field_keys(DATA)
 # Private addresses that model calls may go to, beside those on the list in the database.
 ALLOW_PRIVATE_PROVIDERS = env_addresses("ALLOW_PRIVATE_PROVIDERS")
+# Private addresses that webhooks may go to. Not those of models: a lead could then send to a model's server what she likes.
+ALLOW_PRIVATE_WEBHOOKS = env_addresses("ALLOW_PRIVATE_WEBHOOKS")
 # The only variables that may be sent to a provider as a key, and where to: a page can then name no other.
 PROVIDER_KEYS = env_provider_keys("PROVIDER_KEYS")
 # The loopback names serve health checks; no link is ever built from a request's host.
@@ -88,6 +90,7 @@ INSTALLED_APPS = [
     "auditapp.batches",
     "auditapp.preannotation",
     "auditapp.sob",
+    "auditapp.webhooks",
     "auditapp.import_worker",
     "auditapp.api",
     "auditapp.demo",

@@ -24,6 +24,7 @@ from auditapp.preannotation.models import (
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.sob.tables.actions import save_targets
+from auditapp.webhooks.actions import add_webhook
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
@@ -302,6 +303,10 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
         "memo_id": add_memo(project, owner).pk,
+        "webhook_id": add_webhook(
+            project=project, address=f"https://{project.slug}.example.org/", events=["batch.ended"], by=owner
+        )[0].pk,
+        "resource": "codings",
         "job_id": add_job(project, owner).pk,
         "export_id": add_export(project, owner).pk,
     }

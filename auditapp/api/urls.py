@@ -15,6 +15,7 @@ from auditapp.api import (
     memos,
     projects,
     sob,
+    webhooks,
 )
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
@@ -56,6 +57,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
+    # projects/<slug>/webhooks/
+    path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
     # schema/, and everything else
     path("schema/", ReadSchema.as_view(), name="schema"),
     re_path(r"", UnknownAddress.as_view()),

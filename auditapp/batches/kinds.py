@@ -99,6 +99,7 @@ _schemas: dict[str, WriteSchema] = {}
 _visibility: dict[str, tuple[Callable[[Batch, Viewer], Visibility], ListInterviews]] = {}
 _links: dict[str, Callable[[Cell], Sequence[Link]]] = {}
 _ended: dict[str, Callable[[Batch], None]] = {}
+_end_listeners: list[Callable[[Batch], None]] = []
 _unreadable: dict[str, frozenset[str]] = {}
 # The arms of a batch, each with its outcomes and how many cells have them.
 ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
@@ -140,6 +141,11 @@ def register_ended(kind: str, act: Callable[[Batch], None]) -> None:
     _ended[kind] = act
 
 
+def register_end_listener(act: Callable[[Batch], None]) -> None:
+    """Say what happens when a batch of any kind is done or cancelled; ``act`` runs inside the transaction that ends it."""
+    _end_listeners.append(act)
+
+
 def register_unreadable(kind: str, outcomes: Iterable[str]) -> None:
     """Say which outcomes of a kind mean that nothing could be read in an answer. A pilot with no others asks for a decision."""
     _unreadable[kind] = frozenset(map(str, outcomes))
@@ -172,10 +178,12 @@ def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
 
 
 def announce_end(batch: Batch) -> None:
-    """Tell the feature that a batch has ended; reads batch.project where the feature does."""
+    """Tell the feature, and whoever listens, that a batch has ended; reads batch.project where the feature does."""
     load_registrations()
     if batch.kind in _ended:
         _ended[batch.kind](batch)
+    for act in _end_listeners:
+        act(batch)
 
 
 def read_links(cell: Cell) -> Sequence[Link]:

@@ -25,6 +25,7 @@ from auditapp.environment import find_misspelt_names
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations.actions import BACKED_UP
 from auditapp.operations.copies import find_sqlite_file
+from auditapp.webhooks.queries import find_broken_secrets
 from transcripts.accounts.queries import find_broken_second_factors
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.imports.queries import find_free_jobs
@@ -292,12 +293,17 @@ def _check_keys() -> str:
             f"FIELD_KEY does not open the stored keys of {', '.join(names[:MAX_TOLD])}.",
             "Put the former FIELD_KEY back (it can hold several, separated by commas), or set these keys again.",
         )
+    if names := find_broken_secrets():
+        raise _Wrong(
+            f"FIELD_KEY does not open the secret of {', '.join(names[:MAX_TOLD])}, so nothing is sent there.",
+            "Put the former FIELD_KEY back (it can hold several, separated by commas), or turn them off and add them anew.",
+        )
     if names := find_broken_second_factors():
         raise _Wrong(
             f"FIELD_KEY does not open the second factor of {', '.join(names[:MAX_TOLD])}, who cannot sign in.",
             "Put the former FIELD_KEY back (it can hold several, separated by commas), or: manage.py remove_second_factor NAME.",
         )
-    return "every stored key and second factor can be opened"
+    return "every stored key, secret of a webhook and second factor can be opened"
 
 
 def _check_backup() -> str:

@@ -158,14 +158,15 @@ def test_messages_to_workers_are_json() -> None:
 
 
 def test_the_cache_of_the_server_holds_no_content() -> None:
-    """Counts of wrong passwords (allauth), hashes of used codes, and which job or run a worker was told of a moment ago."""
+    """Counts of wrong passwords (allauth), hashes of used codes, and which job, run or delivery a worker was just told of."""
     using = {path for path, source in read_sources().items() if "django.core.cache" in source.imports}
     assert using <= {
         "auditapp/import_worker/tasks.py",
         "auditapp/preannotation/annotators/tasks.py",
+        "auditapp/webhooks/outbox.py",
         "transcripts/accounts/second_factor_views.py",
     }
     for path in using:
         stored = re.findall(r"cache\.\w+\((.*?),", (ROOT / path).read_text(encoding="utf-8"))
         assert stored
-        assert all(re.fullmatch(r'f"[a-z-]+:\{(job_id|run_id|digest)\}"', key) for key in stored)
+        assert all(re.fullmatch(r'f"[a-z-]+:\{(job_id|run_id|delivery_id|digest)\}"', key) for key in stored)

@@ -14,6 +14,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
+from transcripts.rounds.endings import announce_if_finished
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
@@ -218,6 +219,7 @@ def unassign(*, assignment: Assignment, by: User) -> None:
     assignment.save(update_fields=["withdrawn_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, "coder": assignment.coder_id}
     _record("round.unassigned", assignment.round, by, details, assignment)
+    announce_if_finished(assignment.round)
 
 
 @transaction.atomic
@@ -248,6 +250,7 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     if reason:
         details["reason"] = reason
     _record("round.signed_off", assignment.round, by, details, assignment)
+    announce_if_finished(assignment.round)
 
 
 @transaction.atomic

@@ -118,6 +118,7 @@ DESTINATIONS = (
             Page("Method", "projects:method"),
             Page("Members", "projects:members", holds=("projects:",)),
             Page("History", "projects:history", "see_all_codings"),
+            Page("Webhooks", "webhooks:list", "set_method", holds=("webhooks:",)),
         ),
     ),
     Destination(

@@ -78,9 +78,13 @@ POLICY = [
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
+    Row("webhooks", "GET", 200, 200, 403, 403, 404),
+    Row("webhooks", "POST", 201, 422, 403, 403, 404),
     Row("schema", "GET", 200, 200, 200, 200, 200),
 ]
 TWO_CODES = Path(__file__).parents[2] / "data" / "codebook" / "two_codes.csv"
+# The lead asks for the same address as the owner.
+NEW_WEBHOOK = {"address": "https://example.org/hook", "events": ["batch.ended"]}
 NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
 OF_A_THING = {
     *("interview", "sentences", "turns", "batch", "sob_report"),
@@ -175,6 +179,7 @@ def test_each_role_gets_what_the_policy_says(
                 "memos": memo,
                 "revise_memo": memo,
                 "export": {"format": "csv"},
+                "webhooks": NEW_WEBHOOK,
             }
             body = bodies.get(row.name, {})
             answer = ask(program, row.method, paths[row.name], body)

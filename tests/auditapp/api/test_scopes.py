@@ -24,8 +24,9 @@ from transcripts.projects.models import Project
 def list_operations() -> Iterator[tuple[str, str, type[ApiView]]]:
     """The name of each address, a method, and the class of what it does there."""
     for pattern in urls.urlpatterns:
-        view: Any = pattern.callback.cls if isinstance(pattern, URLPattern) else None  # type: ignore[attr-defined]
-        if view is None or issubclass(view, UnknownAddress):
+        assert isinstance(pattern, URLPattern)
+        view: Any = pattern.callback.cls  # type: ignore[attr-defined]
+        if issubclass(view, UnknownAddress):
             continue
         for method in view.http_method_names:
             if method != "head" and hasattr(view, method):

@@ -67,7 +67,7 @@ class TestRotation:
         settings.FIELD_KEYS = (new, former)
         out = io.StringIO()
         call_command("rotate_keys", json=True, stdout=out)
-        assert json.loads(out.getvalue()) == {"sealed_again": 1, "second_factors": 0}
+        assert json.loads(out.getvalue()) == {"sealed_again": 1, "second_factors": 0, "webhooks": 0}
         settings.FIELD_KEYS = (new,)
         account.refresh_from_db()
         assert build_account(account, {}).key == KEY

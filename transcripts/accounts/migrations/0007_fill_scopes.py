@@ -1,12 +1,14 @@
+from django.apps.registry import Apps
 from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 
 # What a token could do before there were scopes.
 SCOPES = ["read", "code", "manage"]
 
 
-def fill_scopes(apps, schema_editor):
-    tokens = apps.get_model("accounts", "ApiToken").objects
+def fill_scopes(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    tokens = apps.get_model("accounts", "ApiToken")._default_manager
     tokens.filter(scopes=[]).update(scopes=SCOPES)
 
 

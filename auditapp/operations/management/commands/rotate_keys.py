@@ -5,13 +5,14 @@ import json
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.llm.actions import rotate_keys
+from auditapp.webhooks.actions import seal_secrets_again
 from transcripts.accounts.actions import seal_second_factors_again
 from transcripts.audit_trail import trail
 
 
 class Command(BaseCommand):
     help = (
-        "Encrypt every stored provider key and second factor again with the first key of FIELD_KEY, "
+        "Encrypt every stored provider key, secret of a webhook and second factor again with the first key of FIELD_KEY, "
         "so that the other keys can be removed."
     )
 
@@ -26,15 +27,21 @@ class Command(BaseCommand):
                 f"FIELD_KEY does not decrypt the second factor of {', '.join(people)}. Add the key it was encrypted with to "
                 "FIELD_KEY, after a comma, and run this again, or use manage.py remove_second_factor NAME."
             )
+        hooks, broken_hooks = seal_secrets_again(by=trail.SYSTEM)
+        if broken_hooks:
+            raise CommandError(
+                f"FIELD_KEY does not decrypt the secret of {', '.join(broken_hooks)}. Add the key it was encrypted with to "
+                "FIELD_KEY, after a comma, and run this again, or turn these webhooks off."
+            )
         if broken:
             raise CommandError(
                 f"{sealed} keys encrypted again, but FIELD_KEY does not decrypt the stored keys of "
                 f"{', '.join(broken)}. Add the key they were encrypted with to FIELD_KEY, after a comma, and run "
                 "this again, or set the keys of these accounts again."
             )
-        answer = {"sealed_again": sealed, "second_factors": factors}
+        answer = {"sealed_again": sealed, "second_factors": factors, "webhooks": hooks}
         text = (
-            f"{sealed} stored keys and {factors} secrets of second factors are encrypted with the first key of FIELD_KEY. "
-            "The other keys can be removed from it."
+            f"{sealed} stored keys, {factors} secrets of second factors and {hooks} of webhooks are encrypted with the first "
+            "key of FIELD_KEY. The other keys can be removed from it."
         )
         self.stdout.write(json.dumps(answer) if options["json"] else text)

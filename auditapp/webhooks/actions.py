@@ -1,0 +1,145 @@
+"""What leads do with webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.db import transaction
+
+from auditapp.batches.ledger.clock import read_now
+from auditapp.llm.pure.addresses import NoAddress, check_base_url, looks_private, name_address
+from auditapp.llm.sealing import SealBroken, seal_again, seal_key
+from auditapp.webhooks.events import TEST, list_events
+from auditapp.webhooks.models import MAX_ADDRESS, Delivery, Webhook
+from auditapp.webhooks.outbox import write_deliveries
+from auditapp.webhooks.pure.protocol import make_signing_secret
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+MAX_WEBHOOKS = 10
+TURNED_OFF = "The webhook was turned off before it could be sent."
+
+
+class WebhookError(Exception):
+    """A sentence for the person who asked; ``field`` says which input is wrong, "" for none."""
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+@transaction.atomic
+def add_webhook(*, project: Project, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
+    """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
+    Raises ``WebhookError``."""
+    address = check_address(address)
+    known = list_events()
+    if not events or not set(events) <= set(known):
+        raise WebhookError(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
+    # Locked before it is counted: of two who add the last one at once, the second is refused.
+    Project.objects.select_for_update().get(pk=project.pk)
+    active = Webhook.objects.active().filter(project=project)
+    if active.filter(address=address).exists():
+        raise WebhookError(
+            "This study has a webhook with this address. Turn that one off first to choose other events or get a new secret.",
+            field="address",
+        )
+    if active.count() >= MAX_WEBHOOKS:
+        raise WebhookError(f"A study can have {MAX_WEBHOOKS} webhooks. Turn off one that is not needed any more.")
+    secret = make_signing_secret()
+    webhook = Webhook.objects.create(
+        project=project,
+        address=address,
+        events=[name for name in known if name in events],
+        secret_sealed=seal_key(secret, address=address),
+        added_at=read_now(),
+        added_by_name=by.get_username(),
+    )
+    # The path of an address may be a secret of the receiver's.
+    _record("webhook.added", webhook, by, {"receiver": name_address(address), "events": webhook.events})
+    return webhook, secret
+
+
+def check_address(address: str) -> str:
+    """An address that deliveries may go to, as it was typed. Raises ``WebhookError``.
+
+    Where its name leads is looked at again at each delivery, for that can change.
+    """
+    address = address.strip()
+    if len(address) > MAX_ADDRESS:
+        raise WebhookError(f"The address can have at most {MAX_ADDRESS} characters.", field="address")
+    try:
+        check_base_url(address)
+    except NoAddress:
+        raise WebhookError(
+            "This is not an address that events can be sent to. Use the form https://host/path, without a user name, a question "
+            "mark or #.",
+            field="address",
+        ) from None
+    place = name_address(address)
+    if looks_private(address) and place not in settings.ALLOW_PRIVATE_WEBHOOKS:
+        raise WebhookError(
+            f"{place} is this machine or in a private network. The person who runs the server can allow it: add {place} to the "
+            "setting ALLOW_PRIVATE_WEBHOOKS.",
+            field="address",
+        )
+    if urlsplit(address).scheme != "https" and not looks_private(address):
+        raise WebhookError(
+            "Events are sent over https only. Use an address that begins with https://.", field="address"
+        )
+    return address
+
+
+@transaction.atomic
+def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
+    """Send nothing more to a webhook; what waits is given up. One that is off is left as it is."""
+    locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    if locked.turned_off_at is not None:
+        return
+    locked.turned_off_at, locked.turned_off_by_name = read_now(), by.get_username()
+    locked.save(update_fields=["turned_off_at", "turned_off_by_name"])
+    waiting = locked.deliveries.filter(state=Delivery.State.WAITING)
+    given_up = waiting.update(state=Delivery.State.GIVEN_UP, ended_at=locked.turned_off_at, error=TURNED_OFF)
+    _record("webhook.turned_off", locked, by, {"receiver": name_address(locked.address), "given_up": given_up})
+
+
+@transaction.atomic
+def send_test(*, webhook: Webhook, by: User) -> Delivery:
+    """Send an event named test. Raises ``WebhookError`` where the webhook is off, or the last test still waits."""
+    locked = Webhook.objects.select_for_update().select_related("project").get(pk=webhook.pk)
+    if locked.turned_off_at is not None:
+        raise WebhookError("This webhook is turned off. Add it anew to use it.")
+    if locked.deliveries.filter(event=TEST, state=Delivery.State.WAITING).exists():
+        raise WebhookError("The last test is still being sent. Reload the page to see how it ended.")
+    [delivery] = write_deliveries([locked], TEST, {})
+    _record("webhook.tested", locked, by, {"receiver": name_address(locked.address), "delivery": str(delivery.pk)})
+    return delivery
+
+
+@transaction.atomic
+def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
+    """Seal the secrets of all webhooks again, with the first key of FIELD_KEY: how many, and the webhooks whose secret does not
+    open. Those stay as they are."""
+    done, broken = 0, list[str]()
+    # Also of those that are off: the key they were sealed with is to be removed.
+    for webhook in Webhook.objects.select_for_update(of=("self",)).select_related("project").order_by("pk"):
+        try:
+            webhook.secret_sealed = seal_again(webhook.secret_sealed)
+        except SealBroken:
+            if webhook.turned_off_at is None:
+                broken.append(f"webhook {webhook.pk} of {webhook.project.slug}")
+            continue
+        webhook.save(update_fields=["secret_sealed"])
+        done += 1
+    if done or broken:
+        details: dict[str, object] = {"sealed": done, "broken": len(broken)}
+        trail.record("webhook.secrets_sealed_again", target="webhooks", by=by, details=details)
+    return done, broken
+
+
+def _record(action: str, webhook: Webhook, by: User, details: dict[str, object]) -> None:
+    stream = trail.project_stream(webhook.project_id)
+    trail.record(action, target=webhook, by=by, stream=stream, details=details)

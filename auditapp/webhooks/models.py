@@ -1,0 +1,101 @@
+"""Where a study reports what happened in it, and what was sent there."""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.db import models
+from django.db.models import Q
+
+from transcripts.projects.models import Project
+
+MAX_ADDRESS = 500
+
+
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    """Which webhooks work."""
+
+    def active(self) -> Self:
+        """Those that were not turned off."""
+        return self.filter(turned_off_at__isnull=True)
+
+
+class Webhook(models.Model):
+    """An address that is told of ``events`` in a study. Its secret signs what is sent; it is shown once and kept sealed, for this
+    address alone."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
+    address = models.CharField(max_length=MAX_ADDRESS)
+    # Names of the registry (`events.register_event`), in its order.
+    events = models.JSONField()
+    secret_sealed = models.TextField()
+    added_at = models.DateTimeField()
+    added_by_name = models.CharField(max_length=200)
+    turned_off_at = models.DateTimeField(null=True, blank=True)
+    turned_off_by_name = models.CharField(max_length=200, blank=True)
+
+    objects = WebhookQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["project", "address"],
+                condition=Q(turned_off_at__isnull=True),
+                name="%(app_label)s_%(class)s_address_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(turned_off_at__isnull=True, turned_off_by_name="")
+                | Q(turned_off_at__isnull=False) & ~Q(turned_off_by_name=""),
+                name="%(app_label)s_%(class)s_turned_off_by_somebody",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"webhook {self.pk}"
+
+
+class Delivery(models.Model):
+    """One event for one webhook: written with the event, sent afterwards. ``body`` is sent as it is, at each try.
+
+    ``due_at`` is when it is tried next. A worker that takes it moves that on before it sends, so that the delivery is taken up
+    again if the worker dies; ``tries`` counts what was taken. Of the last try there is the status of the answer, with its
+    beginning, or why there is none.
+    """
+
+    class State(models.TextChoices):
+        """Whether it is still to be sent."""
+
+        WAITING = "waiting", "waiting"
+        DELIVERED = "delivered", "delivered"
+        GIVEN_UP = "given_up", "given up"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    webhook = models.ForeignKey(Webhook, on_delete=models.PROTECT, related_name="deliveries")
+    event = models.CharField(max_length=50)
+    body = models.TextField()
+    created_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.WAITING)
+    due_at = models.DateTimeField()
+    tries = models.PositiveIntegerField(default=0)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    status = models.PositiveIntegerField(null=True, blank=True)
+    answer = models.CharField(max_length=100, blank=True)
+    error = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-created_at", "-pk"]
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(state="waiting", ended_at__isnull=True) | ~Q(state="waiting") & Q(ended_at__isnull=False),
+                name="%(app_label)s_%(class)s_ended_or_waiting",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["due_at"], condition=Q(state="waiting"), name="%(app_label)s_%(class)s_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"delivery {self.pk}"

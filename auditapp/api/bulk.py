@@ -20,6 +20,7 @@ from auditapp.api.errors import ErrorOutput, explain, write_error
 from auditapp.api.inputs import Body, LinesParser, read_json
 from auditapp.api.labels import find_codes, find_sentences, take_code, take_sentence
 from auditapp.api.views import ProjectView
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import CodingError, add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision
@@ -61,6 +62,7 @@ class BulkView(ProjectView):
     """What operations that take lines share."""
 
     Output = LineOutput
+    scope = Scope.CODE
     permission = Permission.CODE
     parser_classes = (LinesParser,)
     renderer_classes = (LinesRenderer,)

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from auditapp.api.inputs import Choice, FileBody, FileParser
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address
+from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version, list_versions, read_families
@@ -211,6 +212,7 @@ class ImportCodebook(ProjectView):
         class Meta:
             ref_name = "CodebookImport"
 
+    scope = Scope.MANAGE
     permission = Permission.EDIT_CODEBOOK
     parser_classes = (FileParser,)
     success: ClassVar[Mapping[int, str]] = {200: "What changed, or would."}
@@ -245,6 +247,7 @@ class PublishCodebook(ProjectView):
     """Publish a draft: people code with it from now on, and it never changes again."""
 
     Output = VersionOutput
+    scope = Scope.MANAGE
     permission = Permission.EDIT_CODEBOOK
     success: ClassVar[Mapping[int, str]] = {200: "The version, which is published now or was before."}
     refusals = (409,)

@@ -13,6 +13,7 @@ from auditapp.api.inputs import MAX_ID, Body, Uuid, WholeNumber, Words
 from auditapp.api.labels import REASON, LabelParameters, find_sentence, narrow_labels
 from auditapp.api.pagination import Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import decide_sentence, reopen_sentence
 from transcripts.coding.models import Decision, Layer
@@ -65,6 +66,7 @@ class DecideSentence(ProjectView):
             ref_name = "NewDecision"
 
     Output = DecisionOutput
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {201: "Stored.", 200: "It was stored before."}
     refusals = (409,)
@@ -91,6 +93,7 @@ class ReopenSentence(ProjectView):
             ref_name = "Reopening"
 
     Output = DecisionOutput
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {200: "The decision as it is stored now."}
     refusals = (409,)

@@ -15,6 +15,7 @@ from auditapp.api.inputs import MAX_ID, Body, Choice, Moment, Numeral, Uuid, Who
 from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Memo
 from transcripts.memos.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
@@ -137,6 +138,7 @@ class WriteMemo(MemoView):
         class Meta:
             ref_name = "NewMemo"
 
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {201: "Stored.", 200: "It was stored before."}
     refusals = (409,)
@@ -169,6 +171,7 @@ class ReviseMemo(MemoView):
     """Change a memo of your own. The earlier text is kept as an earlier version; what you send replaces its last one."""
 
     Input = NewText
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {200: "The memo as it is stored now, under its new number."}
     refusals = (409,)
@@ -185,6 +188,7 @@ class ReviseMemo(MemoView):
 class WithdrawMemo(MemoView):
     """Withdraw a memo of your own. Its rows are kept; withdrawing it again changes nothing."""
 
+    scope = Scope.CODE
     permission = Permission.CODE
     success = {200: "The memo as it is stored now."}
     refusals = (409,)

@@ -72,7 +72,9 @@ def read_resources() -> dict[str, list[dict[str, Any]]]:
 
 
 def _describe_operation(path: str, method: str, operation: Schema) -> dict[str, Any]:
-    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    bodies = operation.get("requestBody", {}).get("content", {})
+    kind = next(iter(bodies), "application/json")
+    body = bodies.get(kind, {}).get("schema", {})
     answers = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
     success: Schema = next((operation["responses"][status] for status, _ in answers if status.startswith("2")), {})
     content = next(iter(success.get("content", {}).values()), dict[str, Any]()).get("schema", {})
@@ -96,7 +98,7 @@ def _describe_operation(path: str, method: str, operation: Schema) -> dict[str, 
         "takes": _name_component(body),
         "gives": _name_component(content),
         "answers": answers,
-        "curl": _write_curl(path, method, body),
+        "curl": _write_curl(path, method, body, kind),
     }
 
 
@@ -167,7 +169,7 @@ def _name_component(schema: Schema) -> str:
     return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
-def _write_curl(path: str, method: str, body: Schema) -> str:
+def _write_curl(path: str, method: str, body: Schema, kind: str) -> str:
     """A request as one types it, with an example of what is required in the body."""
     whole = build_schema()["servers"][0]["url"] + path
     head = 'curl -H "Authorization: Bearer $TOKEN"'
@@ -179,7 +181,7 @@ def _write_curl(path: str, method: str, body: Schema) -> str:
     fields = component.get("properties", {})
     required = component.get("required", ())
     example = {name: _give_example(schema) for name, schema in fields.items() if name in required}
-    return f"{head} -H \"Content-Type: application/json\" \\\n  -d '{json.dumps(example)}' {whole}"
+    return f"{head} -H \"Content-Type: {kind}\" \\\n  -d '{json.dumps(example)}' {whole}"
 
 
 def _give_example(schema: Schema) -> object:

@@ -1,0 +1,162 @@
+"""A client that a stranger generates from the schema works: it lists, brings in a file and codes.
+
+What the client does stands in functions of their own, one for each task; a further task is one more of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from django.core.wsgi import get_wsgi_application
+
+from auditapp.api.schema import build_schema
+from benchmarks.serving import PRODUCT, serve
+from tests.instance import Instance
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import Scope, User
+from transcripts.corpus.models import Sentence
+from transcripts.projects.models import Project
+
+PACKAGE = "client_of_the_tests"
+TEXT = "It depends on the person. Ask them first."
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The name of a package that was generated from the schema, as its documentation says, and can be imported."""
+    folder = tmp_path_factory.mktemp("client")
+    (folder / "schema.json").write_text(json.dumps(build_schema(), default=str), encoding="utf-8")
+    (folder / "config.yml").write_text(f"package_name_override: {PACKAGE}\n", encoding="utf-8")
+    binaries = Path(sys.executable).parent
+    done = subprocess.run(
+        [
+            *(str(binaries / "openapi-python-client"), "generate", "--meta", "none"),
+            *("--path", "schema.json", "--config", "config.yml", "--output-path", PACKAGE),
+        ],
+        cwd=folder,
+        # It formats what it wrote with ruff.
+        env=os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    sys.path.insert(0, str(folder))
+    try:
+        yield PACKAGE
+    finally:
+        sys.path.remove(str(folder))
+        for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+            del sys.modules[name]
+
+
+class Stranger:
+    """Somebody with the generated package, an address and a token."""
+
+    def __init__(self, package: str, base_url: str, token: str, slug: str) -> None:
+        self.package, self.slug = package, slug
+        client = self.load("client").AuthenticatedClient
+        self.client = client(base_url=base_url, token=token, raise_on_unexpected_status=True)
+
+    def load(self, path: str) -> Any:
+        return importlib.import_module(f"{self.package}.{path}")
+
+    def model(self, name: str) -> Any:
+        return getattr(self.load("models"), name)
+
+    def call(self, operation: str, *address: object, **sent: object) -> Any:
+        """What an operation answers, which is no error."""
+        answer = self.load(f"api.{operation}").sync(self.slug, *address, client=self.client, **sent)
+        assert not isinstance(answer, self.model("Error")), answer
+        assert answer is not None
+        return answer
+
+
+def list_titles(stranger: Stranger) -> list[str]:
+    return [interview.title for interview in stranger.call("interviews.list_interviews", limit=1000).results]
+
+
+def bring_in_a_file(stranger: Stranger) -> int:
+    """The number of the interview that came in."""
+    content = json.dumps({"id": "generated", "title": "Brought in", "turns": [{"role": "model", "text": TEXT}]})
+    new_file = stranger.model("NewFileRequest")(name="new.jsonl", content=content)
+    [found] = stranger.call("imports.import_interviews", body=new_file).files
+    [interview_id] = found.interview_ids
+    return int(interview_id)
+
+
+def code_a_sentence(stranger: Stranger, interview_id: int) -> Any:
+    """The coding of the first sentence of an interview."""
+    sentences = stranger.call("interviews.list_sentences", interview_id).results
+    assert [sentence.text for sentence in sentences] == ["It depends on the person.", "Ask them first."]
+    families = stranger.call("codebook.read_codebook").families
+    family = next(each for each in families if each.unit == "sentence" and not each.carries_enactment)
+    coding = stranger.model("NewCodingRequest")(
+        sentence=sentences[0].id,
+        code=family.codes[0].identifier,
+        level=stranger.model("LevelEnum").LATENT,
+        note="It leaves the answer open.",
+        idempotency_key=uuid4(),
+    )
+    return stranger.call("codings.add_coding", body=coding)
+
+
+def work(stranger: Stranger) -> None:
+    """Everything that the client is to be able to do."""
+    with stranger.client:
+        before = list_titles(stranger)
+        interview_id = bring_in_a_file(stranger)
+        assert list_titles(stranger) == [*before, "Brought in"]
+        coding = code_a_sentence(stranger, interview_id)
+        found = stranger.call("codings.list_codings", interview=interview_id)
+    assert [each.id for each in found.results] == [coding.id]
+    assert (found.count, coding.note, coding.withdrawn_at) == (1, "It leaves the answer open.", None)
+
+
+def test_every_operation_in_json_is_generated(generated: str) -> None:
+    """Generators leave out what takes or answers lines of JSON; those are sent as the reference shows."""
+    package = importlib.import_module(generated)
+    [folder] = package.__path__
+    operations = [operation for path in build_schema()["paths"].values() for operation in path.values()]
+    generated_ones = 0
+    for operation in operations:
+        bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+        if {kind for body in bodies for kind in body.get("content", {})} <= {"application/json"}:
+            module = Path(folder) / "api" / operation["tags"][0] / f"{operation['operationId']}.py"
+            assert module.exists(), operation["operationId"]
+            generated_ones += 1
+    assert generated_ones > 15
+
+
+@pytest.mark.django_db
+def test_a_client_generated_from_the_schema_lists_imports_and_codes(
+    generated: str, project: Project, lead: User
+) -> None:
+    _, token = create_token(user=lead, name="generated", by=lead, scopes=[Scope.READ, Scope.CODE, Scope.MANAGE])
+    stranger = Stranger(generated, "http://testserver", token, project.slug)
+    transport = httpx.WSGITransport(app=get_wsgi_application())
+    headers = {"Authorization": f"Bearer {token}"}
+    stranger.client.set_httpx_client(httpx.Client(transport=transport, base_url="http://127.0.0.1", headers=headers))
+    work(stranger)
+    assert Sentence.objects.filter(turn__interview__external_id="generated").count() == 2
+
+
+@pytest.mark.full
+@pytest.mark.processes
+def test_a_generated_client_works_with_a_running_server(generated: str, instance: Instance, tmp_path: Path) -> None:
+    instance.manage("prepare")
+    # In the demo one codes what one is assigned.
+    instance.manage("create_project", "generated", "--name", "Generated")
+    token = instance.ask("create_token", "owner")["token"]
+    with serve(PRODUCT, environment=instance.environment, log=tmp_path / "server.log") as server:
+        work(Stranger(generated, f"http://127.0.0.1:{server.port}", token, "generated"))

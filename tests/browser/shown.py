@@ -41,6 +41,8 @@ from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.tables.actions import save_mapping, save_targets
 from auditapp.sob.tables.mappings import find_rows
 from auditapp.sob.texts.actions.derived import sample_dataset
+from auditapp.webhooks.actions import add_webhook
+from auditapp.webhooks.models import Delivery
 from tests.auditapp.preannotation.calibration_cast import BALANCE, COMPASSION, decide_all, read
 from tests.auditapp.preannotation.critic_cast import judge
 from tests.auditapp.preannotation.teaching import add_interviews, code_blind
@@ -76,6 +78,7 @@ def fill() -> None:
     )
     read_offline(demo, owner, coder)
     audit_and_change_the_benchmark(demo, owner, coder)
+    send_to_a_webhook(demo, owner)
     trust = begin_trust(owner, coder)
     read_and_judge(trust, owner, coder)
     ask_again(trust, owner)
@@ -120,6 +123,21 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
     save_targets(project=demo, rows=targets, reason="As the sources of this study label them.", by=owner)
     add_wording(project=demo, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
     sample_dataset(dataset=Dataset.objects.get(pk=1), name="A sample of the invented texts", size=4, by=owner)
+
+
+def send_to_a_webhook(demo: Project, owner: User) -> None:
+    """Webhook 1: a delivery was received, one is tried again, and one was given up."""
+    address = f"https://hooks.example.org/{'a-long-path/' * 12}"
+    webhook, _ = add_webhook(project=demo, address=address, events=["batch.ended", "round.finished"], by=owner)
+    now = timezone.now()
+    for ended, shown in (
+        (now, {"state": "delivered", "tries": 1, "status": 204}),
+        (None, {"state": "waiting", "tries": 3, "error": "No connection to hooks.example.org:443: it took too long."}),
+        (now, {"state": "given_up", "tries": 10, "status": 500, "answer": "Something is wrong with this receiver."}),
+    ):
+        Delivery.objects.create(
+            webhook=webhook, event="batch.ended", body="{}", created_at=now, due_at=now, ended_at=ended, **shown
+        )
 
 
 def begin_trust(owner: User, coder: User) -> Project:

@@ -11,6 +11,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 PAGES = [
     "/",
     "/help/",
+    "/help/api/",
+    "/help/api/codings/",
     "/account/",
     "/people/",
     "/models/",
@@ -31,6 +33,8 @@ PAGES = [
     "/p/trust/themes/presence/?rows=codes&coder=all",
     "/p/demo/adjudication/",
     "/p/demo/history/",
+    "/p/demo/webhooks/",
+    "/p/demo/webhooks/1/",
     "/p/demo/interviews/",
     "/p/demo/interviews/import/",
     "/p/demo/interviews/consent/",

@@ -91,7 +91,7 @@ OF_A_THING = {
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
 }
-METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.test import Client
 from drf_spectacular.management.commands.spectacular import Command as SpectacularCommand
@@ -58,6 +60,19 @@ def test_every_refusal_has_the_one_error_shape() -> None:
 def test_every_operation_asks_for_a_token() -> None:
     for path, _, operation in list_operations():
         assert [list(each) for each in operation["security"]] == [["token"]], path
+
+
+def test_the_schema_says_where_it_is_served_and_is_openapi_3_1() -> None:
+    assert build_schema()["servers"] == [{"url": settings.BASE_URL}]
+    assert build_schema()["openapi"].startswith("3.1.")
+    # A word of OpenAPI 3.0 that means nothing in 3.1: a null would break what is promised.
+    assert "nullable" not in json.dumps(build_schema(), default=str)
+
+
+def test_every_object_names_all_its_fields() -> None:
+    objects = [each for each in build_schema()["components"]["schemas"].values() if "properties" in each]
+    assert objects
+    assert all(each["additionalProperties"] is False for each in objects)
 
 
 @pytest.mark.django_db

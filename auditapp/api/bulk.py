@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 
 from django.db import transaction
 from rest_framework import serializers
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ParseError
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -72,6 +72,8 @@ class BulkView(ProjectView):
     def post(self, request: Request, slug: str) -> Response:
         self.refuse_chunks()
         lines = [(number, line) for number, line in enumerate(request.data, 1) if line.strip()]
+        if not lines:
+            raise ParseError("The body has no lines. Send at least one, with the fields as JSON.")
         # Made once: that takes longer than to read a line.
         reader = self.find_operation(request.method).Input()
         self.prepare()

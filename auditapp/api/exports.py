@@ -17,6 +17,7 @@ from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView
+from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.exchange.actions import CONTENT_TYPES, ExportError, write_export
 from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
@@ -115,6 +116,8 @@ class WriteExport(ProjectView):
             ref_name = "NewExport"
 
     Output = JobOutput
+    # Nothing is changed: a file hands out what the person may read.
+    scope = TokenScope.READ
     success: ClassVar[Mapping[int, str]] = {202: "A worker writes the file."}
     file_types = SENT_AS
     refusals = (409,)
@@ -197,6 +200,7 @@ class TakeExportFile(ProjectView):
     """Take a file of yours that a worker has written. It is recorded, as every export is."""
 
     Output = JobOutput
+    scope = TokenScope.READ
     success: ClassVar[Mapping[int, str]] = {}
     file_types = SENT_AS
     refusals = (409,)

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import ErrorOutput
-from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.inputs import MAX_ID, Choice, Parameters
 from auditapp.api.views import ApiView, ProjectView, find_scope
 
 REFUSALS = {
@@ -30,16 +30,18 @@ REFUSALS = {
     422: "A field is missing or unknown, or has an invalid value.",
     429: "Too many requests. Wait for the seconds given in the header Retry-After.",
 }
+SLUG = {"type": "string", "minLength": 1, "maxLength": 60, "pattern": "^[-a-zA-Z0-9_]+$"}
+NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_ID}
 IN_ADDRESS = {
-    "slug": (OpenApiTypes.STR, "The short name of a study."),
-    "interview_id": (OpenApiTypes.INT, "Number of an interview."),
-    "coding_id": (OpenApiTypes.INT, "Number of a coding."),
-    "decision_id": (OpenApiTypes.INT, "Number of a decision."),
-    "memo_id": (OpenApiTypes.INT, "Number of a memo."),
-    "number": (OpenApiTypes.INT, "Number of a version of the codebook."),
-    "export_id": (OpenApiTypes.INT, "Number of a file that a worker writes."),
+    "slug": (SLUG, "The short name of a study."),
+    "interview_id": (NUMBER, "Number of an interview."),
+    "coding_id": (NUMBER, "Number of a coding."),
+    "decision_id": (NUMBER, "Number of a decision."),
+    "memo_id": (NUMBER, "Number of a memo."),
+    "number": (NUMBER, "Number of a version of the codebook."),
+    "export_id": (NUMBER, "Number of a file that a worker writes."),
     "what": (OpenApiTypes.STR, "Key of an export."),
-    "batch_id": (OpenApiTypes.INT, "Number of a batch."),
+    "batch_id": (NUMBER, "Number of a batch."),
 }
 
 

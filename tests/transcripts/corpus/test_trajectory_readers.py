@@ -498,42 +498,6 @@ class TestCommand:
             call_command("turns", str(file))
 
 
-def list_checks() -> list[tuple[str, str, dict[str, Any]]]:
-    file = Path(__file__).resolve().parents[4] / "shared" / "design" / "negotiation_checks.json"
-    if not file.exists():
-        return []
-    checks = json.loads(file.read_text())["checks"]
-    return [(check["id"], name, check) for check in checks if check["area"] == "import" for name in check["files"]]
-
-
-def contains(told: Any, expected: Any) -> bool:
-    if isinstance(expected, dict):
-        return all(key in told and contains(told[key], value) for key, value in expected.items())
-    if isinstance(expected, list):
-        return len(told) == len(expected) and all(map(contains, told, expected))
-    return bool(told == expected)
-
-
-@pytest.mark.parametrize(
-    ("check_id", "name", "check"), list_checks(), ids=lambda value: value if isinstance(value, str) else ""
-)
-def test_the_agreed_checks_hold(
-    check_id: str, name: str, check: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / name
-    file.write_text(check["files"][name])
-    expected = check["expected"][name]
-    if expected.get("exit"):
-        with pytest.raises(CommandError) as refused:
-            call_command("turns", str(file), "--json")
-        assert all(words in str(refused.value) for words in expected["says"])
-        return
-    call_command("turns", str(file), "--json")
-    answer = json.loads(capsys.readouterr().out)
-    assert contains(answer, {"threads": expected["threads"]})
-    assert all(any(words in warning for warning in answer["warnings"]) for words in expected.get("warnings_say", []))
-
-
 @pytest.mark.parametrize(
     ("path", "format", "threads", "channels"),
     [

@@ -10,6 +10,7 @@ from django.http import QueryDict
 
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.report import StudyReport
+from transcripts.formats.problems import list_once
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.runs import JobRefused, JobRun
 
@@ -34,7 +35,7 @@ def run_study(run: JobRun) -> None:
             finish=lambda stored: run.finish(_describe(stored)),
         )
     except StudyRefused as error:
-        raise JobRefused(" ".join([str(error), *error.problems[:MAX_TOLD]])) from error
+        raise JobRefused(" ".join(list_once(str(error), error.problems[:MAX_TOLD]))) from error
     if job.check_only:
         with transaction.atomic():
             run.finish(_describe(report))

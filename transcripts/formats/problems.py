@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MAX_PROBLEMS_LISTED = 20
@@ -37,6 +37,11 @@ class FileRefused(ValueError):
         unlisted = self.total - len(self.problems)
         lines = [f"{file}: {show_count(self.total, 'problem')}, {outcome}.", *map(str, self.problems)]
         super().__init__("\n".join([*lines, f"… and {unlisted} more."] if unlisted else lines))
+
+
+def list_once(message: str, problems: Iterable[str]) -> list[str]:
+    """A refusal's own lines, and those of its problems that it does not name itself."""
+    return [*message.split("\n"), *(problem for problem in problems if problem not in message)]
 
 
 class InputRefused(Exception):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -41,3 +42,39 @@ def test_command_refuses_an_address_in_one_line(slug: str, words: str) -> None:
         call_command("create_project", slug, "--name", "Cultural schemas")
     assert "\n" not in str(refused.value)
     assert Project.objects.count() == 1
+
+
+class TestImportCodebook:
+    """The command ``import_codebook``."""
+
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        path = tmp_path / "codes.json"
+        family = {"identifier": "mood", "name": "Mood"}
+        code = {"identifier": "mood.calm", "name": "Calm", "family": "mood"}
+        content = {"format": "auditapp-codebook", "format_version": 1, "families": [family], "codes": [code]}
+        path.write_text(json.dumps(content))
+        return path
+
+    def test_it_makes_a_draft_and_publishes_it_when_asked(
+        self, project: Project, file: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        command = ("import_codebook", str(file), "--project", project.slug, "--keep-missing", "--json")
+        call_command(*command, "--dry-run")
+        told = json.loads(capsys.readouterr().out)
+        assert (told["dry_run"], told["created"], told["added"], told["removed"]) == (True, False, ["mood.calm"], [])
+        assert project.codebook_versions.count() == 1
+        call_command(*command)
+        told = json.loads(capsys.readouterr().out)
+        assert (told["version"], told["status"], told["codes"]) == (2, "draft", 35)
+        call_command(*command, "--publish")
+        told = json.loads(capsys.readouterr().out)
+        assert (told["version"], told["status"], told["created"]) == (2, "published", False)
+
+    def test_it_refuses_a_file_whole_and_says_each_thing_once(self, project: Project, file: Path) -> None:
+        file.write_text(file.read_text().replace('"name": "Calm"', '"name": ""'))
+        with pytest.raises(CommandError, match="name") as refused:
+            call_command("import_codebook", str(file), "--project", project.slug)
+        lines = str(refused.value).splitlines()
+        assert len(lines) == len(set(lines)) == 2
+        assert project.codebook_versions.count() == 1

@@ -674,6 +674,13 @@ class TestCommand:
         call_command("import_qdpx", path, "--project", project.slug, stdout=stream)
         assert "1 new and 0 known codings" in stream.getvalue()
 
+    def test_a_refusal_says_each_thing_once(self, project: Project, tmp_path: Path) -> None:
+        path = tmp_path / "x.qdpx"
+        path.write_bytes(b"no archive")
+        with pytest.raises(CommandError) as refused:
+            call_command("import_qdpx", str(path), "--project", project.slug)
+        assert str(refused.value).count("found ") == 1
+
     def test_a_file_that_is_not_there_is_told(self, project: Project, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="cannot be read"):
             call_command("import_qdpx", str(tmp_path / "no.qdpx"), "--project", project.slug)

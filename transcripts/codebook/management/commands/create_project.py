@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, start_study
 from transcripts.codebook.models import Beginning
+from transcripts.formats.problems import list_once
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import MethodStance
 
@@ -39,7 +40,7 @@ class Command(BaseCommand):
                 by=trail.SYSTEM,
             )
         except CodebookRefused as error:
-            raise CommandError("\n".join([str(error), *error.problems])) from error
+            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
         except ProjectError as error:
             raise CommandError(str(error)) from error
         version = project.codebook_versions.get()

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.report import StudyReport
+from transcripts.formats.problems import list_once
 from transcripts.projects.models import Project
 
 
@@ -46,7 +47,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except StudyRefused as error:
-            raise CommandError("\n".join(dict.fromkeys([str(error), *error.problems]))) from error
+            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
         self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else _in_words(report, dry_run))
 
 

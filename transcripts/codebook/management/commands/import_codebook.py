@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+from django.template.defaultfilters import pluralize
+
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import CodebookError, CodebookRefused, import_codebook, plan_import, publish_version
+from transcripts.codebook.actions.files import ImportPlan
+from transcripts.codebook.models import CodebookVersion, CodeChange
+from transcripts.formats.problems import list_once
+from transcripts.projects.models import Project
+
+
+class Command(BaseCommand):
+    """Makes a draft of the file, as the page of the codebook does, or nothing where something in it is wrong."""
+
+    help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="a codebook as CSV, JSON or .qdc")
+        parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
+        parser.add_argument(
+            "--effect",
+            default="",
+            choices=CodeChange.Effect.values,
+            help="what new definitions do to codes that are there; without it, their codings need re-review",
+        )
+        parser.add_argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks")
+        parser.add_argument("--publish", action="store_true", help="publish the draft at once")
+        parser.add_argument("--dry-run", action="store_true", help="say what would change; store nothing")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        project = Project.objects.filter(slug=options["project"]).first()
+        if project is None:
+            raise CommandError(f"There is no study {options['project']}; create one with create_project.")
+        path: Path = options["file"]
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
+        keep = options["keep_missing"]
+        try:
+            with transaction.atomic():
+                plan = plan_import(project=project, data=data, name=path.name, keep_missing=keep)
+                version, is_new = plan.latest, False
+                if not options["dry_run"]:
+                    version, is_new, _ = import_codebook(
+                        project=project,
+                        data=data,
+                        name=path.name,
+                        by=trail.SYSTEM,
+                        effect=options["effect"],
+                        keep_missing=keep,
+                    )
+                    if options["publish"] and version.status == CodebookVersion.Status.DRAFT:
+                        publish_version(version=version, by=trail.SYSTEM)
+        except CodebookRefused as error:
+            raise CommandError("\n".join(list_once(str(error), error.problems))) from error
+        except CodebookError as error:
+            raise CommandError(str(error)) from error
+        answer = describe(plan, version, is_new=is_new, dry_run=options["dry_run"])
+        self.stdout.write(json.dumps(answer) if options["json"] else format_answer(answer))
+
+
+def describe(plan: ImportPlan, version: CodebookVersion | None, *, is_new: bool, dry_run: bool) -> dict[str, Any]:
+    """What came of the file as JSON; ``version`` and ``status`` are null where there is none yet."""
+    codes = plan.comparison.codes
+    return {
+        "dry_run": dry_run,
+        "format": plan.form,
+        "created": is_new,
+        "version": version.number if version else None,
+        "status": version.status if version else None,
+        "codes": len(plan.content.codes),
+        "added": [code.identifier for code in codes if code.is_added],
+        "changed": [code.identifier for code in codes if not (code.is_added or code.is_removed)],
+        "removed": [code.identifier for code in codes if code.is_removed],
+        "warnings": list(plan.warnings),
+    }
+
+
+def format_answer(answer: dict[str, Any]) -> str:
+    """The same in words."""
+    changes = ", ".join(f"{len(answer[kind]):,} {kind}" for kind in ("added", "changed", "removed"))
+    codes = f"{answer['codes']:,} code{pluralize(answer['codes'])} ({changes})"
+    if answer["dry_run"]:
+        said = f"Nothing was stored. The next version would have {codes}."
+    elif answer["created"]:
+        behind = "draft" if answer["status"] == CodebookVersion.Status.DRAFT else "published version"
+        said = f"Version {answer['version']} is a {behind} with {codes}."
+        if behind == "draft":
+            said = f"{said} Publish it to code with it."
+    else:
+        said = f"Nothing changed: version {answer['version']} already has exactly the codes in the file."
+    return "\n".join([said, *answer["warnings"]])

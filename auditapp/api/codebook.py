@@ -61,6 +61,7 @@ class CodeOutput(serializers.Serializer[Any]):
     keyword_rules = serializers.ListField(
         child=serializers.CharField(), help_text="Keyword rules by which the rules annotator suggests it."
     )
+    is_category = serializers.BooleanField(help_text="Whether it only groups the codes under it and is not applied.")
     meaning_version = serializers.IntegerField(
         help_text="The version that last changed its meaning; codings made under an earlier one need re-review."
     )

@@ -17,6 +17,7 @@ from transcripts.formats.codebook_content import CodebookContent, CodeContent, F
 from transcripts.formats.codebook_content import CodeExample as FileExample
 from transcripts.formats.codebook_csv import FLAGS, OPTIONAL_COLUMNS, CodeRow, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
+from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import lay_out_codes, read_qdc
 from transcripts.formats.qdc_description import read_description
 from transcripts.formats.refi import make_guid
@@ -25,8 +26,12 @@ from transcripts.formats.tabular import unescape_formula
 
 ALL_OF_A_CODE = frozenset(CodeContent.__dataclass_fields__)
 ALL_OF_A_FAMILY = frozenset(FamilyContent.__dataclass_fields__)
+# What no column of a table says.
+NOT_IN_A_TABLE = frozenset({"is_category"})
 IN_A_TABLE = frozenset({"identifier", "name", "unit"})
-IN_A_QDC_CODE = frozenset({"identifier", "family", "parent", "name", "definition", "include", "exclude", "color"})
+IN_A_QDC_CODE = frozenset(
+    {"identifier", "family", "parent", "name", "definition", "include", "exclude", "color", "is_category"}
+)
 IN_A_QDC_FAMILY = frozenset({"identifier", "name", "description", "rules", "color"})
 IMPORTED = FamilyContent(identifier="imported", name="Imported")
 GUID_DIGITS = 8
@@ -69,7 +74,7 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
     families = {family.identifier: family for family in content.families}
     for code in content.codes:
         family = families[code.family]
-        names = ALL_OF_A_CODE - {"identifier", "family"}
+        names = ALL_OF_A_CODE - NOT_IN_A_TABLE - {"identifier", "family"}
         yield CodeRow(
             code_id=code.identifier,
             family=family.identifier,
@@ -109,7 +114,11 @@ def _read_table(data: bytes, name: str) -> FileContent:
     """Rows as families, in the order in which they first appear, and codes family by family."""
     rows = read_codebook(data, name=name)
     headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
-    fields = ALL_OF_A_CODE - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
+    fields = (
+        ALL_OF_A_CODE
+        - NOT_IN_A_TABLE
+        - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
+    )
     # Where one family says it, all do.
     said = {flag: {row.family: value for row in rows if (value := getattr(row, flag)) is not None} for flag in FLAGS}
     flags = {flag for flag in FLAGS if said[flag]}
@@ -123,7 +132,7 @@ def _read_table(data: bytes, name: str) -> FileContent:
             **{"carries_level": row.unit == "sentence", **{flag: said[flag][row.family] for flag in flags}},
         )
         families.setdefault(row.family, first)
-        names = ALL_OF_A_CODE - {"identifier", "family"}
+        names = ALL_OF_A_CODE - NOT_IN_A_TABLE - {"identifier", "family"}
         values = {field: getattr(row, field) for field in names}
         codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
     content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
@@ -131,12 +140,12 @@ def _read_table(data: bytes, name: str) -> FileContent:
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
-    """A tree of codes: what cannot be coded with at its top is a family, all else is a code of one."""
+    """A tree of codes: what cannot be coded with at its top is a family, all else is a code or a category of one."""
     codes, sets, warnings = read_qdc(data, name=name)
     tree = _Tree(_Identifiers(scope, known, used))
     for code in codes:
         tree.add(code)
-    left_out = [f"{len(sets)} sets of codes were left out."] if sets else []
+    left_out = [f"Left out: {show_count(len(sets), 'set of codes')}."] if sets else []
     return FileContent("qdc", tree.finish(), IN_A_QDC_CODE, IN_A_QDC_FAMILY, (*warnings, *left_out))
 
 
@@ -170,6 +179,7 @@ class _Tree:
             parent=above.identifier if above else "",
             name=code.name,
             color=code.color,
+            is_category=not code.is_codable,
             definition=clean_text(parts.definition),
             include=clean_text(parts.include),
             exclude=clean_text(parts.exclude),

@@ -104,7 +104,7 @@ class Code(models.Model):
     one are to be looked at again. ``attributes`` are the questions a coding with this code answers beside the code
     itself ({key, label, kind: text or choice, choices}); ``terms`` are words whose mention by the interviewer counts as
     prompting it, or kinds of her turns in square brackets. ``keyword_rules`` are lines, any of which makes the annotator
-    of rules propose the code.
+    of rules propose the code. One that ``is_category`` only groups the codes under it: nobody applies it.
     ``revision`` counts the edits of a draft, so that a change made meanwhile is noticed.
     """
 
@@ -125,6 +125,7 @@ class Code(models.Model):
     terms = models.JSONField(default=list, blank=True)
     attributes = models.JSONField(default=list, blank=True)
     keyword_rules = models.JSONField(default=list, blank=True)
+    is_category = models.BooleanField(default=False)
     meaning_version = models.PositiveIntegerField(default=1)
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()

@@ -25,6 +25,7 @@ FAMILY_COLUMNS = (
 CODE_COLUMNS = (
     *("identifier", "family__identifier", "name", "group", "aliases", "definition", "machine_definition", "include"),
     *("exclude", "key", "source", "parent__identifier", "color", "terms", "attributes", "keyword_rules"),
+    "is_category",
 )
 
 

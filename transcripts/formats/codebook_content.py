@@ -30,7 +30,7 @@ class CodeContent:
     """One code. ``family`` and ``parent`` are identifiers; ``color`` is "#rrggbb"; a text that is "" is not given.
 
     ``terms`` are words whose mention by the interviewer counts as prompting the code; ``keyword_rules`` are lines, any of
-    which makes the annotator of rules propose it.
+    which makes the annotator of rules propose it. One that ``is_category`` groups the codes under it and is not applied.
     """
 
     identifier: str
@@ -49,6 +49,7 @@ class CodeContent:
     terms: tuple[str, ...] = ()
     attributes: tuple[CodeAttribute, ...] = ()
     keyword_rules: tuple[str, ...] = ()
+    is_category: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

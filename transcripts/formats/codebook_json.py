@@ -77,6 +77,9 @@ def write_codebook_json(content: CodebookContent, stream: TextSink) -> int:
     written = asdict(content)
     for entry, code in zip(written["codes"], content.codes, strict=True):
         entry["attributes"] = [attribute.as_json() for attribute in code.attributes]
+        if not code.is_category:
+            # Most are none, and files of before do not say it.
+            del entry["is_category"]
     stream.write(json.dumps(head | written, ensure_ascii=False, indent=1) + "\n")
     return len(content.codes)
 

@@ -111,7 +111,7 @@ def _find_problems(codes: Sequence[QdcCode], sets: Sequence[QdcSet]) -> Iterator
 
 
 def lay_out_codes(content: CodebookContent, *, scope: str) -> list[QdcCode]:
-    """The families of a codebook as codes that are not codable, and below each its codes.
+    """The families of a codebook as codes that are not codable, and below each its codes and categories.
 
     ``scope`` is the study's stable name: GUIDs are made of it and of the identifiers, so that exports of the same
     codebook have the same. What a code has beside name, colour and what its description carries stays behind.
@@ -131,7 +131,8 @@ def lay_out_codes(content: CodebookContent, *, scope: str) -> list[QdcCode]:
             )
             guid = make_guid("code", scope, code.identifier)
             description = compose_description(parts)
-            laid_out.append(QdcCode(guid, code.name, description, code.color, parent_guid=parent.guid))
+            is_codable = not code.is_category
+            laid_out.append(QdcCode(guid, code.name, description, code.color, is_codable, parent.guid))
             lay_out(laid_out[-1], family, code.identifier)
 
     for family in content.families:

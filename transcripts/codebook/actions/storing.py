@@ -160,6 +160,7 @@ def set_code(row: Code, code: CodeContent, families: Mapping[str, CodeFamily]) -
     """Give a row the values of a code; its parent is set when all rows are there."""
     for name in ("name", "group", "definition", "machine_definition", "include", "exclude", "key", "source", "color"):
         setattr(row, name, getattr(code, name))
+    row.is_category = code.is_category
     row.family = families[code.family]
     row.aliases, row.terms, row.keyword_rules = list(code.aliases), list(code.terms), list(code.keyword_rules)
     row.attributes = [attribute.as_json() for attribute in code.attributes]

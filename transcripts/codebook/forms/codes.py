@@ -106,6 +106,9 @@ class CodeForm(forms.Form):
             "* for any ending of a word, & between two that must both occur, - before one that must not. promis* & keep"
         ),
     )
+    is_category = forms.BooleanField(
+        label="Category", required=False, help_text="It groups the codes under it and is not applied itself."
+    )
     color = ColorField()
     source = line_field("Source", help_text="Where the code comes from.")
     reason = text_field("Reason for the change", rows=2, help_text="Kept in the history of the code.")
@@ -129,7 +132,10 @@ class CodeForm(forms.Form):
         family_of = {node.code.identifier: each.family for each in families for node in each.codes}
         family = identifier if kind == "f" else family_of[identifier].identifier
         names = ("name", "definition", "include", "exclude", "machine_definition", "key", "group", "aliases")
-        values = {name: self.cleaned_data[name] for name in (*names, "terms", "keyword_rules", "color", "source")}
+        values = {
+            name: self.cleaned_data[name]
+            for name in (*names, "terms", "keyword_rules", "is_category", "color", "source")
+        }
         parent = identifier if kind == "c" else ""
         return CodeContent(identifier="", family=family, parent=parent, attributes=attributes, **values)
 

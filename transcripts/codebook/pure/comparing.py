@@ -27,6 +27,7 @@ FACTS = {
     "terms": "Terms",
     "attributes": "Questions",
     "keyword_rules": "Keyword rules",
+    "is_category": "Category",
 }
 FAMILY_TEXTS = {"description": "Description", "rules": "Rules"}
 FAMILY_FACTS = {

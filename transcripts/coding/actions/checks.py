@@ -48,13 +48,15 @@ def check_open(active: ActiveLabels) -> None:
 
 
 def check_code(project: Project, code: Code) -> None:
-    """The code is one of this study's, and published. Raises ``WrongPlace``."""
+    """The code is one of this study's, published, and no category. Raises ``WrongPlace``."""
     if code.version.project_id != project.pk:
         raise WrongPlace("This code is not part of this study's codebook.")
     if code.version.status != CodebookVersion.Status.PUBLISHED:
         raise WrongPlace(
             f"{code.name} belongs to version {code.version.number}, a draft. Codes can be used once it is published."
         )
+    if code.is_category:
+        raise WrongPlace(f"{code.name} is a category, which groups codes. Apply one of the codes under it.")
 
 
 def check_restorable(coding: Coding, place: Sentence, by: User) -> None:

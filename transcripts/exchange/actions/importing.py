@@ -214,7 +214,13 @@ class _Study:
         if not self.file.project.codes:
             return StudyCodes({}, {}, base, None)
         report, version = self.report, None
-        identifiers, content, counts = match_codes(self.project, self.file.project.codes, self.codebook)
+        applied = {
+            coding.code
+            for source in self.file.sources
+            for codings in (source.codings, *(selection.codings for selection in source.selections))
+            for coding in codings
+        }
+        identifiers, content, counts = match_codes(self.project, self.file.project.codes, self.codebook, applied)
         report.new["codes"], report.known["codes"] = counts["new"], counts["known"]
         if reworded := counts["reworded"]:
             have = "1 code has" if reworded == 1 else f"{reworded:,} codes have"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import BinaryIO
 
@@ -22,15 +23,17 @@ from transcripts.projects.models import Project
 
 
 def match_codes(
-    project: Project, codes: Sequence[QdcCode], own: CodebookContent | None
+    project: Project, codes: Sequence[QdcCode], own: CodebookContent | None, applied: AbstractSet[str] = frozenset()
 ) -> tuple[dict[str, str], CodebookContent, dict[str, int]]:
     """Find the codes of a file in a study, and lay what is new below what is there. The study's wording holds.
 
+    ``applied`` are the GUIDs of those with which the file codes something: they are codes even where it calls them categories.
     Returns the identifiers by GUID, the content of the next version, and how many codes are "new", "known", and of these
     "reworded": they say something else here.
     """
     latest = latest_version(project)
     known = read_content(latest) if latest else CodebookContent()
+    codes = [code._replace(is_codable=True) if code.guid in applied else code for code in codes]
     content_of_file, identifiers = _read(project, codes, own, known)
     there = {code.identifier: code for code in known.codes}
     new = [code for code in content_of_file.codes if code.identifier not in there]

@@ -115,6 +115,6 @@ def list_runs(project: Project) -> QuerySet[OfflineRun]:
 
 def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
     """The keyword rules of the codes that are applied to sentences, in the order of the codebook; codes without are left out."""
-    codes = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE)
+    codes = Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE, is_category=False)
     rows = codes.order_by("family__position", "position").values_list("identifier", "keyword_rules")
     return {identifier: list(lines) for identifier, lines in rows if lines}

@@ -32,7 +32,7 @@ def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tup
     examples, left_out = _read_examples(version, variant)
     texts = _write_examples(examples, read_stored(redaction.entries) if redaction else [])
     codes: dict[int, list[CodeText]] = {}
-    for code in Code.objects.filter(version=version).order_by("position"):
+    for code in Code.objects.filter(version=version, is_category=False).order_by("position"):
         codes.setdefault(code.family_id, []).append(make_code_text(code, texts.get(code.pk, ())))
     families = CodeFamily.objects.filter(version=version, unit=CodeFamily.Unit.SENTENCE).order_by("position")
     return (

@@ -1,0 +1,122 @@
+"""Categories of other programs: they group codes, nobody applies them, and they go out as they came in."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from tests.shared import shared
+from tests.transcripts.codebook.drafting import edit
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.codebook import actions
+from transcripts.codebook.files import make_qdc_codes
+from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.queries import read_content
+from transcripts.coding.actions import WrongPlace, add_coding
+from transcripts.coding.panel import read_families
+from transcripts.coding.values import CodingValues
+from transcripts.corpus.models import Sentence
+from transcripts.exchange.actions import import_qdpx
+from transcripts.formats.qdc import read_qdc, write_qdc
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+
+NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
+<Code guid="11111111-0000-0000-0000-000000000001" name="Trust" isCodable="false">
+ <Code guid="22222222-0000-0000-0000-000000000002" name="In people" isCodable="false">
+  <Code guid="33333333-0000-0000-0000-000000000003" name="In experts" isCodable="true"/>
+ </Code>
+ <Code guid="44444444-0000-0000-0000-000000000004" name="Doubt" isCodable="true"/>
+</Code>
+</Codes></CodeBook>"""
+
+
+@pytest.fixture
+def nested(db: None, lead: User) -> CodebookVersion:
+    """A published codebook with a category below its family."""
+    study = create_project(slug="nested", name="Nested", description="", by=trail.SYSTEM)
+    version, _, _ = actions.import_codebook(project=study, data=NESTED.encode(), name="nested.qdc", by=lead)
+    actions.publish_version(version=version, by=lead)
+    return version
+
+
+def list_flags(version: CodebookVersion) -> list[tuple[str, str, bool]]:
+    return [(code.name, code.parent, code.is_category) for code in read_content(version).codes]
+
+
+def write(version: CodebookVersion) -> bytes:
+    stream = io.BytesIO()
+    write_qdc(make_qdc_codes(version), stream)
+    return stream.getvalue()
+
+
+def test_a_category_below_the_top_comes_in_as_one_and_goes_out_as_one(nested: CodebookVersion) -> None:
+    assert [(name, is_category) for name, _, is_category in list_flags(nested)] == [
+        ("In people", True),
+        ("In experts", False),
+        ("Doubt", False),
+    ]
+    codes, _, _ = read_qdc(write(nested), name="out.qdc")
+    assert [(code.name, code.is_codable) for code in codes] == [
+        ("Trust", False),
+        ("In people", False),
+        ("In experts", True),
+        ("Doubt", True),
+    ]
+
+
+def test_the_desk_does_not_offer_it_and_nobody_can_apply_it(
+    nested: CodebookVersion, project: Project, sentence: Sentence, coder: User
+) -> None:
+    assert [code.name for family in read_families(nested) for code in family.codes] == ["In experts", "Doubt"]
+    Code.objects.filter(version__project=project, identifier="theme.balance").update(is_category=True)
+    code = Code.objects.get(version__project=project, identifier="theme.balance")
+    with pytest.raises(WrongPlace, match="Balance is a category"):
+        add_coding(
+            project=project, sentence=sentence, code=code, values=CodingValues(), by=coder, idempotency_key=uuid4()
+        )
+
+
+def test_a_lead_can_make_a_code_of_it(nested: CodebookVersion, lead: User) -> None:
+    draft = actions.start_draft(project=nested.project, by=lead)
+    [category] = [code.identifier for code in read_content(draft).codes if code.is_category]
+    edit(draft, category, lead, is_category=False)
+    assert not any(is_category for *_, is_category in list_flags(draft))
+
+
+def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / "p.qdpx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "project.qde",
+            '<Project xmlns="urn:QDA-XML:project:1.0" name="P" origin="Other"><CodeBook>'
+            + NESTED.partition(">")[2].replace("</CodeBook>", "")
+            + "</CodeBook><Sources>"
+            '<TextSource guid="00000000-0000-4000-8000-0000000000a1" name="Talk" plainTextPath="internal://t.txt">'
+            '<PlainTextSelection guid="00000000-0000-4000-8000-0000000000b1" startPosition="0" endPosition="4">'
+            '<Coding guid="00000000-0000-4000-8000-0000000000d1">'
+            '<CodeRef targetGUID="22222222-0000-0000-0000-000000000002"/></Coding></PlainTextSelection>'
+            "</TextSource></Sources></Project>",
+        )
+        archive.writestr("sources/t.txt", "Good it was.")
+    with path.open("rb") as stream:
+        report = import_qdpx(project=project, stream=stream, name=path.name, by=trail.SYSTEM)
+    assert report.new["codings"] == 1
+    assert not Code.objects.filter(version__project=project, is_category=True).exists()
+
+
+def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> None:
+    data = shared("data/qda/refi/qualcoder_codebook.qdc").read_bytes()
+    study = create_project(slug="qualcoder", name="QualCoder", description="", by=trail.SYSTEM)
+    version, _, _ = actions.import_codebook(project=study, data=data, name="codes.qdc", by=lead)
+    before, _, _ = read_qdc(data, name="codes.qdc")
+    after, _, _ = read_qdc(write(version), name="out.qdc")
+    assert sum(not code.is_codable for code in after) == 55
+    assert sorted((code.name, code.is_codable) for code in after) == sorted(
+        (" ".join(code.name.split()), code.is_codable) for code in before
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadError, ReadTurn, Source
-from transcripts.corpus.pure.readers.speaker_text import find_starts, read_conversation
+from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue, read_conversation
 from transcripts.exchange.pure.refi_names import FIELDS, INTERVIEW_KEY
 from transcripts.formats.qdpx_content import QdpxSource
 
@@ -33,8 +33,8 @@ class DividedText(NamedTuple):
 def divide(source: QdpxSource, external_id: str) -> DividedText | str:
     """The turns of a source; a sentence where it cannot become an interview.
 
-    Our own file says who says what. Of other texts lines with speakers are read as plain transcripts are; a text without
-    any is one turn of the model, for that is what is coded here.
+    Our own file says who says what. Of other texts lines with speakers are read as plain transcripts are; a text that is no
+    conversation, such as an article, is one turn of the model, for that is what is coded here.
     """
     text = source.text
     if text is None:
@@ -59,6 +59,8 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
         ]
         return own, "own"
     starts = find_starts(text)
+    if not is_dialogue(text, starts):
+        starts = []
     try:
         [interview] = read_conversation(Source("text.txt", text)).interviews if starts else [None]
     except ReadError:

@@ -47,6 +47,16 @@ _HEAD = re.compile(
 _BRACKETED = re.compile(rf"{_LINE_START}\[(?P<plain>[^\W\d_][\w .-]{{0,39}})\][ \t]+(?=\S)")
 _PARTING = re.compile(rf"{_LINE_START}={{3,}}[ \t]*(?:{_LINE_BREAK}|\Z)")
 _MAX_NAME_LENGTH = 60
+# What stands before a colon in articles and letters, and is nobody.
+_SECTIONS = frozenset(
+    {
+        *("abstract", "summary", "keywords", "key words", "introduction", "background", "objective", "objectives"),
+        *("purpose", "aim", "aims", "method", "methods", "materials and methods", "results", "findings", "discussion"),
+        *("limitations", "conclusion", "conclusions", "references", "acknowledgements", "acknowledgments", "funding"),
+        *("note", "notes", "source", "sources", "figure", "table", "box", "appendix", "title", "subject", "date"),
+        *("from", "to", "cc", "doi", "url", "copyright", "contact", "correspondence", "warning", "example", "definition"),
+    }
+)
 WHOLE_FORMAT = "plain_text"
 _EXPECTED = 'lines such as "Interviewer: …" and "Model: …", or "Name  00:15" above each turn'
 
@@ -127,6 +137,23 @@ def find_starts(text: str) -> list[Start]:
     labels = _find_all(_LABEL, text)
     speakers = _choose_speakers([speaker.casefold() for _, speaker, _ in labels])
     return [label for label in labels if label[1].casefold() in speakers]
+
+
+def is_dialogue(text: str, starts: list[Start]) -> bool:
+    """Whether a text of unknown kind is a conversation, given where turns begin in it, and no article with some colons.
+
+    In a conversation those who ask and those who answer bear usual names, or at least two speak twice, the first to
+    speak among them; and most of the text is theirs.
+    """
+    if not starts or starts[0][0] * 3 > len(text):
+        return False
+    if _HEAD.match(text, starts[0][0]) or _BRACKETED.match(text, starts[0][0]):
+        return True
+    names = [speaker.casefold() for _, speaker, _ in starts]
+    if set(names) & INTERVIEWERS and any(map(_is_model, names)):
+        return True
+    often = {name for name, times in Counter(names).items() if times > 1 and name not in _SECTIONS}
+    return len(often) > 1 and names[0] in often
 
 
 def _find_all(pattern: re.Pattern[str], text: str) -> list[Start]:

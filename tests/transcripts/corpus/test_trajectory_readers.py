@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.shared import shared
 from tests.transcripts.corpus import told
 from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
@@ -396,6 +394,50 @@ class TestClaudeCode:
         }
 
 
+class TestLangfuse:
+    """What a trace tells beside the calls to models."""
+
+    def make_trace(self) -> dict[str, Any]:
+        def call(city: str) -> dict[str, Any]:
+            return {"type": "tool_use", "id": f"t-{city}", "name": "weather", "input": {"city": city}}
+
+        answers = [
+            {"role": "assistant", "content": [call("Rome"), call("Oslo")]},
+            {"role": "assistant", "content": "So."},
+        ]
+        asked = [{"role": "user", "content": "How is it?"}]
+        observations: list[dict[str, Any]] = [
+            {"type": "AGENT", "startTime": "1", "input": {"system": "Be brief.", "prompt": "How is it?"}},
+            {"type": "GENERATION", "startTime": "2", "input": asked, "output": answers[0]},
+            {
+                "type": "TOOL",
+                "name": "weather",
+                "startTime": "3",
+                "input": {"city": "Rome"},
+                "output": '{"sky":"blue"}',
+            },
+            {"type": "TOOL", "name": "weather", "startTime": "4", "input": {"city": "Oslo"}, "output": "Grey."},
+            {"type": "GENERATION", "startTime": "5", "input": {}, "output": answers[1]},
+        ]
+        return {"trace": {"id": "t"}, "observations": observations}
+
+    def test_results_follow_in_the_order_of_their_calls_and_as_the_file_writes_them(self) -> None:
+        [thread] = read(self.make_trace()).interviews
+        assert list_turns(thread)[2:] == [
+            ("model", "tool_call", "weather", '{"city": "Rome"}', None),
+            ("model", "tool_call", "weather", '{"city": "Oslo"}', None),
+            ("tool", "tool_result", "weather", '{"sky":"blue"}', 3),
+            ("tool", "tool_result", "weather", "Grey.", 4),
+            ("model", "utterance", "", "So.", None),
+        ]
+
+    def test_instructions_around_the_calls_are_read_where_the_calls_do_not_tell_them(self) -> None:
+        trace = self.make_trace()
+        assert list_texts(read(trace).interviews[0])[:2] == ["Be brief.", "How is it?"]
+        trace["observations"][1]["input"].insert(0, {"role": "system", "content": "Be long."})
+        assert list_texts(read(trace).interviews[0])[:2] == ["Be long.", "How is it?"]
+
+
 class TestPairsAndTrees:
     def test_the_rejected_answer_is_a_branch(self) -> None:
         file = read_lines(
@@ -496,44 +538,3 @@ class TestCommand:
         file.write_text('{"id": "1", "messages": [{"role": "user", "content": "x", "weight": NaN}]}\n')
         with pytest.raises(CommandError, match=r"\Anan\.jsonl, line 1: found NaN"):
             call_command("turns", str(file))
-
-
-@pytest.mark.parametrize(
-    ("path", "format", "threads", "channels"),
-    [
-        ("conversations/hh_rlhf/harmless_base_test_200.jsonl", "hh_rlhf", 400, {"utterance": 1188}),
-        ("conversations/oasst/oasst_trees_60.jsonl", "oasst", 360, {"utterance": 684}),
-        ("trajectories/atif/openhands_hello-world.trajectory.json", "atif", 1, {"tool_call": 2, "tool_result": 1}),
-        ("trajectories/claude_code/agent_session.jsonl", "claude_code", 1, {"tool_call": 1, "tool_result": 1}),
-        ("trajectories/claude_code/tool_call_conversation.jsonl", "claude_code", 1, {"reasoning": 1, "tool_call": 1}),
-        ("trajectories/inspect_eval/docent_sample_log.eval", "inspect", 15, {"tool_call": 121, "tool_result": 120}),
-        ("trajectories/inspect_eval/log_formats.eval", "inspect", 1, {"utterance": 3}),
-        ("trajectories/inspect_eval/2025-05-12T20-28-26-04-00_security-guide.json", "inspect", 3, {"utterance": 9}),
-        ("trajectories/langfuse/claude-agent-2025-12-22.trace.json", "langfuse", 1, {"tool_call": 2, "tool_result": 2}),
-        (
-            "trajectories/langfuse/langgraph-python-2025-08-22.trace.json",
-            "langfuse",
-            1,
-            {"utterance": 3, "tool_call": 1},
-        ),
-        (
-            "trajectories/langfuse/microsoft-agent-2025-12-17.trace.json",
-            "langfuse",
-            1,
-            {"tool_call": 1, "tool_result": 1},
-        ),
-        ("trajectories/langfuse/openai-agents-2025-09-30.trace.json", "langfuse", 1, {"utterance": 3, "tool_call": 1}),
-        ("trajectories/langfuse/vercel-aisdk-2025-11-17.trace.json", "langfuse", 1, {"tool_call": 1, "tool_result": 1}),
-        ("trajectories/mini_swe_agent/github_issue.traj.json", "message_list", 1, {"tool_result": 9}),
-        ("trajectories/swe_agent/marshmallow_default.traj", "swe_agent", 1, {"utterance": 13, "tool_result": 10}),
-        ("trajectories/swe_agent/function_calling_simple.traj", "swe_agent", 1, {"tool_call": 5, "tool_result": 5}),
-        ("trajectories/tau_bench/gpt-4o-airline_first12.json", "tau_bench", 12, {"tool_call": 77, "tool_result": 77}),
-        ("trajectories/typed_messages/reason_tool_use_50.jsonl", "chat_messages", 50, {"reasoning": 112}),
-    ],
-)
-def test_real_files_are_read(path: str, format: str, threads: int, channels: dict[str, int]) -> None:
-    file = shared(f"data/{path}")
-    read = read_bytes(file.read_bytes(), name=file.name)
-    assert (read.format, len(read.interviews)) == (format, threads)
-    found = Counter(turn.channel for thread in read.interviews for turn in thread.turns)
-    assert {channel: found[channel] for channel in channels} == channels

@@ -2,7 +2,8 @@
 
 The generations of a trace are the calls to models; `threads` says how calls become threads. What a tool's observation gave
 back follows its call where no later call was sent it. Other observations (spans, agents, events) repeat what their parts say
-and are passed over. Scores, name and release of the trace are kept.
+and are passed over, but for the instructions that the calls themselves do not tell. Scores, name and release of the trace are
+kept.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, Source
@@ -59,12 +61,26 @@ def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[
         line=number,
         run={"task": str(name or ""), **({"scores": scores} if scores else {})},
     )
+    calls = [_read_generation(each) for each in observations if each.get("type") == "GENERATION"]
     return read_trace(
-        (_read_generation(each) for each in observations if each.get("type") == "GENERATION"),
+        _add_system(calls, observations),
         (_read_tool(each) for each in observations if each.get("type") == "TOOL"),
         common,
         MessageReader(source.name, number, left_out),
     )
+
+
+def _add_system(calls: list[ModelCall], observations: list[JsonObject]) -> list[ModelCall]:
+    """The calls; where none of them was sent instructions, the first with those that an observation around them was given."""
+    if not calls or any(message.get("role") == "system" for call in calls for message in call.sent):
+        return calls
+    around = [each for each in observations if each.get("type") not in {"GENERATION", "TOOL"}]
+    for each in sorted(around, key=lambda each: str(each.get("startTime"))):
+        given = find_messages(each.get("input"), role="user")
+        if system := [message for message in given if message.get("role") == "system"]:
+            first = min(calls, key=lambda call: str(call.start))
+            return [replace(call, sent=[*system, *call.sent]) if call is first else call for call in calls]
+    return calls
 
 
 def _keep(value: Any) -> str:
@@ -103,6 +119,9 @@ def _read_tool(observation: JsonObject) -> ToolRun:
         isinstance(each, dict) and isinstance(each.get("text"), str) for each in content
     ):
         result = "\n".join(each["text"] for each in content)
+    elif not isinstance(result, str) and isinstance(observation.get("output"), str):
+        # As the file writes it.
+        result = observation["output"]
     return ToolRun(
         start=observation.get("startTime"),
         name=str(observation.get("name") or "")[:200],

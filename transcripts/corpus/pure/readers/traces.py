@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
-from transcripts.corpus.pure.readers.calls import find_open_calls, name_results, read_json_text
+from transcripts.corpus.pure.readers.calls import find_open_calls, name_results, pair_results, read_json_text
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.json_lines import JsonObject
 from transcripts.corpus.pure.readers.threads import Call, Thread, find_kind, find_models, join_calls, name_threads
@@ -97,8 +97,10 @@ def _says(turn: ReadTurn) -> bool:
 
 
 def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
-    """Put what tools gave back behind calls whose result no later call was sent. Returns the runs that remain."""
+    """Put what tools gave back behind calls whose result no later call was sent, in the order of the calls. Returns the
+    runs that remain."""
     remaining = list(runs)
+    pairs = pair_results(thread.turns)
     for position in reversed(find_open_calls(thread.turns)):
         call = thread.turns[position - 1]
         run = next((run for run in remaining if _is_run_of(run, call)), None)
@@ -107,10 +109,13 @@ def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
         remaining.remove(run)
         at = read_time(run.start)
         behind = position
-        while behind < len(thread.turns) and thread.turns[behind].channel in {"tool_call", "tool_result"}:
+        while behind < len(pairs) and (
+            thread.turns[behind].channel == "tool_call" or 0 < (pairs[behind] or 0) <= position
+        ):
             behind += 1
         result = ReadTurn("tool", "tool_result", run.name, run.result, "", call.call_id, {"at": at} if at else {})
         thread.turns.insert(behind, result)
+        pairs.insert(behind, position)
     return remaining
 
 

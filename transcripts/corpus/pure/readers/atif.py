@@ -131,7 +131,7 @@ def _check_step(step: Any, place: int, line: int, source: Source) -> None:
     number = step.get("step_id")
     if number != place:
         found = f"step {number} in place {place}" if isinstance(number, int) else f"no number of step {place}"
-        raise ReadError(source.name, line, found, f"step {place}: the steps are numbered without a gap")
+        raise ReadError(source.name, line, found, f"step {place}, for steps are numbered without a gap (export the whole run again)")
     if step.get("source") not in _ROLES:
         given = step.get("source")
         found = f"the source {shorten(given)} of step {place}" if isinstance(given, str) else f"step {place} of nobody"

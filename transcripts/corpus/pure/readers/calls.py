@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from transcripts.corpus.pure.readers.base import ReadTurn
 from transcripts.corpus.pure.readers.json_lines import JsonObject, shorten
+from transcripts.corpus.pure.readers.times import note_clock
 
 _ID_KEYS = ("call_id", "toolCallId", "tool_call_id", "id")
 _NAME_KEYS = ("name", "toolName", "function_name", "tool_name", "function")
@@ -82,7 +83,9 @@ def pair_results(turns: Sequence[Traffic]) -> list[int | None]:
 
 
 def name_results(turns: Sequence[ReadTurn], left_out: Counter[str]) -> tuple[ReadTurn, ...]:
-    """The turns with the tool's name as the speaker of each result that has none; what does not pair is counted."""
+    """The turns with the tool's name as the speaker of each result that has none; what does not pair, and what goes back in
+    time, is counted."""
+    note_clock(turns, left_out)
     named: list[ReadTurn] = []
     ids = Counter(turn.call_id for turn in turns if turn.channel == "tool_call" and turn.call_id)
     if twice := sum(times > 1 for times in ids.values()):

@@ -31,7 +31,7 @@ from transcripts.corpus.pure.readers.json_lines import (
     shorten,
 )
 from transcripts.corpus.pure.readers.threads import Node, Thread, divide_tree, find_models, name_threads
-from transcripts.corpus.pure.readers.times import read_day, read_time
+from transcripts.corpus.pure.readers.times import note_clock, read_day, read_time
 
 FORMAT = "chatgpt_export"
 
@@ -63,6 +63,8 @@ def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -
     if title is not None and not isinstance(title, str):
         raise ReadError(source.name, number, f'{name_json_type(title)} as "title"', "text or null")
     threads = _find_threads(content.get("current_node"), mapping, left_out)
+    for thread in threads:
+        note_clock(thread.turns, left_out)
     external_id = read_id({"id": content.get("id") or content.get("conversation_id")}) or f"{source.stem}-{number}"
     details = read_details(line, name=source.name, apart=_APART)
     common = ReadInterview(

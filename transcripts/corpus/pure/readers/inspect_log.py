@@ -22,9 +22,16 @@ from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterv
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.chat_messages import read_messages
 from transcripts.corpus.pure.readers.details import list_left_out
-from transcripts.corpus.pure.readers.json_lines import JsonObject, name_json_type, read_json_objects
+from transcripts.corpus.pure.readers.json_lines import (
+    BrokenPart,
+    JsonObject,
+    name_json_type,
+    read_json_objects,
+    read_part,
+)
 from transcripts.corpus.pure.readers.threads import find_kind, find_models
 from transcripts.corpus.pure.readers.times import read_day
+from transcripts.formats.problems import InputRefused
 from transcripts.formats.zip_input import ZipInput
 
 FORMAT = "inspect"
@@ -47,6 +54,7 @@ def read_inspect_json(source: Source) -> ReadFile:
             raise ReadError(source.name, number, found, "a log with its samples (not its header alone)")
         reader = MessageReader(source.name, number, left_out)
         read += [_read_sample(sample, log, reader) for sample in samples]
+        _count_missing(log, len(samples), left_out)
     return ReadFile(FORMAT, read, list_left_out(left_out), left_out)
 
 
@@ -68,7 +76,26 @@ def read_inspect_archive(archive: ZipInput, *, name: str) -> ReadFile:
             "The log has no head: the run was not finished, or crashed. The samples that are whole were read."
         )
     read = [_read_sample(sample, log, reader) for sample in _read_samples(archive, name, left_out)]
+    _count_missing(log, len(read), left_out)
     return ReadFile(FORMAT, read, [*warnings, *list_left_out(left_out)], left_out)
+
+
+def _count_missing(log: JsonObject, read: int, left_out: Counter[str]) -> None:
+    """Count the samples of a run that was not finished which its log does not hold."""
+    head = _read_head(log)
+    dataset, config = head.get("dataset"), head.get("config")
+    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
+    number = len(ids) if isinstance(ids, list) else dataset.get("samples") if isinstance(dataset, dict) else None
+    epochs = config.get("epochs") if isinstance(config, dict) else None
+    if log.get("status") == "success" or not isinstance(number, int):
+        return
+    missing = number * (epochs if isinstance(epochs, int) else 1) - read
+    if missing > 0:
+        left_out["A sample is not in the log, because the run was not finished."] += missing
+
+
+def _read_head(log: JsonObject) -> JsonObject:
+    return log["eval"] if isinstance(log.get("eval"), dict) else {}
 
 
 def _read_samples(archive: ZipInput, name: str, left_out: Counter[str]) -> Iterator[JsonObject]:
@@ -77,12 +104,15 @@ def _read_samples(archive: ZipInput, name: str, left_out: Counter[str]) -> Itera
         if found := _SAMPLE.match(entry):
             try:
                 yield _read_member(archive, entry, name)
-            except ReadError:
+            except (BrokenPart, InputRefused):
                 left_out["A sample that breaks off in the archive was left out."] += 1
         elif found := _CHUNK.match(entry):
             chunked.setdefault(found["sample"], []).append((found["kind"], int(found["start"] or 0), entry))
     for parts in chunked.values():
-        yield _join_chunks(archive, sorted(parts), name)
+        try:
+            yield _join_chunks(archive, sorted(parts), name)
+        except (BrokenPart, InputRefused):
+            left_out["A sample that breaks off in the archive was left out."] += 1
 
 
 def _join_chunks(archive: ZipInput, parts: list[tuple[str, int, str]], name: str) -> JsonObject:
@@ -94,32 +124,38 @@ def _join_chunks(archive: ZipInput, parts: list[tuple[str, int, str]], name: str
         if kind in {"sample", "metadata", "skeleton"}:
             sample = {**_read_member(archive, entry, name), **sample}
         elif kind in {"messages", "attachments"}:
-            content = json.loads(archive.read_entry(entry))
-            if kind == "messages":
-                messages += content
-            elif isinstance(content, dict):
+            content = _read_value(archive, entry, name)
+            if kind == "attachments" and isinstance(content, dict):
                 attached.update(content)
+            elif not isinstance(content, list):
+                raise ReadError(name, None, f"{name_json_type(content)} in {entry}", "a list")
+            elif kind == "messages":
+                messages += content
             else:
                 attached.update({str(start + place): each for place, each in enumerate(content)})
     return {**sample, "messages": messages or sample.get("messages") or [], "attachments": attached}
 
 
 def _read_member(archive: ZipInput, entry: str, name: str) -> JsonObject:
-    text = archive.read_entry(entry).decode("utf-8", "replace")
-    # Python writes NaN where a score has no value.
-    try:
-        content = json.loads(text, parse_constant=lambda _: None)
-    except (ValueError, RecursionError):
-        raise ReadError(name, None, f"{entry}, which is no JSON", "an undamaged log") from None
+    content = _read_value(archive, entry, name)
     if not isinstance(content, dict):
         raise ReadError(name, None, f"{name_json_type(content)} in {entry}", "an object")
     return content
 
 
+def _read_value(archive: ZipInput, entry: str, name: str) -> Any:
+    try:
+        text = archive.read_entry(entry).decode("utf-8")
+    except UnicodeDecodeError as error:
+        found = f"byte 0x{error.object[error.start]:02X} at offset {error.start:,} of {entry}, which is not UTF-8"
+        raise ReadError(name, None, found, "an undamaged log") from None
+    return read_part(text, place=entry, name=name)
+
+
 def _read_sample(sample: Any, log: JsonObject, reader: MessageReader) -> ReadInterview:
     if not isinstance(sample, dict) or sample.get("id") is None:
         raise ReadError(reader.file, reader.line, "a sample without an id", 'objects with "id" and "messages"')
-    head = log["eval"] if isinstance(log.get("eval"), dict) else {}
+    head = _read_head(log)
     identity, epoch = str(sample["id"]), str(sample.get("epoch") or 1)
     if sample.get("error"):
         reader.left_out["A sample ended in an error; what was said until then was read."] += 1

@@ -195,3 +195,29 @@ def _read_float(digits: str) -> float:
 _DECODER = json.JSONDecoder(
     object_pairs_hook=_build_object, parse_constant=_refuse_constant, parse_float=_read_float, strict=True
 )
+
+# Python writes NaN where a number has no value, and logs that it wrote are full of them.
+_LENIENT_DECODER = json.JSONDecoder(
+    object_pairs_hook=_build_object,
+    parse_constant=lambda _: None,
+    parse_float=lambda digits: None if math.isinf(float(digits)) else float(digits),
+    strict=True,
+)
+
+
+class BrokenPart(ReadError):
+    """A file inside an archive that is no whole JSON, such as one that was being written when the program crashed."""
+
+
+def read_part(text: str, *, place: str, name: str) -> Any:
+    """The value of a file inside an archive, ``place`` by name; NaN and Infinity are null. Raises `ReadError`."""
+    try:
+        content = _LENIENT_DECODER.decode(text)
+    except _NotPlainJson as error:
+        raise ReadError(name, None, f"{error} in {place}", "JSON that every program reads the same way") from None
+    except (ValueError, RecursionError):
+        raise BrokenPart(name, None, f"{place}, which is no whole JSON", "an undamaged archive") from None
+    if _is_deeper(content, MAX_NESTING):
+        found = f"objects and lists nested deeper than {MAX_NESTING} in {place}"
+        raise ReadError(name, None, found, f"at most {MAX_NESTING} levels")
+    return content

@@ -54,7 +54,19 @@ _SECTIONS = frozenset(
         *("purpose", "aim", "aims", "method", "methods", "materials and methods", "results", "findings", "discussion"),
         *("limitations", "conclusion", "conclusions", "references", "acknowledgements", "acknowledgments", "funding"),
         *("note", "notes", "source", "sources", "figure", "table", "box", "appendix", "title", "subject", "date"),
-        *("from", "to", "cc", "doi", "url", "copyright", "contact", "correspondence", "warning", "example", "definition"),
+        *(
+            "from",
+            "to",
+            "cc",
+            "doi",
+            "url",
+            "copyright",
+            "contact",
+            "correspondence",
+            "warning",
+            "example",
+            "definition",
+        ),
     }
 )
 WHOLE_FORMAT = "plain_text"

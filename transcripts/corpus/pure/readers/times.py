@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
+from collections.abc import Iterable
+
+from transcripts.corpus.pure.readers.base import ReadTurn
 
 # What is larger counts thousandths, and what is larger than that thousandths of those.
 _SECONDS, _MILLISECONDS = 1e11, 1e14
@@ -28,6 +32,20 @@ def read_time(given: object) -> str:
 def read_day(given: object) -> str:
     """The day of a time, such as 2026-03-01; "" for what is no time."""
     return read_time(given)[:10]
+
+
+def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
+    """Count turns that are earlier, by their time, than the one before them that has one."""
+    before: datetime.datetime | None = None
+    for turn in turns:
+        at = turn.details.get("at")
+        now = datetime.datetime.fromisoformat(at) if isinstance(at, str) and _is_iso(at) else None
+        if now is None:
+            continue
+        # Times without a zone cannot be compared with those that have one.
+        if before is not None and (now.tzinfo is None) == (before.tzinfo is None) and now < before:
+            left_out["By its time a turn is earlier than the one before it; the order of the file was kept."] += 1
+        before = now
 
 
 def _is_iso(text: str) -> bool:

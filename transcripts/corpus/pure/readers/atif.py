@@ -131,30 +131,32 @@ def _check_step(step: Any, place: int, line: int, source: Source) -> None:
     number = step.get("step_id")
     if number != place:
         found = f"step {number} in place {place}" if isinstance(number, int) else f"no number of step {place}"
-        raise ReadError(source.name, line, found, f"step {place}, for steps are numbered without a gap (export the whole run again)")
-    if step.get("source") not in _ROLES:
-        given = step.get("source")
+        raise ReadError(
+            source.name, line, found, f"step {place}, for steps are numbered without a gap (export the whole run again)"
+        )
+    given = step.get("source")
+    if not isinstance(given, str) or given not in _ROLES:
         found = f"the source {shorten(given)} of step {place}" if isinstance(given, str) else f"step {place} of nobody"
         raise ReadError(source.name, line, found, "system, user or agent")
 
 
 def _read_step(step: JsonObject, reader: MessageReader) -> list[ReadTurn]:
-    number = step["step_id"]
+    number, calls = step["step_id"], step.get("tool_calls")
     message = {
         "role": _ROLES[step["source"]],
         "content": step.get("message") or "",
         "reasoning_content": step.get("reasoning_content"),
         "model": step.get("model_name"),
-        "tool_calls": [_read_call(call) for call in step.get("tool_calls") or []],
+        "tool_calls": [_read_call(call) for call in calls] if isinstance(calls, list) else calls,
     }
     told = [turn for turn in reader.read(message, number) if turn.text.strip() or turn.channel == "tool_call"]
     observed = step.get("observation")
     results = observed.get("results") if isinstance(observed, dict) else None
     # Where only one call was made, a result need not say whose it is.
-    calls = [turn.call_id for turn in told if turn.channel == "tool_call"]
+    made = [turn.call_id for turn in told if turn.channel == "tool_call"]
     for result in results if isinstance(results, list) else []:
         if isinstance(result, dict):
-            told += _read_result(result, calls[0] if len(calls) == 1 else "", reader, number)
+            told += _read_result(result, made[0] if len(made) == 1 else "", reader, number)
     at, metrics = read_time(step.get("timestamp")), step.get("metrics")
     details: dict[str, Any] = {"step": number, **({"at": at} if at else {})}
     if isinstance(metrics, dict):

@@ -145,7 +145,7 @@ class MessageReader:
         return details
 
     def _read_pieces(self, message: JsonObject, role: str, wordless: list[str]) -> Iterator[Piece]:
-        kind = message.get("type")
+        kind = str(message.get("type") or "")
         if kind in _CALL_TYPES and "role" not in message:
             yield _read_call(message)
             return
@@ -242,7 +242,7 @@ class Misfit(Exception):
 def _read_role(message: JsonObject) -> str:
     given = message.get("role")
     if given is None and "role" not in message:
-        kind = message.get("type")
+        kind = str(message.get("type") or "")
         if kind in _RESULT_TYPES:
             return "tool"
         if kind in _CALL_TYPES or kind == "reasoning":

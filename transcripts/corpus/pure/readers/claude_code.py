@@ -35,7 +35,7 @@ def read_claude_code(source: Source) -> ReadFile:
     left_out: Counter[str] = Counter()
     sessions: dict[str, list[JsonLine]] = {}
     for number, content in read_json_objects(source):
-        if content.get("type") not in _SAID or not isinstance(content.get("message"), dict):
+        if str(content.get("type")) not in _SAID or not isinstance(content.get("message"), dict):
             left_out[f"A line of type {shorten(str(content.get('type')))} was left out."] += 1
         else:
             session = content.get("sessionId")
@@ -158,9 +158,9 @@ def _read_line(
         for turn in MessageReader(source.name, number, left_out).read(plain, 1)
         if turn.text.strip() or turn.channel in {"tool_call", "tool_result"} or "redacted" in turn.details
     ]
-    usage, identity = message.get("usage"), message.get("id")
+    usage, identity = message.get("usage"), str(message.get("id"))
     if turns and isinstance(usage, dict) and identity not in told:
-        told.add(str(identity))
+        told.add(identity)
         tokens = {word: usage[key] for key, word in _TOKENS.items() if isinstance(usage.get(key), int)}
         turns[0] = replace(turns[0], details={**turns[0].details, "tokens": tokens})
     return turns

@@ -202,14 +202,21 @@ def _find_last_call(events: list[Any], sample: JsonObject) -> list[Any] | None:
     if not calls:
         return None
     event, data = calls[-1], sample.get("events_data")
-    sent = event.get("input") or []
+    sent = event["input"] if isinstance(event.get("input"), list) else []
     pool = data.get("messages") if isinstance(data, dict) else None
     references = event.get("input_refs")
     if not sent and isinstance(pool, list) and isinstance(references, list):
-        sent = [message for first, behind in references for message in pool[first:behind]]
+        spans = [span for span in references if isinstance(span, list) and len(span) == 2]
+        sent = [
+            message
+            for first, behind in spans
+            if isinstance(first, int) and isinstance(behind, int)
+            for message in pool[first:behind]
+        ]
     output = event.get("output")
     choices = output.get("choices") if isinstance(output, dict) else None
-    answered = [choice["message"] for choice in choices or [] if isinstance(choice, dict) and "message" in choice]
+    listed = choices if isinstance(choices, list) else []
+    answered = [choice["message"] for choice in listed if isinstance(choice, dict) and "message" in choice]
     return [*sent, *answered[:1]]
 
 
@@ -222,7 +229,7 @@ def _prepare(message: Any, texts: Mapping[str, Any], reader: MessageReader) -> A
     whole.pop("id", None)
     if whole.get("role") == "tool" and isinstance(whole.get("function"), str):
         whole["name"] = whole.pop("function")
-    if whole.get("role") == "assistant" and source in {"input", "operator"}:
+    if whole.get("role") == "assistant" and source in ("input", "operator"):
         return {"role": "system", "content": whole.get("content"), "prefilled": True}
     return {key: value for key, value in whole.items() if key != "metadata"}
 

@@ -54,7 +54,9 @@ def _find(logged: Any, role: str) -> Iterator[JsonObject]:
 
 
 def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:
-    parts = [each for each in logged if isinstance(each, dict) and "role" not in each and each.get("type") in _PARTS]
+    parts = [
+        each for each in logged if isinstance(each, dict) and "role" not in each and str(each.get("type")) in _PARTS
+    ]
     if parts and len(parts) == len(logged):
         yield {"role": role, "content": parts}
         return
@@ -73,7 +75,7 @@ def _find_in_object(logged: JsonObject, role: str) -> Iterator[JsonObject]:
     if given is not None and _says(logged):
         yield from _read_message(logged, str(given))
         return
-    if logged.get("type") in _ITEMS:
+    if str(logged.get("type")) in _ITEMS:
         yield {key: logged[key] for key in _KEPT_OF_ITEM if key in logged}
         return
     if isinstance(logged.get("message"), dict):

@@ -13,7 +13,7 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
-from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, read_json_objects, shorten
+from transcripts.corpus.pure.readers.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects, shorten
 from transcripts.corpus.pure.readers.threads import Node, divide_tree, find_models, name_threads
 from transcripts.corpus.pure.readers.times import read_day, read_time
 
@@ -42,11 +42,10 @@ def _read_tree(line: JsonLine, source: Source) -> list[ReadInterview]:
         if is_best:
             path.append(key)
         replies = message.get("replies") or []
-        best = (
-            min(range(len(replies)), key=lambda at: _rank(replies[at], at))
-            if isinstance(replies, list) and replies
-            else -1
-        )
+        if not isinstance(replies, list):
+            found = f"{name_json_type(replies)} as the replies to message {len(nodes)} of the tree"
+            raise ReadError(source.name, number, found, "a list of messages")
+        best = min(range(len(replies)), key=lambda at: _rank(replies[at], at)) if replies else -1
         waiting += [(reply, key, is_best and at == best) for at, reply in enumerate(replies)]
     prompt: JsonObject = content["prompt"]
     identity = content.get("message_tree_id")

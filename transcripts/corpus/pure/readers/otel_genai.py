@@ -143,9 +143,14 @@ def _read_call(span: JsonObject, attributes: dict[str, Any]) -> ModelCall | None
     )
 
 
+def _list_events(span: JsonObject) -> list[JsonObject]:
+    events = span.get("events")
+    return [event for event in events if isinstance(event, dict)] if isinstance(events, list) else []
+
+
 def _read_details_event(span: JsonObject) -> dict[str, Any]:
-    for event in span.get("events") or []:
-        if isinstance(event, dict) and event.get("name") == _DETAILS_EVENT:
+    for event in _list_events(span):
+        if event.get("name") == _DETAILS_EVENT:
             return _read_attributes(event)
     return {}
 
@@ -177,11 +182,11 @@ def _order(numbered: dict[int, JsonObject], role: str) -> list[JsonObject]:
 def _read_events(span: JsonObject) -> tuple[list[JsonObject], list[JsonObject]]:
     sent: list[JsonObject] = []
     answered: list[JsonObject] = []
-    for event in span.get("events") or []:
-        if not isinstance(event, dict) or event.get("name") not in _EVENT_ROLES:
+    for event in _list_events(span):
+        role = _EVENT_ROLES.get(str(event.get("name")))
+        if role is None:
             continue
         told = {key: read_json_text(value) for key, value in _read_attributes(event).items()}
-        role = _EVENT_ROLES[event["name"]]
         message = told["message"] if isinstance(told.get("message"), dict) else told
         if role == "tool" and isinstance(message.get("id"), str):
             message = {**message, "tool_call_id": message["id"]}

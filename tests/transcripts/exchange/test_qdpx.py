@@ -38,6 +38,7 @@ from transcripts.exchange.refi import people
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Scope, find_export
+from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.projects.actions import create_project, set_member_role
 from transcripts.projects.models import Project
 from transcripts.themes.actions import ThemeText, create_theme
@@ -359,6 +360,12 @@ class TestRanges:
         path = export(project, tmp_path)
         with zipfile.ZipFile(path) as archive:
             assert archive.read("project.qde").count(b"<CodeRef ") == 323
+        # Each of its 54 categories below the top holds a code of the same name: as codes they would double all these names.
+        with path.open("rb") as stream:
+            codes = read_qdpx(stream, name="out.qdpx").project.codes
+        categories = [code.name for code in codes if code.parent_guid and not code.is_codable]
+        assert len(categories) == 54
+        assert sorted(code.name for code in codes if code.is_codable and code.name in categories) == sorted(categories)
         other = create_project(slug="other", name="Other", by=owner)
         assert bring_in(other, path).new["codings"] == 323
         assert drop_names(describe(other))["codings"] == drop_names(describe(project))["codings"]

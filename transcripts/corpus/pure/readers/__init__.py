@@ -25,6 +25,7 @@ from transcripts.corpus.pure.readers import (
     oasst,
     otel_genai,
     sharegpt,
+    speaker_table,
     speaker_text,
     swe_agent,
     tau_bench,
@@ -67,6 +68,7 @@ FORMATS: dict[str, Reader] = {
     langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse),
     otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
+    speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
     speaker_text.WHOLE_FORMAT: Reader("A text without speakers, as one turn", speaker_text.read_whole),
 }
@@ -146,13 +148,15 @@ def recognise_format(source: Source) -> tuple[str, str]:
         raise ReadError(source.name, number, found, f"objects with the keys of a format that is known: {known}")
     if captions.is_captions(source.text):
         return captions.FORMAT, "it has lines of times"
+    if speaker_table.is_speaker_table(source.text):
+        return speaker_table.FORMAT, "its first row names the columns of speakers and text"
     if speaker_text.find_starts(source.text):
         return speaker_text.FORMAT, "its lines begin with who speaks"
     raise ReadError(
         source.name,
         None,
         "text that is none of the formats tried",
-        "the export of an account, JSON, captions, or lines that begin with who speaks, such as "
-        f'"Interviewer: …" and "Model: …" (a text without speakers comes in as one turn with the format '
+        "the export of an account, JSON, captions, a table with the columns speaker and text, or lines that begin with who "
+        f'speaks, such as "Interviewer: …" and "Model: …" (a text without speakers comes in as one turn with the format '
         f"{speaker_text.WHOLE_FORMAT})",
     )

@@ -1,0 +1,147 @@
+"""A conversation as a table: who speaks and what she says, one turn a row. One file is one interview.
+
+    speaker,text                             speaker;text;time
+    Interviewer,"How, then?"                 Interviewer;How, then?;2026-03-01T10:00:00
+    Model,I weigh.                           Model;I weigh.;2026-03-01T10:00:09
+
+Commas, semicolons or tabs part the columns, quotation marks hold a cell together. The columns for the speaker and the text
+are found by their heads, in any order. A ``role`` beside the speaker (interviewer, model, system or tool) is who she is; a
+``time`` is kept with its turn. Other columns are left out and counted.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from io import StringIO
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.details import list_left_out
+from transcripts.corpus.pure.readers.json_lines import shorten
+from transcripts.corpus.pure.readers.speaker_text import assign_roles
+
+FORMAT = "speaker_table"
+
+_HEADS = {
+    "speaker": ("speaker", "name", "who", "author", "from"),
+    "text": ("text", "utterance", "content", "message", "words"),
+    "role": ("role",),
+    "time": ("time", "timestamp", "date", "at"),
+}
+_EXPECTED = "a first row with the columns speaker and text (commas, semicolons or tabs between them)"
+_DELIMITERS = ",;\t"
+
+
+def is_speaker_table(text: str) -> bool:
+    """Whether the first line is a head with a column for who speaks and one for what is said."""
+    columns = _find_columns(_read_head(text))
+    return "text" in columns and ("speaker" in columns or "role" in columns)
+
+
+def read_speaker_table(source: Source) -> ReadFile:
+    """Read the format above; raises `ReadError`."""
+    head = _read_head(source.text)
+    columns = _find_columns(head)
+    if not is_speaker_table(source.text):
+        found = f"the columns {', '.join(map(shorten, head[:10]))}" if len(head) > 1 else "no columns"
+        raise ReadError(source.name, 1, found, _EXPECTED)
+    left_out: Counter[str] = Counter()
+    rows = []
+    for line, row in _read_rows(source, len(head)):
+        cells = {name: row[place] for name, place in columns.items()}
+        for place, heading in enumerate(head):
+            if place not in columns.values() and row[place].strip():
+                left_out[f"The column {shorten(heading)} was left out."] += 1
+        if cells["text"].strip():
+            rows.append((line, cells))
+        else:
+            left_out["A row without text was left out."] += 1
+    if not rows:
+        raise ReadError(source.name, 2, "no row with text", "a row for each turn below the head")
+    roles, warnings = _choose_roles(source, rows)
+    turns = tuple(
+        ReadTurn(roles[_name(cells)], "utterance", _name(cells), cells["text"], details=_read_time(cells))
+        for _, cells in rows
+    )
+    interview = ReadInterview(source.stem[:200], source.stem[:300], turns, line=rows[0][0])
+    return ReadFile(FORMAT, [interview], [*warnings, *list_left_out(left_out)], left_out)
+
+
+def _read_head(text: str) -> list[str]:
+    line = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
+    return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
+
+
+def _find_delimiter(line: str) -> str:
+    return max(_DELIMITERS, key=line.count)
+
+
+def _find_columns(head: list[str]) -> dict[str, int]:
+    """The places of the columns that are known, by what they are; of several that could be one the first by our order."""
+    plain = [heading.strip().casefold() for heading in head]
+    found = {}
+    for column, heads in _HEADS.items():
+        place = next((plain.index(name) for name in heads if name in plain), None)
+        if place is not None:
+            found[column] = place
+    return found
+
+
+def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
+    """The rows below the head, each with the line it begins on."""
+    delimiter = _find_delimiter(source.text.split("\n", 1)[0])
+    # Line breaks inside cells stay as they are.
+    reader = csv.reader(StringIO(source.text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for number, row in enumerate(reader):
+            begins, line = line, reader.line_num + 1
+            if number == 0 or not any(cell.strip() for cell in row):
+                continue
+            if len(row) != width:
+                expected = f"{width}, as in the first row (a text with the sign between columns needs quotation marks)"
+                raise ReadError(source.name, begins, f"a row of {len(row)} columns", expected)
+            yield begins, row
+    except csv.Error as error:
+        if "field limit" in str(error):
+            found = f"a cell of more than {csv.field_size_limit():,} characters"
+            raise ReadError(source.name, line, found, "smaller cells, such as a row for each turn") from error
+        raise ReadError(
+            source.name, line, "a quotation mark that does not end a cell", 'text in “…” with "" inside'
+        ) from error
+
+
+def _name(cells: dict[str, str]) -> str:
+    return (cells.get("speaker") or cells.get("role", "")).strip()
+
+
+def _choose_roles(source: Source, rows: list[tuple[int, dict[str, str]]]) -> tuple[dict[str, str], list[str]]:
+    """The role of each speaker: as its column says, or by the names."""
+    given: dict[str, str] = {}
+    for line, cells in rows:
+        name = _name(cells)
+        if not name:
+            raise ReadError(source.name, line, "a row without a speaker", "who speaks in every row")
+        role = cells.get("role", "").strip().casefold()
+        if role in ROLES and given.setdefault(name, role) != role:
+            raise ReadError(
+                source.name, line, f"another role for {shorten(name)} than above", "one role for each speaker"
+            )
+    names = list(dict.fromkeys(_name(cells) for _, cells in rows))
+    if all(name in given for name in names):
+        return given, []
+    assigned, warnings = assign_roles(names)
+    return {**assigned, **given}, warnings
+
+
+def _read_time(cells: dict[str, str]) -> dict[str, Any]:
+    time = cells.get("time", "").strip()
+    if not time:
+        return {}
+    try:
+        return {"at": datetime.fromisoformat(time).isoformat()}
+    except ValueError:
+        return {"from": time[:100]}

@@ -14,6 +14,7 @@ from transcripts.corpus.models import ImportedFile
 from transcripts.corpus.pure.choices import Choices, apply_choices
 from transcripts.corpus.pure.previews import describe_contents
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, expand, read_bytes
+from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.projects.models import Project
 
 IDS_NAMED = 5
@@ -86,7 +87,7 @@ def _expand(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
     """The files, with those of an archive of several in its place."""
     for name, data in files:
         try:
-            yield from expand(name, data)
+            yield from expand(drop_unseen(name), data)
         except ReadError as error:
             raise ImportRefused(str(error)) from error
 

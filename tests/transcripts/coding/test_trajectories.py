@@ -160,3 +160,28 @@ def test_two_threads_are_read_side_by_side(
     assert "A secret thought." not in html
     assert client_of(outsider).get(url).status_code == 404
     assert client_of(coder).get(reverse("coding:beside", args=[project.slug, run.pk, 999999])).status_code == 404
+
+
+def test_hidden_characters_are_badged_wherever_the_run_is_read(
+    project: Project, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    turns = [
+        {"role": "interviewer", "text": "Turn\u202eround."},
+        {"role": "model", "channel": "tool_call", "text": json.dumps({"q": "a\u200bb"}), "call_id": "c"},
+        {
+            "role": "tool",
+            "channel": "tool_result",
+            "text": "\x1b[31mred",
+            "call_id": "c",
+            "details": {"error": "no\u2066pe"},
+        },
+        {"role": "model", "text": "Done\u00ad, **and\u202e bold**."},
+    ]
+    line = json.dumps({"id": "odd", "kind": "trajectory", "title": "Odd", "turns": turns})
+    import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
+    run = Interview.objects.get(external_id="odd")
+    url = reverse("coding:beside", args=[project.slug, run.pk, run.pk])
+    for html in (read(client_of(coder).get(address("desk", run))), read(client_of(coder).get(url))):
+        found = set(re.findall(r'data-point="(U\+[0-9A-F]+)"', html))
+        assert {"U+202E", "U+001B", "U+2066", "U+00AD"} <= found
+    assert 'data-point="U+200B"' in read(client_of(coder).get(address("desk", run))), "in the arguments, laid out"

@@ -18,6 +18,7 @@ from transcripts.coding.annotations import CodingView, DecisionView, MemoView, S
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.pure.markdown_html import has_markdown, read_marker, write_units
 from transcripts.corpus.pure.markdown_lines import Kind
+from transcripts.corpus.pure.unseen import HIDDEN, mark_unseen
 
 if TYPE_CHECKING:
     from transcripts.coding.exchanges import TurnBlock
@@ -55,6 +56,11 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
 
 
 def _write_texts(turn: TurnBlock) -> list[str]:
+    texts = _write_plain_or_markdown(turn)
+    return [mark_unseen(text) for text in texts] if HIDDEN.search(turn.text) else texts
+
+
+def _write_plain_or_markdown(turn: TurnBlock) -> list[str]:
     if turn.is_markdown and has_markdown(turn.text):
         return write_units(turn.text, [(row.start, row.start + len(row.text), row.kind) for row in turn.rows])
     return [escape(row.text) for row in turn.rows]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from django import template
 from django.template.context import RequestContext
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from transcripts.corpus.models import Standing
 from transcripts.corpus.pure.markdown_html import write_passage
+from transcripts.corpus.pure.unseen import mark_unseen
 from transcripts.corpus.queries import count_left_out
 
 register = template.Library()
@@ -23,7 +24,13 @@ def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
     """Words of a turn, and what is before and after them there, with their Markdown as on the desk and line breaks."""
     parts = write_passage(before + text + after, len(before), len(before) + len(text))
     names = ("before", "text", "after")
-    return {name: mark_safe(part) for name, part in zip(names, parts, strict=True)}  # noqa: S308 - escaped there
+    return {name: mark_safe(mark_unseen(part)) for name, part in zip(names, parts, strict=True)}  # noqa: S308 - escaped there
+
+
+@register.filter
+def unseen(text: object) -> SafeString:
+    """Imported text with a badge on each character that nobody would see, and that could act: ``{{ turn.text|unseen }}``."""
+    return mark_safe(mark_unseen(conditional_escape(text)))  # noqa: S308 - escaped here
 
 
 @register.simple_tag(takes_context=True)

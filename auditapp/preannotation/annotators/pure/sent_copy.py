@@ -13,17 +13,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from transcripts.corpus.pure.redacting import Entry, find_places
+from transcripts.corpus.pure.unseen import HIDDEN
 
-# Arabic to Tibetan, where a joiner between two letters is spelling, not hiding. The Arabic letter mark is no letter.
-JOINED = "[\u0590-\u061b\u061d-\u0fff]"
-HIDDEN = re.compile(
-    # Controls other than tab and line breaks, soft hyphen, fillers that look like nothing, direction marks.
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
-    # Line and paragraph separators stay, as line breaks; embeddings, isolates and invisible operators go.
-    "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
-    f"|[\u200c\u200d](?!{JOINED})|(?<!{JOINED})[\u200c\u200d]"
-)
 OTHER_BREAKS = str.maketrans("\x85\u2028\u2029", "\n\n\n")
 LOOK_ALIKES = str.maketrans("<>[]`~:#|", "‹›()'∼：＃¦")
 # What every text with an edge contains, so that others are not searched.

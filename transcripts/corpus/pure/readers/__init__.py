@@ -32,7 +32,7 @@ from transcripts.corpus.pure.readers import (
 )
 from transcripts.corpus.pure.readers.archives import expand, is_archive, unpack
 from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.checks import check_file, fit_tool_traffic
+from transcripts.corpus.pure.readers.checks import check_file, clear_names, fit_tool_traffic
 from transcripts.corpus.pure.readers.decoding import decode_text
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
@@ -114,7 +114,7 @@ def read_bytes(
     if format not in FORMATS and format != "auto":
         raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
     read = _read_archive(data, name, format) if is_archive(data) else _read_text(data, name, format)
-    read = fit_tool_traffic(read)
+    read = clear_names(fit_tool_traffic(read))
     check_file(read, name=name)
     return read
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from transcripts.corpus.pure.readers.base import (
     CHANNELS,
@@ -23,6 +24,7 @@ from transcripts.corpus.pure.readers.base import (
 )
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import shorten
+from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen
 
 _MAX_LENGTHS = {
     "external_id": 200,
@@ -38,6 +40,43 @@ _MAX_LENGTHS = {
 }
 _MAX_TURN_LENGTHS = {"speaker": 200, "prompt_kind": 30, "call_id": 200}
 _CLASHES_NAMED = 50
+_NAMES = ("external_id", "title", "model_label", "vendor", "surface", "period", "interviewer", "tier", "language")
+
+
+def clear_names(read: ReadFile) -> ReadFile:
+    """The file without hidden characters in titles, ids and the names of speakers, tools and models, and a warning that counts
+    them. In the text of turns they stay."""
+    dropped: Counter[str] = Counter()
+    interviews = [_clear_interview(interview, dropped) for interview in read.interviews]
+    if not dropped:
+        return read
+    return replace(read, interviews=interviews, warnings=[*read.warnings, *list_left_out(dropped)])
+
+
+def _clear_interview(interview: ReadInterview, dropped: Counter[str]) -> ReadInterview:
+    changed: dict[str, Any] = {}
+    for field in _NAMES:
+        name = getattr(interview, field)
+        if HIDDEN.search(name):
+            changed[field] = _clear(name, dropped)
+    speakers = {turn.speaker for turn in interview.turns}
+    cleared = {name: _clear(name, dropped) for name in speakers if HIDDEN.search(name)}
+    if cleared:
+        changed["turns"] = tuple(
+            replace(turn, speaker=cleared[turn.speaker]) if turn.speaker in cleared else turn
+            for turn in interview.turns
+        )
+    if interview.hangs_on is not None and HIDDEN.search(interview.hangs_on[0]):
+        # Counted where the id itself is cleared.
+        changed["hangs_on"] = (drop_unseen(interview.hangs_on[0]), interview.hangs_on[1])
+    return replace(interview, **changed) if changed else interview
+
+
+def _clear(name: str, dropped: Counter[str]) -> str:
+    clear = drop_unseen(name)
+    if clear != name:
+        dropped["A name or title had hidden characters, which were left out."] += 1
+    return clear
 
 
 def fit_tool_traffic(read: ReadFile) -> ReadFile:

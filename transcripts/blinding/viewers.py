@@ -9,7 +9,8 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Decision, Memo, Unblinding
+from transcripts.coding.models import Coding, Decision, Memo, StageOpening, Unblinding
+from transcripts.corpus.models import Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -62,6 +63,22 @@ class Viewer:
         unblinded = Unblinding.objects.filter(user=own).values("interview")
         interviews = self.project.interviews.filter(Exists(coded) | Exists(decided) | Exists(noted))
         return frozenset(interviews.exclude(pk__in=unblinded).values_list("pk", flat=True))
+
+    @cached_property
+    def closed_turns(self) -> frozenset[int]:
+        """The turns of reasoning that are closed to her: she codes, and has neither opened nor coded them, nor unblinded their
+        interview. One query."""
+        if not self.codes:
+            return frozenset()
+        own = self.user_id
+        coded = Coding.objects.active().filter(sentence__turn=OuterRef("pk"), coder=own)
+        decided = Decision.objects.active().filter(sentence__turn=OuterRef("pk"), coder=own)
+        noted = Memo.objects.active().filter(sentence__turn=OuterRef("pk"), author=own)
+        opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=own)
+        unblinded = Unblinding.objects.filter(interview=OuterRef("interview"), user=own)
+        reasoning = Turn.objects.filter(interview__project=self.project, channel=Turn.Channel.REASONING)
+        closed = reasoning.exclude(Exists(coded) | Exists(decided) | Exists(noted) | Exists(opened) | Exists(unblinded))
+        return frozenset(closed.values_list("pk", flat=True))
 
 
 def get_viewer(request: ProjectRequest) -> Viewer:

@@ -35,6 +35,7 @@ SPEAKERS = [
     (Speaker.INTERVIEWER, "Interviewer"),
     (Speaker.REASONING, "Model, reasoning"),
     (Speaker.SYSTEM, "System"),
+    (Speaker.TOOLS, "Tool calls and results"),
 ]
 STATES = [
     (State.UNCODED, "Not coded or decided yet"),

@@ -19,9 +19,9 @@ CODING_ROLES = [key for key, role in ROLES.items() if Permission.CODE in role.pe
 def find_visibility(viewer: Viewer, coder: str) -> Visibility:
     """Whose codings ``coder`` (as asked for) means; the forms check who may ask for whom."""
     if coder == OWN or not viewer.sees_all:
-        return Visibility(viewer.user_id)
+        return Visibility(viewer.user_id, closed=viewer.closed_turns)
     coder_id = None if coder == EVERYBODY else User.objects.get(username=coder).pk
-    return Visibility(coder_id, viewer.hidden_interviews)
+    return Visibility(coder_id, viewer.hidden_interviews, viewer.closed_turns)
 
 
 def list_coders(project: Project, catalog: Catalog) -> list[str]:

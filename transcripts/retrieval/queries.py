@@ -88,10 +88,14 @@ class Conditions:
 
 
 class Visibility(NamedTuple):
-    """Whose codings are looked at: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``."""
+    """Whose codings are looked at: those of ``coder_id``, or everybody's with ``None``, except in interviews ``hidden``.
+
+    ``closed`` are turns of reasoning whose words are not searched and not shown; see ``Viewer.closed_turns``.
+    """
 
     coder_id: int | None
     hidden: frozenset[int] = frozenset()
+    closed: frozenset[int] = frozenset()
 
 
 class FoundSentences(Sequence[int]):
@@ -143,7 +147,9 @@ def find_sentences(project: Project, search: Search, catalog: Catalog, visibilit
         differing = _find_differing(project, search, catalog)
         found = [row for row in found if row[0] in differing]
     if terms:
-        texts = {pk: text for pk, text in _read_texts(scope) if may_hold_all(text, terms)}
+        texts = {
+            pk: text for pk, text in _read_texts(scope) if pk not in visibility.closed and may_hold_all(text, terms)
+        }
         found = [row for row in found if row[1] in texts and holds_all(texts[row[1]][row[3] : row[4]], terms)]
     return FoundSentences(conditions, found)
 
@@ -168,7 +174,9 @@ def limit_scope(project: Project, search: Search, visibility: Visibility | None)
         conditions.add("i.id = %s", search.interview)
     if search.turn is not None:
         conditions.add("t.position = %s", search.turn)
-    if search.role == Speaker.REASONING:
+    if search.role == Speaker.TOOLS:
+        conditions.add_one_of("t.channel", [Turn.Channel.TOOL_CALL.value, Turn.Channel.TOOL_RESULT.value])
+    elif search.role == Speaker.REASONING:
         conditions.add("t.channel = %s", Turn.Channel.REASONING.value)
     elif search.role:
         conditions.add("t.role = %s AND t.channel = %s", search.role, Turn.Channel.UTTERANCE.value)

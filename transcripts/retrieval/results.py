@@ -75,6 +75,7 @@ class Result:
     sentence: Sentence
     pieces: list[tuple[str, bool]]
     is_cut: bool
+    is_closed: bool = False
     chips: list[Chip] = field(default_factory=list)
     memo: str = ""
     question: str = ""
@@ -93,13 +94,23 @@ class Result:
     def speaker(self) -> str:
         """Who says it, in words."""
         role = self.turn.get_role_display()
-        return f"{role}, reasoning" if self.turn.channel == Turn.Channel.REASONING else role
+        if self.turn.channel == Turn.Channel.UTTERANCE:
+            return role
+        tool = f" {self.turn.speaker}" if self.turn.speaker and self.turn.channel != Turn.Channel.REASONING else ""
+        return f"{role}, {self.turn.get_channel_display().lower()}{tool}"
+
+    @property
+    def place(self) -> str:
+        """Its address on the desk of its interview. What a tool gave back has no row there, but its turn has one."""
+        if self.turn.channel == Turn.Channel.TOOL_RESULT:
+            return f"#turn-{self.turn.position}"
+        return f"?at={self.sentence.pk}#s{self.sentence.pk}"
 
 
 def build_results(ids: Sequence[int], terms: Sequence[Term], visibility: Visibility, viewer_id: int) -> list[Result]:
     """What is shown of these sentences, in their order: seven queries, however many they are."""
     sentences = Sentence.objects.select_related("turn__interview").in_bulk(ids)
-    results = [_start(sentences[pk], terms) for pk in ids if pk in sentences]
+    results = [_start(sentences[pk], terms, visibility) for pk in ids if pk in sentences]
     hidden = {pk for pk, sentence in sentences.items() if sentence.turn.interview_id in visibility.hidden}
     chips, memos = _read_chips(ids, hidden, visibility, viewer_id), _read_memos(ids, viewer_id)
     questions = read_questions({result.turn.pk: result.turn for result in results}.values())
@@ -112,14 +123,16 @@ def build_results(ids: Sequence[int], terms: Sequence[Term], visibility: Visibil
     return results
 
 
-def _start(sentence: Sentence, terms: Sequence[Term]) -> Result:
+def _start(sentence: Sentence, terms: Sequence[Term], visibility: Visibility) -> Result:
+    if sentence.turn_id in visibility.closed:
+        return Result(sentence, [], is_cut=False, is_closed=True)
     text = sentence.read_text()
     return Result(sentence, mark(text[:MAX_SHOWN], terms), is_cut=len(text) > MAX_SHOWN)
 
 
 def _set_neighbours(result: Result, sentences: list[Sentence]) -> None:
     place = next((n for n, other in enumerate(sentences) if other.pk == result.sentence.pk), None)
-    if place is None:
+    if place is None or result.is_closed:
         return
     text = result.turn.text
     result.before, result.after = (

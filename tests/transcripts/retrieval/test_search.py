@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -14,10 +15,11 @@ from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from tests.transcripts.retrieval.conftest import Ask, Put
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.coding.actions import decide_sentence, withdraw_coding, write_memo
+from transcripts.coding.actions import decide_sentence, open_stage, withdraw_coding, write_memo
 from transcripts.coding.desk import build_page
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.projects.models import Project
 from transcripts.retrieval.prompts import StudyPrompts
@@ -413,3 +415,50 @@ class TestThePage:
     ) -> None:
         answer = client_of(coder).get(reverse("retrieval:search", args=[project.slug]) + "?" + query)
         assert answer.status_code == (200 if query.startswith("page") else 422)
+
+
+class TestToolsAndReasoning:
+    """What is searched of a trajectory, and what of it stays closed."""
+
+    @pytest.fixture
+    def run(self, project: Project, interview: Interview, owner: User) -> Interview:
+        turns = [
+            {"role": "interviewer", "text": "List the files."},
+            {"role": "model", "channel": "reasoning", "text": "A secret walrus. Then a seal."},
+            {
+                "role": "model",
+                "channel": "tool_call",
+                "speaker": "bash",
+                "text": '{"command": "ls walrus"}',
+                "call_id": "c",
+            },
+            {"role": "tool", "channel": "tool_result", "speaker": "bash", "text": "walrus\u202e.txt", "call_id": "c"},
+            {"role": "model", "text": "I looked."},
+        ]
+        line = json.dumps({"id": "run", "kind": "trajectory", "title": "A run", "turns": turns})
+        import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
+        return Interview.objects.get(project=project, external_id="run")
+
+    def test_calls_and_results_are_found_and_lead_to_their_turn(self, ask: Ask, coder: User, run: Interview) -> None:
+        answer = ask(coder, words="walrus", role="tools")
+        assert answer.texts == ['{"command": "ls walrus"}', "walrus\u202e.txt"]
+        desk = reverse("coding:desk", args=[run.project.slug, run.pk])
+        assert f'href="{desk}?at=' in answer.page
+        assert f'href="{desk}#turn-4"' in answer.page
+        assert 'data-point="U+202E"' in answer.page
+
+    def test_closed_reasoning_is_neither_searched_nor_shown(
+        self, ask: Ask, coder: User, run: Interview, project: Project
+    ) -> None:
+        assert ask(coder, words="secret").texts == []
+        assert ask(coder, words="walrus").count == 2
+        listed = ask(coder, role="reasoning")
+        assert listed.count == 2
+        assert "walrus" not in listed.page
+        assert "closed until you open it at the desk" in listed.page
+        open_stage(project=project, turn=run.turns.get(position=2), by=coder)
+        assert ask(coder, words="secret").texts == ["A secret walrus."]
+        assert "Then a seal." in ask(coder, role="reasoning").page
+
+    def test_who_does_not_code_reads_it(self, ask: Ask, reader: User, run: Interview) -> None:
+        assert ask(reader, words="secret").texts == ["A secret walrus."]

@@ -17,6 +17,7 @@ class Speaker(StrEnum):
     INTERVIEWER = "interviewer"
     REASONING = "reasoning"
     SYSTEM = "system"
+    TOOLS = "tools"
 
 
 class State(StrEnum):

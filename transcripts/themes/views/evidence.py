@@ -240,6 +240,7 @@ def _render_quote(
     race: QuoteChanged | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    [result] = build_results([sentence.pk], [], Visibility(request.user.pk), request.user.pk)
+    visibility = Visibility(request.user.pk, closed=get_viewer(request).closed_turns)
+    [result] = build_results([sentence.pk], [], visibility, request.user.pk)
     context = {"version": theme, "form": form, "result": result, "race": race}
     return render(request, "themes/quote.html", context, status=status)

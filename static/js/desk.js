@@ -180,5 +180,7 @@ if (asked) {
   select(asked);
 }
 goToTurn(window.location.hash);
+// A link to a turn of this page, or an address that is typed where one is.
+window.addEventListener("hashchange", () => goToTurn(window.location.hash));
 resumeGoingBack();
 document.documentElement.dataset.desk = "ready";

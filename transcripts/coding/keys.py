@@ -63,6 +63,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
             Act("next_interview", "BracketRight", "the next interview"),
             Act("next_reason", "KeyP", "the next sentence of the study that needs you, and why"),
             Act("turns", "Comma", "the list of turns: arrows move in it, Enter goes to the turn"),
+            Act("reasoning", "Minus", "open the model's reasoning here, which is recorded; fold and unfold it"),
             Act("filters", "KeyZ", "filters: uncoded, changed code, memo, one code"),
         ),
     ),

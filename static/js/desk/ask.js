@@ -50,11 +50,26 @@ export function ask(row, what, needs) {
       closeLine({ ...read(), opensMemo: true });
       return true;
     }
+    // What the desk would do with it is not what is asked: say so, in place of losing a key or moving to another answer.
+    const isMove = event.key === "ArrowUp" || event.key === "ArrowDown";
+    const isKey = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.target.matches("[type='radio'], button") && (isMove || isKey)) {
+      form.querySelector(".ask-keys").textContent = `${capOfEvent(event)} does nothing here yet. ${answerFirst(needs)}`;
+      return true;
+    }
     return false;
   };
+  form.querySelector(".ask-keys").textContent = hintAt(needs);
   trimOnInput(asked);
   return openLine(row, form, { read, onKey, first: needs.enactment ? radios[0] : form.querySelector("input:not([name='enactment'])") });
 }
+
+const capOfEvent = ({ key }) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? key;
+
+const hintAt = (needs) => (needs.enactment ? "1, 2 or 3 answers. Other keys wait until you have answered or cancelled." : "");
+
+const answerFirst = (needs) =>
+  needs.enactment ? "Answer with 1, 2 or 3 first, or cancel with Esc." : "Answer first, or cancel with Esc.";
 
 /** Blanks alone are no answer. */
 export function trimOnInput(fields) {

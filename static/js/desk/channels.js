@@ -1,8 +1,8 @@
 // Which channels stand open: results of tools, opened reasoning, long instructions. Kept for this person in this browser.
 
 import { Stored } from "./stored.js";
-import { currentRow, select } from "./rows.js";
-import { site } from "./page.js";
+import { currentRow, exchangeOf, select } from "./rows.js";
+import { notify, site } from "./page.js";
 
 const open = new Stored(window.localStorage, `desk:open-channels:${site.user}`, []);
 
@@ -31,6 +31,27 @@ function show(channel, isOpen) {
   for (const fold of foldsOf(channel)) {
     // The sentence one is at stays in sight.
     fold.open = isOpen || fold.contains(row);
+  }
+}
+
+/** The reasoning before the current sentence, or the first one of its exchange: open it, or fold and unfold what is open. */
+export function openReasoning() {
+  const row = currentRow();
+  const exchange = (row && exchangeOf(row)) ?? document.getElementById("sheet");
+  const found = [...exchange.querySelectorAll(".closed-stage, details.folded[data-channel='reasoning']")];
+  const isBefore = (part) => part.contains(row) || part.compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const part = found.filter((each) => row && isBefore(each)).at(-1) ?? found[0];
+  if (!part) {
+    notify("No reasoning is known here.");
+  } else if (part.matches(".closed-stage")) {
+    part.querySelector("button").click();
+  } else if (part.open) {
+    part.open = false;
+    if (part.contains(row)) {
+      select(exchange.querySelector("[data-answer] .sentence") ?? row);
+    }
+  } else {
+    select(part.querySelector(".sentence"));
   }
 }
 

@@ -1,6 +1,7 @@
 // The keyboard: which key does what, and when it is left alone.
 
 import { codes, keymap, site } from "./page.js";
+import { openReasoning } from "./channels.js";
 import { decide, repeatCode, toggleCode } from "./acts.js";
 import { goBack } from "./back.js";
 import { namesOf, prints } from "./caps.js";
@@ -36,6 +37,7 @@ const acts = {
   next_interview: () => follow("next"),
   next_reason: () => goToNext(),
   turns: () => enterList(document.getElementById("turns")),
+  reasoning: () => openReasoning(),
   filters: () => enterList(document.getElementById("filters")),
   decide: (event) => enter(event),
   repeat: () => repeatCode(),

@@ -1,6 +1,6 @@
-// Find a code by name, other names or definition. What was used last comes first.
+// Find a code by name, other names or definition; what was used last comes first. Or find words in the interview.
 
-import { codes, make } from "./page.js";
+import { codes, make, site } from "./page.js";
 import { recentCodes, toggleCode } from "./acts.js";
 import { capOf } from "./caps.js";
 import { currentRow } from "./rows.js";
@@ -83,6 +83,12 @@ function show(at) {
   const ranked = codes.map((code) => ({ code, score: rank(code, input.value, recent) }));
   found = ranked.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).map(({ code }) => code);
   list.replaceChildren(...found.map(makeOption));
+  const words = input.value.trim();
+  if (words) {
+    // Behind the codes, so that Enter takes a code where there is one.
+    list.append(makeSearch(words, found.length));
+    found.push(null);
+  }
   choose(at);
 }
 
@@ -99,6 +105,12 @@ function makeOption(code, at) {
   return option;
 }
 
+function makeSearch(words, at) {
+  const option = make("li", { role: "option", id: `option-${at}`, "aria-selected": "false" });
+  option.append(make("b", { text: `Search for “${words}”` }), " in this interview, tool calls and results included");
+  return option;
+}
+
 function choose(at) {
   list.children[chosen]?.setAttribute("aria-selected", "false");
   chosen = at;
@@ -110,7 +122,9 @@ function choose(at) {
 
 function take(isLatent) {
   const code = found[chosen];
-  if (code) {
+  if (code === null) {
+    window.location.assign(`${site.search}?${new URLSearchParams({ words: input.value.trim(), interview: site.interview })}`);
+  } else if (code) {
     dialog.close();
     toggleCode(code, isLatent && code.level ? "latent" : "semantic");
   }

@@ -79,7 +79,7 @@ def _write_study() -> list[Batch]:
         by=owner,
         description="Five invented interviews, the codings of three invented coders, a finished round, themes, machine suggestions "
         "and a benchmark of six invented models, to learn from and to try things on. Every text is made up, and every machine "
-        "answer comes from the fake provider.",
+        "answer comes from the fake provider. The two interviews of the round are unblinded for the owner.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)

@@ -97,7 +97,7 @@ class TestOpening:
         client = client_of(lead)
         unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
         page = text_of(client, AGREEMENT, **THEMES)
-        assert "these figures cover the 1 interview you have unblinded, out of 2" in page
+        assert "these figures cover the 1 interview that is unblinded for you, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
     def test_figures_of_codes_applied_once_per_answer_say_that_they_compare_sentences(

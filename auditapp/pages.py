@@ -30,6 +30,13 @@ def show_help(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @login_not_required
+def show_formats(request: HttpRequest) -> HttpResponse:
+    """Every format of interviews that can be read, and what is read of it."""
+    return render(request, "help_formats.html")
+
+
+@require_safe
+@login_not_required
 def show_task(request: HttpRequest, task: str) -> HttpResponse:
     """One task, step by step."""
     if task not in TASKS:

@@ -236,7 +236,8 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 DATA_UPLOAD_MAX_MEMORY_SIZE = 10 * 1024 * 1024
-DATA_UPLOAD_MAX_NUMBER_FIELDS = 2_000
+# Each conversation of an account's export that is shown before it comes in can be unticked.
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 20_000
 
 # --- Language, time, static files ---------------------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"

@@ -66,6 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("help/", pages.show_help, name="help"),
     path("help/api/", show_late("show_reference"), name="api_reference"),
     path("help/api/<slug:resource>/", show_late("show_resource"), name="api_resource"),
+    path("help/formats/", pages.show_formats, name="help_formats"),
     path("help/<slug:task>/", pages.show_task, name="help_task"),
     *human_half,
     *machine_half,

@@ -362,7 +362,16 @@ LEADS_ON = {
     "sob:read_next",
 }
 # Open to the network: at most eight, each for a reason.
-OPEN_TO_ALL = {"account_login", "accounts:use_link", "help", "help_task", "livez", "mfa_authenticate", "readyz"}
+OPEN_TO_ALL = {
+    "account_login",
+    "accounts:use_link",
+    "help",
+    "help_formats",
+    "help_task",
+    "livez",
+    "mfa_authenticate",
+    "readyz",
+}
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
     "projects:answer_invitation",

@@ -32,6 +32,7 @@ class ImportInterviews(ProjectView):
         dry_run = serializers.BooleanField(default=False, help_text="true: only say what would come in; store nothing.")
         leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
         roles = serializers.DictField(child=Words(), default=dict, help_text="The role of each speaker, by name.")
+        titles = serializers.DictField(child=Words(), default=dict, help_text="Other titles of conversations, by id.")
         model = Words(
             default="", allow_blank=True, max_length=MAX_FILE_NAME, help_text="The model, where the file names none."
         )

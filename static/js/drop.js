@@ -8,6 +8,8 @@ function holdsFiles(event) {
 }
 
 if (input) {
+  // What was shown is of the files that were chosen before.
+  input.addEventListener("change", () => document.getElementById("report").replaceChildren());
   document.addEventListener("dragover", (event) => {
     if (holdsFiles(event)) {
       event.preventDefault();
@@ -26,6 +28,7 @@ if (input) {
     }
     event.preventDefault();
     input.files = event.dataTransfer.files;
+    document.getElementById("report").replaceChildren();
     // Pressed, for htmx learns from the press alone which button it was, and the other one imports.
     form.querySelector("[name=check]").click();
   });

@@ -101,7 +101,9 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
     may_edit = Permission.IMPORT in request.role.permissions
     if request.method == "POST" and not may_edit:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
-    interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
+    interview = get_object_or_404(
+        request.project.every_interview.kept().select_related("imported_file", "hangs_on__interview"), pk=interview_id
+    )
     form = DetailsForm(request.POST if request.method == "POST" else None, interview=interview)
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in FIELDS}
@@ -125,6 +127,7 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
         "interview": interview,
         "form": form,
         "may_edit": may_edit,
+        "versions": interview.versions.select_related("imported_file", "first_turn").defer("first_turn__text"),
         "known": [(names[name], getattr(interview, name)) for name in FIELDS],
         "changes": [(row, names.get(row.field, row.field)) for row in rows],
     }

@@ -8,7 +8,7 @@ from transcripts.corpus.models import Consent, Turn
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.runs import JobRefused, JobRun
 
-ROLE = "role:"
+ROLE, TITLE = "role:", "title:"
 ROLE_CHOICES = [(str(value), str(label)) for value, label in Turn.Role.choices]
 # Coding is allowed unless somebody said no.
 SCOPE_CHOICES = [(str(value), str(label)) for value, label in Consent.Scope.choices if value != Consent.Scope.CODING]
@@ -19,12 +19,21 @@ def read_posted_choices(data: QueryDict) -> dict[str, object]:
     listed, taken = data.getlist("listed"), set(data.getlist("take"))
     chosen = {
         "leave_out": [each for each in listed if each not in taken],
-        "roles": {name.removeprefix(ROLE): str(data[name]) for name in data if name.startswith(ROLE)},
+        "roles": _read_named(data, ROLE),
+        "titles": _read_named(data, TITLE),
         "model": data.get("model", ""),
         "consent": dict.fromkeys(data.getlist("consent"), True),
         "basis": data.get("basis", ""),
     }
     return {name: value for name, value in chosen.items() if value}
+
+
+def _read_named(data: QueryDict, prefix: str) -> dict[str, str]:
+    """What was chosen by name. One that several files have is asked for each of them: what was changed counts."""
+    given = {name.removeprefix(prefix): [one for one in data.getlist(name) if one.strip()] for name in data}
+    return {
+        name: given[name][-1] for full in data if full.startswith(prefix) and given[name := full.removeprefix(prefix)]
+    }
 
 
 def run_import(run: JobRun) -> None:

@@ -60,6 +60,14 @@ class ImportedFile(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def format_label(self) -> str:
+        """The format in words; its key, when the reader that read the file is no more."""
+        # The readers are loaded where one is read.
+        from transcripts.corpus.pure.readers import FORMATS
+
+        return str(FORMATS.get(self.format, self.format))
+
 
 RUN_FACTS = {"task": "Task", "agent": "Agent", "status": "Status", "epoch": "Epoch", "sample": "Sample"}
 """What lists and exports can be narrowed by, of what a file tells of a run."""

@@ -140,5 +140,7 @@ def _render_import(request: ProjectRequest, form: ImportForm, reports: list[Impo
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)
     if form.errors:
+        # What was shown of files that cannot be read is no longer true; what was chosen of those that can be stays.
+        context["forget_report"] = "check" in request.POST
         return retarget(render(request, "corpus/import.html#problems", context, status=status), "#problems")
     return render(request, "corpus/import.html#report", context)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import html
 import json
 import re
@@ -15,6 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.pure.readers import FORMATS, READERS_VERSION
 from transcripts.corpus.standing import StandingError
 from transcripts.corpus.undoing import undo_import
 from transcripts.projects.models import Project
@@ -204,6 +206,41 @@ class TestChoosing:
             ("external", True, "Form")
         ]
 
+    def test_a_role_that_is_left_as_it_was_read_changes_nobody_of_the_same_name(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        lines = [
+            json.dumps({"id": name, "turns": [{"role": role, "speaker": "Ada", "text": "So."}]})
+            for name, role in (("a", "interviewer"), ("b", "model"))
+        ]
+        url = reverse("corpus:import", args=[project.slug])
+        shown = client_of(lead).post(url, upload(*lines, check="1")).content.decode()
+        assert shown.count('name="role:Ada"') == 2
+        assert shown.count('<option value="" selected>') == 2
+        client_of(lead).post(url, {**upload(*lines), "role:Ada": ["", ""]})
+        assert [each.turns.get().role for each in project.interviews.order_by("external_id")] == [
+            "interviewer",
+            "model",
+        ]
+
+    def test_a_conversation_is_given_a_title(self, project: Project, lead: User, client_of: SignIn) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        shown = client_of(lead).post(url, upload(make_line("a"), check="1")).content.decode()
+        assert 'name="title:a"' in shown
+        client_of(lead).post(url, {**upload(make_line("a")), "title:a": "On gifts"})
+        assert project.interviews.get().title == "On gifts"
+
+    def test_what_was_shown_goes_when_the_next_file_cannot_be_read_but_not_what_was_chosen(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        wrong = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
+        assert 'id="report"' in wrong.content.decode()
+        typed = {**upload(make_line("a")), "consent": "external"}
+        unfounded = client_of(lead).post(url, typed, headers={"HX-Request": "true"})
+        assert unfounded.status_code == 422
+        assert 'id="report"' not in unfounded.content.decode()
+
     @pytest.mark.parametrize(
         "typed", [{"consent": "external"}, {"role:Ada": "narrator"}, {"consent": "x", "basis": "y"}]
     )
@@ -228,6 +265,20 @@ class TestGrownConversations:
         assert (interview.turn_count, interview.sentence_count, interview.questions) == (4, 4, 2)
         version = interview.versions.get()
         assert (version.number, version.first_turn.position, version.turns, version.sentences) == (2, 3, 2, 2)
+
+    def test_its_details_name_the_file_of_each_version(self, project: Project, lead: User, client_of: SignIn) -> None:
+        bring(project, lead, make_line("a"))
+        grown = make_line("a", questions=2)
+        client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(grown))
+        interview = project.interviews.get()
+        page = client_of(lead).get(reverse("corpus:details", args=[project.slug, interview.pk])).content.decode()
+        text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
+        for data, name in ((make_line("a"), "interviews.jsonl"), (grown, "file1.jsonl")):
+            assert hashlib.sha256(data.encode()).hexdigest() in text
+            assert name in text
+        assert f"Interviews as JSON objects, by version {READERS_VERSION} of the readers" in text
+        assert f"by {lead.username}" in text
+        assert "Version 2: 2 turns appended, from position 3 on" in text
 
     def test_its_import_cannot_be_undone_and_says_why(self, project: Project, lead: User) -> None:
         bring(project, lead, make_line("a"))
@@ -264,3 +315,12 @@ def test_example_on_the_page_of_imports_can_be_imported(project: Project, lead: 
     lines = html.unescape(shown[1])
     assert client.post(url, upload(lines)).status_code == 302
     assert Interview.objects.filter(project=project, external_id__in=["t1", "t2", "t3", "t4", "t5"]).count() == 5
+
+
+def test_every_format_is_listed_on_a_page_that_the_import_leads_to(
+    project: Project, lead: User, client_of: SignIn
+) -> None:
+    page = client_of(lead).get(reverse("corpus:import", args=[project.slug])).content.decode()
+    assert reverse("help_formats") in page
+    listed = client_of(lead).get(reverse("help_formats")).content.decode()
+    assert [reader.label for reader in FORMATS.values() if f"<strong>{reader.label}</strong>" not in listed] == []

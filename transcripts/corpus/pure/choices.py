@@ -8,18 +8,20 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadFile, ReadInterview
 
+MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
 
 
 @dataclass(frozen=True)
 class Choices:
     """``format`` is a key of the readers' formats or "auto"; ``leave_out`` are ids of conversations, ``roles`` the role of each
-    speaker by name. ``model`` is given to conversations whose file names none, ``consent`` (true by scope) with its ``basis``
-    to those whose file says nothing of the scope."""
+    speaker by name, ``titles`` new titles by id. ``model`` is given to conversations whose file names none, ``consent`` (true
+    by scope) with its ``basis`` to those whose file says nothing of the scope."""
 
     format: str = "auto"
     leave_out: frozenset[str] = frozenset()
     roles: Mapping[str, str] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
     consent: Mapping[str, bool] = field(default_factory=dict)
     basis: str = ""
@@ -31,6 +33,9 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
     for speaker, role in roles.items():
         if role not in ROLES:
             raise ValueError(f"There is no role {role!r} for {speaker}. Choose {', '.join(ROLES)}.")
+    titles = {each: str(title).strip() for each, title in dict(options.get("titles") or {}).items()}
+    if long := next((title for title in titles.values() if len(title) > MAX_TITLE_LENGTH), None):
+        raise ValueError(f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept.")
     consent = dict(options.get("consent") or {})
     for scope in consent:
         if scope not in CONSENT_SCOPES:
@@ -42,6 +47,7 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
         format=options.get("format") or "auto",
         leave_out=frozenset(options.get("leave_out") or ()),
         roles=roles,
+        titles={each: title for each, title in titles.items() if title},
         model=str(options.get("model") or "").strip()[:200],
         consent=consent,
         basis=basis,
@@ -76,6 +82,8 @@ def _apply(interview: ReadInterview, choices: Choices) -> ReadInterview:
             for turn in interview.turns
         )
         changed["turns"] = turns
+    if interview.external_id in choices.titles:
+        changed["title"] = choices.titles[interview.external_id]
     if choices.model and not interview.model_label:
         changed["model_label"] = choices.model
     if unsaid := {scope: given for scope, given in choices.consent.items() if scope not in interview.consent}:

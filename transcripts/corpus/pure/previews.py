@@ -9,7 +9,7 @@ from typing import Any
 from transcripts.corpus.pure.choices import SPOKEN
 from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn
 
-LISTED = 200
+LISTED = 500
 """Conversations that are shown one by one."""
 SPEAKERS = 40
 FIRST_WORDS = 160
@@ -28,6 +28,7 @@ def describe_contents(read: ReadFile) -> dict[str, Any]:
         "reason": read.reason,
         "conversations": sum(not thread.relation for thread in threads),
         "relations": dict(Counter(thread.relation for thread in threads if thread.relation)),
+        "roles": dict(Counter(turn.role for thread in threads for turn in thread.turns).most_common()),
         "channels": dict(channels),
         "answers": len(answers),
         "answers_with_reasoning": reasoned,

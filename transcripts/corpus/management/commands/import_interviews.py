@@ -13,6 +13,7 @@ from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.planning import ImportRefused, ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
+from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.projects.models import Project
 
 
@@ -33,6 +34,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--role", action="append", default=[], metavar="SPEAKER=ROLE", help="interviewer, model, system or tool"
         )
+        parser.add_argument(
+            "--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"
+        )
         parser.add_argument("--model", default="", help="the model, where a file names none")
         parser.add_argument(
             "--consent",
@@ -52,8 +56,10 @@ class Command(BaseCommand):
         paths: list[Path] = options["files"]
         files = [read_file(path) for path in paths]
         roles = dict(given.rpartition("=")[::2] for given in options["role"])
+        titles = dict(given.partition("=")[::2] for given in options["title"])
         try:
-            choices = read_choices({**options, "roles": roles, "consent": dict.fromkeys(options["consent"], True)})
+            consent = dict.fromkeys(options["consent"], True)
+            choices = read_choices({**options, "roles": roles, "titles": titles, "consent": consent})
             if options["dry_run"]:
                 reports = plan_imports(project=project, files=files, choices=choices)
             else:
@@ -81,7 +87,7 @@ def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[
     waiting = list(paths)
     for report in reports:
         name, slash, inner = report.name.partition("/")
-        while waiting[0].name != name and len(waiting) > 1:
+        while drop_unseen(waiting[0].name) != name and len(waiting) > 1:
             waiting.pop(0)
         matched.append((waiting[0] / inner if slash else waiting.pop(0) if len(waiting) > 1 else waiting[0], report))
     return matched

@@ -32,7 +32,7 @@ REFUSALS = {
 }
 SLUG = {"type": "string", "minLength": 1, "maxLength": 60, "pattern": "^[-a-zA-Z0-9_]+$"}
 NUMBER = {"type": "integer", "minimum": 1, "maximum": MAX_ID}
-IN_ADDRESS = {
+IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "slug": (SLUG, "The short name of a study."),
     "interview_id": (NUMBER, "Number of an interview."),
     "coding_id": (NUMBER, "Number of a coding."),

@@ -95,7 +95,9 @@ class DeclaredSchema(AutoSchema):
             status: OpenApiResponse(answer, description=sentence) for status, sentence in operation.success.items()
         }
         for kind in operation.file_types:
-            found[200, kind] = OpenApiResponse(OpenApiTypes.BINARY, description="The file.")
+            # A file of JSON is read as JSON: it is no string of bytes.
+            content = OpenApiTypes.ANY if kind == "application/json" else OpenApiTypes.BINARY
+            found[200, kind] = OpenApiResponse(content, description="The file.")
         for status in sorted({400, 401, 403, 429, *operation.refusals, *self._list_further_refusals()}):
             found[status, "application/json"] = OpenApiResponse(ErrorOutput, description=REFUSALS[status])
         return found

@@ -145,7 +145,9 @@ class Cell(models.Model):
 
     ``input_id`` is the key of whatever the batch's kind works on (a text, a turn). A leased cell belongs to one runner
     until ``lease_until``; ``fence`` grows with every claim, so that a runner that lost its lease cannot write. A held cell
-    was sent, its end is unknown, and a person decides whether it is sent again.
+    was sent, its end is unknown, and a person decides whether it is sent again. ``answer_number`` counts the answers of the
+    batch from 1, in the order in which their transactions were committed, without a gap: readers of a running batch go on
+    after the last one they have.
     """
 
     class State(models.TextChoices):
@@ -170,11 +172,18 @@ class Cell(models.Model):
     not_before = models.DateTimeField(null=True, blank=True)
     lease_owner = models.CharField(max_length=60, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
+    answer_number = models.PositiveBigIntegerField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["arm", "input_id", "repeat"], name="%(app_label)s_%(class)s_once"),
+            # A cell without an answer is not in this index, so that it slows down no claim.
+            models.UniqueConstraint(
+                fields=["batch", "answer_number"],
+                condition=Q(answer_number__isnull=False),
+                name="%(app_label)s_%(class)s_answer_number_once",
+            ),
             models.CheckConstraint(
                 condition=Q(state="leased") ^ Q(lease_until__isnull=True),
                 name="%(app_label)s_%(class)s_lease_has_end",

@@ -41,8 +41,8 @@ ATTEMPT_END = (
     "raw",
     "pk",
 )
-CELL_END = ("state", "outcome", "not_before", "tries", "unknown_ends", "pk", "fence", "state")
-PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends")
+CELL_END = ("state", "outcome", "not_before", "tries", "unknown_ends", "answer_number", "pk", "fence", "state")
+PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends", "answer_number")
 """What is read of a cell that may be claimed."""
 
 END_ATTEMPT = (
@@ -53,7 +53,7 @@ END_ATTEMPT = (
 )
 END_CELL = (
     f"UPDATE {CELL} SET state = %s, outcome = %s, lease_owner = '', lease_until = NULL, not_before = %s, tries = %s, "  # noqa: S608
-    "unknown_ends = %s WHERE id = %s AND state NOT IN ('done', 'failed') AND (fence = %s OR %s = 'done')"
+    "unknown_ends = %s, answer_number = %s WHERE id = %s AND state NOT IN ('done', 'failed') AND (fence = %s OR %s = 'done')"
 )
 
 
@@ -75,7 +75,7 @@ def end_attempts(attempts: Sequence[Attempt]) -> None:
 def end_cells(cells: Sequence[Cell]) -> None:
     """Give leased cells their next state. An ended cell keeps its own; after a lost lease only an answer counts.
 
-    ``fence`` is that of the claim which ends.
+    ``fence`` is that of the claim which ends. ``answer_number`` is set where the cell has its answer now.
     """
     with connection.cursor() as cursor:
         cursor.executemany(END_CELL, list(map(attrgetter(*CELL_END), cells)))
@@ -133,6 +133,13 @@ def insert_results(rows: Sequence[tuple[int, int, str]], stored_at: datetime.dat
     at = connection.ops.adapt_datetimefield_value(stored_at)
     with connection.cursor() as cursor:
         cursor.executemany(INSERT_RESULT, [(*row, at) for row in rows])
+
+
+def read_last_answer_number(batch_id: int) -> int:
+    """The number of the batch's latest answer, 0 where it has none. The next one may be given only while the batch is locked:
+    then numbers appear in their order, whichever worker stores them."""
+    numbered = Cell.objects.filter(batch=batch_id, answer_number__isnull=False)
+    return numbered.order_by("-answer_number").values_list("answer_number", flat=True).first() or 0
 
 
 def claimable_cells(batch: Batch, arm_ids: Sequence[int]) -> QuerySet[Cell]:

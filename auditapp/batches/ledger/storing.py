@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import F
@@ -62,6 +62,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
     outcomes = _store_results(batch, list(final.values()))
     for end in ends:
         end.outcome = outcomes.get(end.pk, end.outcome)
+    _number_answers(batch, [end for each, end in zip(group, ends, strict=True) if _is_result(each, final)])
     statements.end_cells(ends)
     _settle(batch, group)
     if batch.awaits_server and any(map(_is_sign_of_life, group)):
@@ -129,6 +130,18 @@ def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, st
         for each in final
     ]
     return _hand_over(batch, handed) | {each.cell_id: NO_ROOM for each in handed if _has_no_room(each)}
+
+
+def _is_result(each: CompletedCall, final: Mapping[int, CompletedCall]) -> bool:
+    """Whether the call's answer is stored as its cell's result."""
+    return each.answer.end in USABLE and final.get(each.leased.cell_id) is each
+
+
+def _number_answers(batch: Batch, answered: Sequence[Cell]) -> None:
+    """Number the answers of a batch that is locked."""
+    if answered:
+        for number, cell in enumerate(answered, start=statements.read_last_answer_number(batch.pk) + 1):
+            cell.answer_number = number
 
 
 def _has_no_room(each: Answered) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from transcripts.accounts.models import User
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, Figure, PairAgreement, write_figure
+from transcripts.agreement.queries import Selection
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
+
+if TYPE_CHECKING:
+    from transcripts.coding.blind import BlindTable
 
 FEW_UNITS = 30
 RARE_USES = 10
@@ -24,6 +29,28 @@ HEADER = [
     *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
     *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
 ]
+
+
+def measure(selection: Selection, table: BlindTable, *, seed: int) -> dict[str, Any]:
+    """Agreement on the readings of a table: the figures that page, file and API show."""
+    from transcripts.agreement.pure.measuring import measure_agreement
+    from transcripts.agreement.reading import count_uses, make_label_table
+
+    names = {user.pk: user.username for user in User.objects.filter(pk__in=table.coders)}
+    agreement = measure_agreement(make_label_table(table, names), seed=seed)
+    codes = list(selection.family.codes.order_by("position"))
+    coders = {name: pk for pk, name in names.items()}
+    rows = list_rows(agreement, codes, uses=count_uses(table), coders=coders)
+    first, second = (*(coders[name] for name in agreement.coders[:2]), None, None)[:2]
+    return {
+        "agreement": agreement,
+        "rows": rows,
+        "is_of_two": len(agreement.coders) == 2,
+        "first": first,
+        "second": second,
+        "of_few": sum(row["is_of_few"] for row in rows),
+        "sets": [(words, getattr(agreement, name)) for name, words in SETS.items()],
+    }
 
 
 def list_rows(

@@ -81,7 +81,9 @@ def _check_results() -> Iterator[Break]:
     unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
     yield from _list_breaks("I2", unused, "a second answer is counted as their result", of_cell="cell__")
     unnumbered = results.filter(cell__answer_number__isnull=True)
-    yield from _list_breaks("I2", unnumbered, "their answer has no number, so that no stream shows it", of_cell="cell__")
+    yield from _list_breaks(
+        "I2", unnumbered, "their answer has no number, so that no stream shows it", of_cell="cell__"
+    )
 
 
 def _check_money() -> Iterator[Break]:

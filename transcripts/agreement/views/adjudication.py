@@ -20,6 +20,7 @@ from transcripts.agreement.pure.letters import Readings, fingerprint, list_store
 from transcripts.agreement.queries import Place, Selection, read_items
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
 from transcripts.blinding.forms import UnblindingForm
+from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
@@ -37,7 +38,7 @@ class Queue:
     """
 
     def __init__(self, request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> None:
-        self.visible = VisibleReadings(request, selection, within=within)
+        self.visible = VisibleReadings(get_viewer(request), selection, within=within)
         self.table = self.visible.table
         self.places = list(map(int, self.table.find_differing()))
         self._active = queries.find_active(request.project, selection.family.identifier)
@@ -85,7 +86,7 @@ class Queue:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_queue(request: ProjectRequest) -> HttpResponse:
     """One item of the queue: the one at ``?at=``, or the first that is open, after ``?after=`` if that is named."""
-    page_request = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE)
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
         return _render(
             request, page_request, status=422 if page_request.families and page_request.selection is None else 200
@@ -101,7 +102,7 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.ADJUDICATE)
 def adjudicate(request: ProjectRequest) -> HttpResponse:
     """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
-    page_request = PageRequest(request, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE)
     at = _read_number(request.POST.get("at", ""))
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE or at is None:
         return _render(request, page_request, status=422)

@@ -25,7 +25,7 @@ ITEMS_PER_PAGE = 20
 @project_view(Permission.VIEW)
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The units of a family that coders coded differently. Coders see them once a round is locked."""
-    page_request = PageRequest(request, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
+    page_request = PageRequest(request.project, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
     viewer = get_viewer(request)
     sees_all = viewer.sees_all
     context: dict[str, object] = {
@@ -38,7 +38,7 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
     if page_request.selection is None:
         return render(request, "agreement/disagreements.html", context, status=422 if page_request.families else 200)
     if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
-        visible = VisibleReadings(request, page_request.selection)
+        visible = VisibleReadings(viewer, page_request.selection)
         places = [int(place) for place in visible.table.find_differing()]
         wanted = request.GET.get("code", "")
         if wanted in visible.table.codes:

@@ -18,9 +18,10 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.accounts.models import User
 from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
-from transcripts.agreement.queries import Selection, list_places, read_items
+from transcripts.agreement.queries import list_places, read_items
 from transcripts.agreement.views.adjudication import Queue
 from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
+from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
 from transcripts.formats.tabular import write_csv
@@ -36,7 +37,7 @@ NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_table(request: ProjectRequest) -> HttpResponse:
     """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
-    page_request = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE)
     return _render_table(request, page_request)
 
 
@@ -45,13 +46,13 @@ def show_table(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_so_far(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: agreement on the first family whose method measures it."""
-    page_request = PageRequest(request, QueryDict(), prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, QueryDict(), prefer=NOT_REFLEXIVE)
     context: dict[str, object] = {"page_request": page_request}
     if page_request.selection is not None and page_request.stance != Stance.REFLEXIVE:
         queue = Queue(request, page_request.selection)
         context["visible"] = queue.visible
         if not queue.visible.is_hidden:
-            measured = _measure(page_request, page_request.selection, queue.visible)
+            measured = report.measure(page_request.selection, queue.visible.table, seed=page_request.form.chosen_seed)
             context |= {
                 "chart": _draw(request, page_request, measured),
                 "compared": queue.compared,
@@ -64,10 +65,10 @@ def show_so_far(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
     """The figures of a family that uses reflexive thematic analysis: once, for a reason that is recorded."""
-    page_request, form = PageRequest(request, request.POST), ReasonForm(request.POST)
+    page_request, form = PageRequest(request.project, request.POST), ReasonForm(request.POST)
     if page_request.selection is None or not form.is_valid():
         return _render_table(request, page_request, reason_form=form, status=422)
-    reason, visible = form.cleaned_data["reason"], VisibleReadings(request, page_request.selection)
+    reason, visible = form.cleaned_data["reason"], VisibleReadings(get_viewer(request), page_request.selection)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     try:
@@ -84,13 +85,13 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The table as a file, for families of which the page shows it."""
-    page_request = PageRequest(request, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE)
     if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
         return _render_table(request, page_request, status=422)
-    visible = VisibleReadings(request, page_request.selection)
+    visible = VisibleReadings(get_viewer(request), page_request.selection)
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
-    measured = _measure(page_request, page_request.selection, visible)
+    measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
     stream = io.StringIO()
     rows = write_csv(report.list_file_rows(measured["rows"]), header=report.HEADER, stream=stream)
     data = stream.getvalue().encode()
@@ -109,10 +110,10 @@ def download(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def list_units(request: ProjectRequest) -> HttpResponse:
     """The units behind a count: their words, and what each coder read in them."""
-    page_request, form = PageRequest(request, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
+    page_request, form = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if page_request.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"page_request": page_request, "form": form}, status=422)
-    visible = VisibleReadings(request, page_request.selection)
+    visible = VisibleReadings(get_viewer(request), page_request.selection)
     wanted = form.cleaned_data
     page = Paginator(_find_places(visible, wanted), UNITS_PER_PAGE).get_page(request.GET.get("page"))
     names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}
@@ -149,28 +150,6 @@ def _draw(request: ProjectRequest, page_request: PageRequest, measured: dict[str
     )
 
 
-def _measure(page_request: PageRequest, selection: Selection, visible: VisibleReadings) -> dict[str, Any]:
-    """The figures of agreement on what is visible, as the page and the file show them."""
-    from transcripts.agreement.pure.measuring import measure_agreement
-    from transcripts.agreement.reading import count_uses, make_label_table
-
-    names = {user.pk: user.username for user in User.objects.filter(pk__in=visible.table.coders)}
-    agreement = measure_agreement(make_label_table(visible.table, names), seed=page_request.form.chosen_seed)
-    codes = list(selection.family.codes.order_by("position"))
-    coders = {name: pk for pk, name in names.items()}
-    rows = report.list_rows(agreement, codes, uses=count_uses(visible.table), coders=coders)
-    first, second = (*(coders[name] for name in agreement.coders[:2]), None, None)[:2]
-    return {
-        "agreement": agreement,
-        "rows": rows,
-        "is_of_two": len(agreement.coders) == 2,
-        "first": first,
-        "second": second,
-        "of_few": sum(row["is_of_few"] for row in rows),
-        "sets": [(words, getattr(agreement, name)) for name, words in report.SETS.items()],
-    }
-
-
 def _ask_to_unblind(request: ProjectRequest, page_request: PageRequest, visible: VisibleReadings) -> HttpResponse:
     """No figures, for those of a table without a reading would say that nobody decided anything."""
     messages.error(request, "All these readings are hidden from you. Unblind the interviews first.")
@@ -196,13 +175,15 @@ def _render_table(
     if page_request.selection is not None:
         page["is_reflexive"] = page_request.stance == Stance.REFLEXIVE
         if visible is None and page_request.stance != Stance.REFLEXIVE:
-            visible = VisibleReadings(request, page_request.selection)
+            visible = VisibleReadings(get_viewer(request), page_request.selection)
         page["visible"] = visible
         if visible is not None:
             table = f"{reverse('agreement:table', args=[request.project.slug])}?{page_request.query}"
             page["unblinding"] = offer_unblinding(request, visible.blinded, where="agreement", back=table)
         if visible is not None and not visible.is_hidden:
-            page["measured"] = measured = _measure(page_request, page_request.selection, visible)
+            page["measured"] = measured = report.measure(
+                page_request.selection, visible.table, seed=page_request.form.chosen_seed
+            )
             page["chart"] = _draw(request, page_request, measured)
         page["chosen"] = request.GET.get("code", "")
     elif page_request.families:

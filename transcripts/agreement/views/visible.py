@@ -9,9 +9,8 @@ from django.http import QueryDict
 
 from transcripts.agreement.forms import SelectionForm
 from transcripts.agreement.queries import Selection, find_interviews, list_families
-from transcripts.blinding.viewers import get_viewer
-from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import MethodStance
+from transcripts.blinding.viewers import Viewer
+from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import read_stances
 from transcripts.rounds.queries import find_locked_interviews
 
@@ -24,9 +23,9 @@ class PageRequest:
     Without a family named it is the first one with a stance of ``prefer``, or the first of all.
     """
 
-    def __init__(self, request: ProjectRequest, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> None:
-        self.families, self.stances = list_families(request.project), read_stances(request.project)
-        self.form = SelectionForm(data, project=request.project, families=self.families)
+    def __init__(self, project: Project, data: QueryDict, *, prefer: tuple[str, ...] = ()) -> None:
+        self.families, self.stances = list_families(project), read_stances(project)
+        self.form = SelectionForm(data, project=project, families=self.families)
         preferred = [each for each in self.families if self.stances.find(each.identifier) in prefer]
         usual = next(iter([*preferred, *self.families]), None)
         self.selection = self.form.read(usual=usual) if usual and self.form.is_valid() else None
@@ -63,17 +62,16 @@ class VisibleReadings:
     are locked.
     """
 
-    def __init__(self, request: ProjectRequest, selection: Selection, *, within: Collection[int] | None = None) -> None:
+    def __init__(self, viewer: Viewer, selection: Selection, *, within: Collection[int] | None = None) -> None:
         from transcripts.agreement.reading import find_shared_interviews, keep_interviews, read_table
 
-        viewer = get_viewer(request)
-        interviews = find_interviews(request.project, selection)
+        interviews = find_interviews(viewer.project, selection)
         if not viewer.sees_all:
-            locked = find_locked_interviews(request.project)
+            locked = find_locked_interviews(viewer.project)
             interviews = sorted(locked if interviews is None else locked & set(interviews))
         if within is not None:
             interviews = sorted(set(within) if interviews is None else set(within) & set(interviews))
-        table = read_table(request.project, selection, interviews=interviews)
+        table = read_table(viewer.project, selection, interviews=interviews)
         shared = find_shared_interviews(table)
         self.blinded = viewer.blinded(shared)
         self.shared = len(shared)

@@ -31,6 +31,7 @@ from auditapp.preannotation.evaluation.views.comparing import (
     offer_compared,
     read_asked,
 )
+from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
@@ -47,17 +48,17 @@ ITEMS_PER_PAGE = 25
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_calibration(request: ProjectRequest) -> HttpResponse:
     """Every figure of one annotator; of families that are read reflexively, why there is none."""
-    return _render(request, read_asked(request, request.GET))
+    return _render(request, read_asked(request.project, request.GET))
 
 
 @require_POST
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
     """The figures of a family that is read reflexively: once, for a reason that is kept."""
-    asked, form = read_asked(request, request.POST), FamilyReasonForm(request.POST)
+    asked, form = read_asked(request.project, request.POST), FamilyReasonForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
-    compared = compare(request, asked.annotator, **asked.scope)
+    compared = compare(get_viewer(request), asked.annotator, **asked.scope)
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
@@ -77,10 +78,10 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The figures the page shows, as a file."""
-    asked, form = read_asked(request, request.POST), FormatForm(request.POST)
+    asked, form = read_asked(request.project, request.POST), FormatForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, status=422)
-    compared = compare(request, asked.annotator, **asked.scope)
+    compared = compare(get_viewer(request), asked.annotator, **asked.scope)
     if compared.is_hidden:
         return _ask_to_unblind(request, asked, compared)
     measured = measure(asked, compared)
@@ -97,11 +98,11 @@ def list_cell(request: ProjectRequest) -> HttpResponse:
     from auditapp.preannotation.evaluation.queries.calibration import find_listable
     from auditapp.preannotation.evaluation.queries.calibration import list_cell as find_cell
 
-    asked, form = read_asked(request, request.GET), CellForm(request.GET)
+    asked, form = read_asked(request.project, request.GET), CellForm(request.GET)
     page: dict[str, object] = {"asked": asked, "form": form}
     if asked.annotator is None or not form.is_valid():
         return render(request, "preannotation/calibration_cell.html", page, status=422)
-    compared = compare(request, asked.annotator, **asked.scope)
+    compared = compare(get_viewer(request), asked.annotator, **asked.scope)
     code, cell = form.cleaned_data["code"], form.cleaned_data["cell"]
     found = compared.find(code)
     places = find_cell(compared, code, cell)
@@ -195,7 +196,7 @@ def _render(
         "few_positives": FEW_POSITIVES,
     }
     if asked.annotator is not None:
-        compared = compared or compare(request, asked.annotator, **asked.scope)
+        compared = compared or compare(get_viewer(request), asked.annotator, **asked.scope)
         page["compared"] = compared
         page["unblinding"] = offer_compared(request, asked, compared.interviews, "calibration")
         if not compared.is_hidden:

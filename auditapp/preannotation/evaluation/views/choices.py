@@ -21,6 +21,7 @@ from auditapp.preannotation.evaluation.queries.calibration_rows import CodeRow
 from auditapp.preannotation.evaluation.views.calibration import measure
 from auditapp.preannotation.evaluation.views.comparing import Asked, compare, offer_compared, read_asked
 from auditapp.preannotation.models import Annotator, CodeChoice
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
@@ -38,7 +39,7 @@ Candidate = dict[str, Any]
 @project_view(Permission.SET_METHOD)
 def choose(request: ProjectRequest) -> HttpResponse:
     """See every code by every annotator, and choose one for a code, with a reason."""
-    asked = read_asked(request, request.GET)
+    asked = read_asked(request.project, request.GET)
     candidates = _list_candidates(request, asked)
     named = [(each["key"], each["name"]) for each in candidates]
     form = ChoiceForm(request.POST or None, candidates=named, initial={"code": request.GET.get("code", "")})
@@ -77,7 +78,7 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     candidates = []
     for annotator, with_critic in wanted:
         annotator.project = request.project
-        compared = compare(request, annotator, with_critic=with_critic, readings=readings)
+        compared = compare(get_viewer(request), annotator, with_critic=with_critic, readings=readings)
         rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0)["rows"]}
         candidates.append(
             {

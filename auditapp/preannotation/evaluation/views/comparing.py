@@ -14,11 +14,11 @@ from auditapp.preannotation.evaluation.forms.calibration import CalibrationForm
 from auditapp.preannotation.models import Annotator
 from transcripts.agreement.queries import list_families
 from transcripts.blinding.forms import UnblindingForm
-from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.viewers import Viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import CodeFamily
 from transcripts.projects.access import ProjectRequest
-from transcripts.projects.models import MethodStance
+from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import Stances, read_stances
 
 if TYPE_CHECKING:
@@ -73,19 +73,19 @@ class Asked(NamedTuple):
         return found.name if found else family
 
 
-def read_asked(request: ProjectRequest, data: QueryDict) -> Asked:
-    """Read the form; without an annotator named, the newest one that has read."""
-    annotators = list_with_readings(request.project.pk)
+def read_asked(project: Project, data: QueryDict, *, annotators: list[Annotator] | None = None) -> Asked:
+    """Read the form; without an annotator named, the newest of ``annotators``, or of all that have read."""
+    annotators = list_with_readings(project.pk) if annotators is None else annotators
     form = CalibrationForm(data, annotators=annotators)
-    families = {family.identifier: family for family in list_families(request.project)}
+    families = {family.identifier: family for family in list_families(project)}
     annotator = form.chosen if form.is_valid() else None
     if annotator is not None:
-        annotator.project = request.project
-    return Asked(form, annotator, annotators, families, read_stances(request.project))
+        annotator.project = project
+    return Asked(form, annotator, annotators, families, read_stances(project))
 
 
 def compare(
-    request: ProjectRequest,
+    viewer: Viewer,
     annotator: Annotator,
     *,
     with_critic: bool = False,
@@ -96,7 +96,6 @@ def compare(
     """The annotator beside people, as far as the viewer may see them now."""
     from auditapp.preannotation.evaluation.queries.calibration import read_compared
 
-    viewer = get_viewer(request)
     compared = read_compared(
         annotator,
         with_critic=with_critic,

@@ -25,6 +25,7 @@ from auditapp.preannotation.evaluation.views.comparing import (
     read_asked,
 )
 from auditapp.preannotation.models import Annotator, Disagreement
+from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
@@ -42,7 +43,7 @@ ITEMS_PER_PAGE = 15
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_disagreements(request: ProjectRequest) -> HttpResponse:
     """The sentences on which an annotator and people differ, code by code."""
-    return _render(request, read_asked(request, request.GET))
+    return _render(request, read_asked(request.project, request.GET))
 
 
 @require_safe
@@ -50,10 +51,10 @@ def show_disagreements(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_unsorted(request: ProjectRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: how many differences from the newest annotator wait."""
-    asked = read_asked(request, QueryDict())
+    asked = read_asked(request.project, QueryDict())
     context: dict[str, object] = {"asked": asked}
     if asked.annotator is not None:
-        compared = compare(request, asked.annotator, **asked.scope, with_alternatives=True)
+        compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
         keys, current = _key(compared, _list(request, compared, "")), _read_current(asked.annotator)
         context |= {
             "waiting": sum(key not in current for key in keys),
@@ -67,11 +68,11 @@ def show_unsorted(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.ADJUDICATE)
 def sort(request: ProjectRequest) -> HttpResponse:
     """Say why they differ; what was said before is superseded, and stays."""
-    asked, form = read_asked(request, request.POST), DisagreementForm(request.POST)
+    asked, form = read_asked(request.project, request.POST), DisagreementForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, wrong=form, status=422)
     data = form.cleaned_data
-    compared = compare(request, asked.annotator, **asked.scope, with_alternatives=True)
+    compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
     if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
         form.add_error(None, "Here the annotator and the people you may see do not differ, or not any more.")
         return _render(request, asked, wrong=form, compared=compared, status=409)
@@ -149,7 +150,7 @@ def _render(
     if asked.annotator is None:
         status = 422 if asked.annotators else status
         return render(request, "preannotation/disagreements.html", page, status=status)
-    compared = compared or compare(request, asked.annotator, **asked.scope, with_alternatives=True)
+    compared = compared or compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
     data = request.GET if request.method != "POST" else {}
     chosen = FilterForm(data, codes=[(each.code.identifier, each.code.name) for each in compared.codes])
     if not chosen.is_valid():

@@ -35,14 +35,14 @@ HEADER = [
 @project_view(Permission.SEE_ALL_CODINGS)
 def show_rates(request: ProjectRequest) -> HttpResponse:
     """The rate of every code for which an annotator was chosen."""
-    return _render(request, read_asked(request, request.GET))
+    return _render(request, read_asked(request.project, request.GET))
 
 
 @require_POST
 @project_view(Permission.SET_METHOD)
 def compute(request: ProjectRequest) -> HttpResponse:
     """The rates of a family that is read reflexively: once, for a reason that is kept."""
-    asked, form = read_asked(request, request.POST), FamilyReasonForm(request.POST)
+    asked, form = read_asked(request.project, request.POST), FamilyReasonForm(request.POST)
     if not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
     family, reason = form.cleaned_data["family"], form.cleaned_data["reason"]
@@ -60,7 +60,7 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
     """The rates the page shows, as a file."""
-    asked, form = read_asked(request, request.POST), FormatForm(request.POST)
+    asked, form = read_asked(request.project, request.POST), FormatForm(request.POST)
     if not form.is_valid():
         return _render(request, asked, status=422)
     rows, _, blinded = _read_rates(request, asked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,8 +15,11 @@ from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of
+from auditapp.batches.pages.spending import estimate_batch
 from auditapp.batches.pages.summaries import summarise_batch
+from auditapp.batches.pure.money import to_dollars
 from transcripts.blinding.viewers import Viewer
+from transcripts.projects.roles import Permission
 
 # Named for the schema, which tells fields that are named alike apart.
 BATCH_STATES = Batch.State.choices
@@ -104,8 +108,8 @@ class ArmOutput(serializers.Serializer[Any]):
         ref_name = "Arm"
 
 
-class ReadBatch(ProjectView):
-    """One batch in numbers. An unknown count or sum is null."""
+class BatchView(ProjectView):
+    """What operations share that answer with a whole batch."""
 
     class Output(ListBatches.Output):
         """A batch with its counts, money and speed."""
@@ -152,13 +156,62 @@ class ReadBatch(ProjectView):
         class Meta:
             ref_name = "Batch"
 
-    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+    def describe(self, batch_id: int) -> dict[str, object]:
+        """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
         batch = find_row(self.project.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
         batch.project = self.project
         is_whole = find_visibility(batch, Viewer(self.project, self.person, self.role)).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
-        return self.answer({**describe_launch(batch), **summary, "arms": arms})
+        return {**describe_launch(batch), **summary, "arms": arms}
+
+
+class ReadBatch(BatchView):
+    """One batch in numbers. An unknown count or sum is null."""
+
+    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+        return self.answer(self.describe(batch_id))
+
+
+class EstimateRest(ProjectView):
+    """What a batch will have cost at its end, estimated from its own calls: what to know before it is approved after its pilot."""
+
+    class Output(serializers.Serializer[Any]):
+        """The estimate. Amounts are US dollars; null: they cannot be estimated, and the sentence says why."""
+
+        low = serializers.FloatField(allow_null=True, help_text="The lower end of the estimate.")
+        mid = serializers.FloatField(allow_null=True, help_text="The estimate.")
+        high = serializers.FloatField(allow_null=True, help_text="The upper end of the estimate.")
+        spent = serializers.FloatField(allow_null=True, help_text="What is spent already, and included.")
+        cap = serializers.FloatField(allow_null=True, help_text="The most it may cost; null: no cap.")
+        sentence = serializers.CharField(help_text="What the estimate is based on, or why there is none.")
+        warning = serializers.CharField(
+            help_text="Why the batch should not go on as it is, by its pilot; may be empty."
+        )
+
+        class Meta:
+            ref_name = "BatchEstimate"
+
+    permission = Permission.RUN_BATCHES
+
+    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+        batch = find_row(self.project.batches.all(), batch_id, "batch")
+        batch.project = self.project
+        visibility = find_visibility(batch, Viewer(self.project, self.person, self.role))
+        if not visibility.is_whole:
+            raise PermissionDenied(visibility.sentence)
+        found = estimate_batch(batch)
+        amounts = {name: to_dollars(found[name]) for name in ("low", "mid", "high")}
+        is_priced = all(arm.price_in is not None for arm in batch.arms.all())
+        return self.answer(
+            {
+                **amounts,
+                "spent": to_dollars(batch.spent_nano) if is_priced else None,
+                "cap": to_dollars(batch.cap_nano),
+                "sentence": found["sentence"],
+                "warning": batch.state_reason if batch.state == Batch.State.WAITING else "",
+            }
+        )
 
 
 def describe_batches(batches: Iterable[Batch], viewer: Viewer) -> list[dict[str, object]]:

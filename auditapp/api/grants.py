@@ -45,10 +45,11 @@ class ListGrants(ProjectView):
     def get(self, request: Request, slug: str) -> Response:
         pages = Pages()
         grants = pages.paginate_queryset(list_grants(project=self.project), request, view=self)
-        return self.answer_rows(pages, [_describe(row) for row in describe_grants(grants, self.person)])
+        return self.answer_rows(pages, [describe_grant(row) for row in describe_grants(grants, self.person)])
 
 
-def _describe(row: dict[str, Any]) -> dict[str, object]:
+def describe_grant(row: dict[str, Any]) -> dict[str, object]:
+    """A grant with what is left of it, for output."""
     grant, left = row["grant"], row["left"]
     return {
         "account": grant.account.name,

@@ -7,8 +7,10 @@ import json
 from base64 import b64decode
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import IO, Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
@@ -131,6 +133,31 @@ class Choice(serializers.ChoiceField):
     def __init__(self, choices: Any, **options: Any) -> None:
         super().__init__(choices, **options)
         self.error_messages["invalid_choice"] = f"Choose one of: {', '.join(map(str, self.choices))}."
+
+
+class TrueOrFalse(serializers.BooleanField):
+    """A JSON true or false; numbers and words for them are refused."""
+
+    def to_internal_value(self, data: object) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+@extend_schema_field({"type": "number", "minimum": 0, "exclusiveMinimum": True})
+class Dollars(serializers.DecimalField):
+    """US dollars as a JSON number, to a millionth of a dollar."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_digits=15, decimal_places=6, **options)
+
+    def to_internal_value(self, data: object) -> Decimal:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self.fail("invalid")
+        amount = super().to_internal_value(repr(data))
+        if amount <= 0:
+            raise serializers.ValidationError(["An amount is more than 0. Leave it out for none."])
+        return amount
 
 
 class Uuid(serializers.UUIDField):

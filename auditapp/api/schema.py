@@ -24,7 +24,7 @@ REFUSALS = {
     401: "The token is missing, unknown, revoked or expired, or its account is closed.",
     403: "The token lacks the scope for it, or your role in this study does not allow it.",
     404: "It does not exist, or you are not a member of its study.",
-    409: "A rule of coding forbids it.",
+    409: "A rule forbids it, of coding, of batches or of money.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "A field is missing or unknown, or has an invalid value.",
@@ -42,6 +42,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "export_id": (NUMBER, "Number of a file that a worker writes."),
     "what": (OpenApiTypes.STR, "Key of an export."),
     "batch_id": (NUMBER, "Number of a batch."),
+    "annotator_id": (NUMBER, "Number of an annotator."),
 }
 
 

@@ -3,15 +3,19 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from auditapp.api import (
+    answers,
     batches,
     bulk,
     codebook,
     codings,
+    controls,
     decisions,
     exports,
     grants,
     imports,
     interviews,
+    launching,
+    measures,
     memos,
     projects,
     sob,
@@ -59,6 +63,26 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
     # projects/<slug>/webhooks/
     path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),
+    # projects/<slug>/batches/: launches, controls, answers
+    path(f"{STUDY}/batches/preannotation/", launching.LaunchPreannotation.as_view(), name="launch_preannotation"),
+    path(
+        f"{STUDY}/batches/preannotation/estimate/",
+        launching.EstimatePreannotation.as_view(),
+        name="estimate_preannotation",
+    ),
+    path(f"{STUDY}/batches/sob/", launching.LaunchSob.as_view(), name="launch_sob"),
+    path(f"{STUDY}/batches/sob/estimate/", launching.EstimateSob.as_view(), name="estimate_sob"),
+    path(f"{STUDY}/batches/<int:batch_id>/estimate/", batches.EstimateRest.as_view(), name="batch_estimate"),
+    path(f"{STUDY}/batches/<int:batch_id>/pause/", controls.PauseBatch.as_view(), name="pause_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/resume/", controls.ResumeBatch.as_view(), name="resume_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/cancel/", controls.CancelBatch.as_view(), name="cancel_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/approve/", controls.ApproveBatch.as_view(), name="approve_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/name/", controls.NameBatch.as_view(), name="name_batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/answers/", answers.ReadAnswers.as_view(), name="batch_answers"),
+    # projects/<slug>/agreement/, annotators/
+    path(f"{STUDY}/agreement/", measures.ReadAgreement.as_view(), name="agreement"),
+    path(f"{STUDY}/annotators/", measures.ListAnnotators.as_view(), name="annotators"),
+    path(f"{STUDY}/annotators/<int:annotator_id>/calibration/", measures.ReadCalibration.as_view(), name="calibration"),
     # schema/, and everything else
     path("schema/", ReadSchema.as_view(), name="schema"),
     re_path(r"", UnknownAddress.as_view()),

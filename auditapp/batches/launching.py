@@ -69,10 +69,13 @@ DEFAULT_OPTIONS = LaunchOptions()
 
 
 ASKED = "asked"
-OF_ANOTHER_STUDY = "This form has already launched a batch in another study. Open it again and resubmit it."
+OF_ANOTHER_STUDY = (
+    "This form has already launched a batch in another study. Open it again and resubmit it; a program sends another "
+    "idempotency key."
+)
 ASKS_OTHERWISE = (
     "This form has already launched batch {batch}, with other settings, so nothing was launched now. To launch this too, "
-    "review it and launch again."
+    "review it and launch again; a program sends another idempotency key."
 )
 
 

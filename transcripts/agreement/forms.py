@@ -49,7 +49,7 @@ class SelectionForm(forms.Form):
         self._choose("family", [(family.identifier, family.name) for family in families], empty=None)
         self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
         self._choose("model", [(each or NOT_KNOWN, each or "not known") for each in labels], empty="Every model")
-        self._choose("coders", [(str(user.pk), user.username) for user in _list_coders(project)], empty=None)
+        self._choose("coders", [(str(user.pk), user.username) for user in list_coders(project)], empty=None)
         self._choose("first_version", numbers, empty="the first")
         self._choose("last_version", numbers, empty="the latest")
 
@@ -139,7 +139,7 @@ class VerdictForm(forms.Form):
         }
 
 
-def _list_coders(project: Project) -> list[User]:
+def list_coders(project: Project) -> list[User]:
     """The members of the study and everybody with an assignment in it, by name."""
     assigned = Assignment.objects.filter(round__project=project).values("coder")
     return list(User.objects.filter(Q(projects=project) | Q(pk__in=assigned)).distinct().order_by("username"))

@@ -14,7 +14,7 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from auditapp.batches.kinds import BatchKind, get_kind, write_answer_schema
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.money import compute_highest_cost, count_most_output
+from auditapp.batches.pure.money import compute_cost, count_most_input, count_most_output
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.base import ChatRequest, Traits
@@ -138,16 +138,19 @@ def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
 
 
 def compute_highest_price(request: ChatRequest, arm: Arm) -> int:
-    """The most that the request can cost in nanodollars. What parameters add to it (a schema, a tool) counts as input."""
+    """The most that the request can cost in nanodollars."""
+    tokens_in, tokens_out = count_most_tokens(request)
+    cost = compute_cost(tokens_in=tokens_in, tokens_out=tokens_out, price_in=arm.price_in, price_out=arm.price_out)
+    return cost or 0
+
+
+def count_most_tokens(request: ChatRequest) -> tuple[int, int]:
+    """The most tokens that the request can send and get back. What parameters add (a schema, a tool) is sent too."""
     parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
     if request.answer_schema is not None:
         parameters += write_json(request.answer_schema)
-    return compute_highest_cost(
-        prompt=request.system + request.user + parameters,
-        max_tokens=count_most_output(max_output_tokens(request), request.parameters),
-        price_in=arm.price_in,
-        price_out=arm.price_out,
-    )
+    sent = count_most_input(request.system + request.user + parameters)
+    return sent, count_most_output(max_output_tokens(request), request.parameters)
 
 
 def write_json(schema: Mapping[str, object]) -> str:

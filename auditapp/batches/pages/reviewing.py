@@ -6,7 +6,10 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from html import unescape
 from typing import Any
+
+from django.template.loader import render_to_string
 
 from auditapp.batches.kinds import ANSWER_SCHEMA, get_kind, write_answer_schema
 from auditapp.batches.launching import (
@@ -18,7 +21,13 @@ from auditapp.batches.launching import (
     count_pilots,
     settle_pilot,
 )
-from auditapp.batches.ledger.prompts import compute_highest_price, hash_prompt, make_request, write_json
+from auditapp.batches.ledger.prompts import (
+    compute_highest_price,
+    count_most_tokens,
+    hash_prompt,
+    make_request,
+    write_json,
+)
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pure.money import to_nano
@@ -36,8 +45,8 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     """The launch in numbers, for the page that asks whether to go on. What ``launch_batch`` would refuse is refused here.
 
     Money is in nanodollars, at the highest price of each call; a sum is ``None`` where one of its parts is not known.
-    ``prompts`` has one arm for each of the different instructions; ``has_fake`` says whether this program would invent
-    some of the answers. Raises ``BatchError``.
+    ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``prompts`` has one arm for each of
+    the different instructions; ``has_fake`` says whether this program would invent some of the answers. Raises ``BatchError``.
     """
     check_launch(plan.arms, plan.input_ids, options)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
@@ -79,6 +88,17 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     }
 
 
+def write_warnings(review: Mapping[str, Any]) -> list[str]:
+    """What a person should consider first, in the sentences of the review's page."""
+    sentences = [_render("batches/_launch_warning.html", warning) for warning in review["warnings"]]
+    template = review["note_template"]
+    return sentences + [_render(template, note) if template else str(note) for note in review["notes"]]
+
+
+def _render(template: str, warning: object) -> str:
+    return " ".join(unescape(render_to_string(template, {"warning": warning})).split())
+
+
 def _review_arm(
     planned: PlannedArm,
     lengths: Counter[int],
@@ -97,13 +117,19 @@ def _review_arm(
         price_out=price.price_out * share if price else None,
     )
     costs: Counter[int] = Counter()
+    most_in = most_out = 0
     for length, count in lengths.items():
-        costs[compute_highest_price(make_request(arm, "x" * length), arm)] += count * options.repeats
+        request, calls = make_request(arm, "x" * length), count * options.repeats
+        costs[compute_highest_price(request, arm)] += calls
+        tokens_in, tokens_out = count_most_tokens(request)
+        most_in, most_out = most_in + calls * tokens_in, most_out + calls * tokens_out
     return {
         "variant": planned.variant,
         "prompt": planned.system_prompt,
         "prompt_hash": hash_prompt(planned.system_prompt),
         "price": price,
+        "tokens_in": most_in,
+        "tokens_out": most_out,
         "highest_nano": sum(cost * count for cost, count in costs.items()) if price else None,
         "pilot_nano": _sum_dearest(costs, pilot) if price else None,
     }

@@ -32,13 +32,16 @@ def compute_cost(
 
 
 def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None) -> int:
-    """The most a call can cost in nanodollars: no tokenizer produces more tokens than there are bytes.
-
-    0 where the price is not known (such a batch cannot have a cap). 64 tokens allow for the chat format.
-    """
-    tokens_in = len(prompt.encode()) + 64
+    """The most a call can cost in nanodollars; 0 where the price is not known (such a batch cannot have a cap)."""
+    tokens_in = count_most_input(prompt)
     cost = compute_cost(tokens_in=tokens_in, tokens_out=max_tokens, price_in=price_in, price_out=price_out)
     return cost or 0
+
+
+def count_most_input(prompt: str) -> int:
+    """The most tokens that a call can send: no tokenizer produces more tokens than there are bytes. 64 tokens allow for the
+    chat format."""
+    return len(prompt.encode()) + 64
 
 
 def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
@@ -24,6 +25,18 @@ READ_AT_ONCE = 500
 MAX_PATTERNS = 5
 # About half a millisecond each.
 MAX_EXAMINED = 1_000
+
+
+def add_review(plan: LaunchPlan, annotator: Annotator) -> LaunchPlan:
+    """The plan with what its review says. Reads annotator.version, annotator.project and annotator.variant.account."""
+    return replace(
+        plan,
+        warnings=list_warnings(annotator.project, plan, annotator),
+        warning_template="preannotation/_warning.html",
+        facts=read_facts(plan, annotator),
+        facts_template="preannotation/_launch_facts.html",
+        names=dict(annotator.version.codes.values_list("identifier", "name")),
+    )
 
 
 def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -14,7 +13,7 @@ from auditapp.preannotation.annotators.actions.annotators import draft_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_model, plan_reading
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.launching.forms import PreannotationForm
-from auditapp.preannotation.launching.queries import list_warnings, read_facts
+from auditapp.preannotation.launching.queries import add_review
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -30,14 +29,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
         annotator = draft_annotator(project=request.project, **_read_annotator(form))
         reading = plan_reading(project=request.project, annotator=annotator, **_read_choice(form))
         form.settle_pilot(reading.arms, reading.input_ids)
-        return replace(
-            reading,
-            warnings=list_warnings(request.project, reading, annotator),
-            warning_template="preannotation/_warning.html",
-            facts=read_facts(reading, annotator),
-            facts_template="preannotation/_launch_facts.html",
-            names=dict(annotator.version.codes.values_list("identifier", "name")),
-        )
+        return add_review(reading, annotator)
 
     return run_wizard(
         request,

@@ -12,7 +12,7 @@ from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPla
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.wordings import find_instrument
+from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE, find_instrument
 from auditapp.sob.models import Dataset, TermsNotice
 from auditapp.sob.pure.instruments import BASE, BASE_TASK, Instrument
 from auditapp.sob.queries.arms import KIND
@@ -21,6 +21,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 MAX_FAMILY_LENGTH = 100
+OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
 
 
 @transaction.atomic
@@ -95,6 +96,11 @@ def plan_sob(
         for instrument in instruments
     ]
     ids = list(dataset.texts.order_by("position").values_list("pk", flat=True))
+    warnings = [] if comparable else [f"The wording is the study's own. {NOT_COMPARABLE}"]
+    if include_base:
+        warnings.append(OF_BASE)
+    if limit is not None and limit > len(ids):
+        warnings.append(f"{limit:,} texts were requested, but {dataset.name} has {len(ids):,}, so all are used.")
     if limit is not None and limit < len(ids):
         ids = [ids[index * len(ids) // limit] for index in range(limit)]
     title = f"sob: {dataset.name}"
@@ -106,7 +112,7 @@ def plan_sob(
         "instrument": instrument_variant,
         "comparable": comparable,
     }
-    return LaunchPlan(KIND, arms, ids, title=title, parameters=parameters)
+    return LaunchPlan(KIND, arms, ids, title=title, parameters=parameters, warnings=warnings)
 
 
 def _check_families(families: Mapping[str, str], variants: Sequence[ModelVariant]) -> dict[str, str]:
@@ -154,6 +160,11 @@ def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
     if created:
         trail.record("sob.notice.confirmed", target=notice, by=by, stream=trail.project_stream(project.pk))
     return notice
+
+
+def needs_notice(project: Project, variants: Sequence[ModelVariant]) -> bool:
+    """Whether somebody has to confirm the notice before this is sent: once per study. Fake models send nothing to anybody."""
+    return find_notice(project) is None and not all(variant.is_fake for variant in variants)
 
 
 def find_notice(project: Project) -> TermsNotice | None:

@@ -12,13 +12,10 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob, plan_sob
-from auditapp.sob.judging.actions.wordings import NOT_COMPARABLE
 from auditapp.sob.judging.forms.launching import LaunchForm
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
-
-OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -30,15 +27,7 @@ def launch(request: ProjectRequest) -> HttpResponse:
 
     def plan() -> LaunchPlan:
         planned = plan_sob(**_read_choice(form))
-        warnings = [] if planned.parameters["comparable"] else [f"The wording is the study's own. {NOT_COMPARABLE}"]
-        if form.cleaned_data["include_base"]:
-            warnings.append(OF_BASE)
-        dataset, limit = form.cleaned_data["dataset"], form.cleaned_data["limit"]
-        if limit and limit > dataset.n_texts:
-            warnings.append(
-                f"{limit:,} texts were requested, but {dataset.name} has {dataset.n_texts:,}, so all are used."
-            )
-        return replace(planned, warnings=warnings, facts=_list_facts(form, len(planned.input_ids)))
+        return replace(planned, facts=_list_facts(form, len(planned.input_ids)))
 
     return run_wizard(
         request,

@@ -10,7 +10,7 @@ from auditapp.batches.actions import BatchError
 from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
 from auditapp.llm.models import ModelVariant
 from auditapp.sob.errors import SobError
-from auditapp.sob.judging.actions.launching import NOTICE, find_notice, launch_sob
+from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import TASKS
 from transcripts.audit_trail import trail
@@ -74,8 +74,8 @@ class Command(BaseCommand):
 
 
 def refuse_unconfirmed(project: Project, variants: Sequence[ModelVariant]) -> None:
-    """Raise ``CommandError`` unless somebody has confirmed the notice for the study. Fake models send nothing to anybody."""
-    if find_notice(project) is None and not all(variant.is_fake for variant in variants):
+    """Raise ``CommandError`` where nobody has confirmed the notice that the study needs."""
+    if needs_notice(project, variants):
         raise CommandError(
             f"{NOTICE} Nobody has confirmed this for the study yet, so nothing was launched. Add --confirm-terms to confirm it, or "
             "confirm it on the launch page; the study is asked once and records who confirmed it."

@@ -1,0 +1,509 @@
+"""Agreement of coders, and the accuracy of annotators beside them: the figures of the pages, hidden where those hide them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from django.forms import Form
+from django.http import Http404, QueryDict
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import InvalidParameters
+from auditapp.api.inputs import Choice, Numeral, Parameters
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, find_row
+from auditapp.preannotation.annotators.queries.annotators import list_annotators
+from auditapp.preannotation.evaluation.forms.calibration import MAX_SEED
+from auditapp.preannotation.evaluation.queries.calibration_rows import AMONG_PEOPLE, LAYER, CodeRow
+from auditapp.preannotation.evaluation.views.calibration import measure as measure_calibration
+from auditapp.preannotation.evaluation.views.comparing import Asked, compare, read_asked
+from auditapp.preannotation.models import Annotator
+from transcripts.agreement import report
+from transcripts.agreement.forms import NOT_KNOWN, list_coders
+from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
+from transcripts.agreement.views.tables import NOT_REFLEXIVE
+from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Layer
+from transcripts.projects.models import MethodStance
+from transcripts.projects.queries import read_stances
+from transcripts.projects.roles import Permission
+
+if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.calibration import Compared
+
+IS_REFLEXIVE = (
+    "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "
+    "on its page, with a reason."
+)
+IS_HIDDEN = "All these labels are hidden from you, because you may code there. Unblind the interviews on a page of the study first."
+NO_CODEBOOK = "No codebook is published in this study yet."
+MEANINGS = {
+    "prevalence": "Share of decisions that apply the code.",
+    "prevalence_index": "How far apart the shares of yes and no are.",
+    "raw": "Share of units on which coders agree.",
+    "positive_agreement": "Agreement on units to which somebody applied the code.",
+    "kappa": "Cohen's kappa; of more than two coders, null.",
+    "mean_pairwise_kappa": "Mean of Cohen's kappa over the pairs of coders.",
+    "pabak": "Kappa adjusted for prevalence and bias.",
+    "ac1": "Gwet's AC1.",
+    "fleiss": "Fleiss' kappa.",
+    "alpha": "Krippendorff's alpha.",
+}
+OF_CELLS = {
+    "both": "Units to which both coders applied it; of more than two, null.",
+    "only_a": "Units to which only the first applied it.",
+    "only_b": "Units to which only the second applied it.",
+    "neither": "Units to which neither applied it.",
+}
+# What a reader should know about the figures of a code, by the row's own names.
+CAUTIONS = {"is_of_few": "few units", "is_rare": "rare", "is_nearly_always": "applied nearly always"}
+
+
+def _figure(meaning: str) -> serializers.FloatField:
+    return serializers.FloatField(allow_null=True, help_text=f"{meaning} Null: not defined.")
+
+
+def _interval(meaning: str) -> serializers.ListField:
+    return serializers.ListField(child=serializers.FloatField(), allow_null=True, help_text=meaning)
+
+
+def _words(meaning: str) -> serializers.DictField:
+    return serializers.DictField(child=serializers.CharField(), help_text=meaning)
+
+
+class FiguresOutput(serializers.Serializer[Any]):
+    """What the figures of all coders on a code, and of two, share."""
+
+    names: Iterable[str] = PAIR_FIGURES
+
+    n_units = serializers.IntegerField(help_text="Units that two or more of them decided: the denominator.")
+    kappa_se = _figure("Standard error of kappa, by formula.")
+    kappa_ci95 = _interval("The 95 % interval of kappa by that formula; null: none.")
+    reasons = _words("Why a figure is not defined, by its name.")
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        counted = {name: serializers.IntegerField(allow_null=True, help_text=OF_CELLS[name]) for name in CELLS}
+        return {**super().get_fields(), **counted, **{name: _figure(MEANINGS[name]) for name in self.names}}
+
+
+class PairOutput(FiguresOutput):
+    """Two coders on one code."""
+
+    a = serializers.CharField(help_text="The first coder.")
+    b = serializers.CharField(help_text="The second coder.")
+
+    class Meta:
+        ref_name = "PairAgreement"
+
+
+class CodeOutput(FiguresOutput):
+    """All coders on one code."""
+
+    names = tuple(CODE_FIGURES)
+
+    code = serializers.CharField(help_text="Id of the code.")
+    name = serializers.CharField(help_text="Its name.")
+    uses = serializers.IntegerField(help_text="How often it was applied to units that two or more decided.")
+    cautions = serializers.ListField(
+        child=serializers.CharField(), help_text="Few units, rare, or applied nearly always: read the intervals."
+    )
+    fleiss_raters = serializers.IntegerField(allow_null=True, help_text="How many coders Fleiss' kappa is for.")
+    fleiss_units = serializers.IntegerField(help_text="How many units exactly so many of them decided.")
+    intervals = serializers.DictField(
+        child=serializers.ListField(child=serializers.FloatField()),
+        help_text="The 95 % interval over resampled turns, by the figure's name.",
+    )
+    no_interval = _words("Why a defined figure has no interval, by its name.")
+    pairs_averaged = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Of a mean over pairs of coders, how many pairs define it."
+    )
+    pairs = serializers.ListField(child=PairOutput(), help_text="The same of each pair of coders.")
+
+    class Meta:
+        ref_name = "CodeAgreement"
+
+
+class MeasureView(ProjectView):
+    """What the operations on figures share."""
+
+    permission = Permission.SEE_ALL_CODINGS
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.project, self.person, self.role)
+
+
+class ReadAgreement(MeasureView):
+    """How often coders apply the same codes of a family, measured on blind labels, as its page shows it.
+
+    There are no figures of a family that is coded by reflexive thematic analysis. If you code, they cover the
+    interviews that you have unblinded.
+    """
+
+    class Query(Parameters):
+        """Which readings are compared."""
+
+        family = serializers.CharField(
+            required=False,
+            max_length=100,
+            help_text="Id of the code family; the first whose method measures it, unless sent.",
+        )
+        round = Numeral(required=False, min_value=1, help_text="Number of a round: only its interviews and coders.")
+        model = serializers.CharField(
+            required=False,
+            max_length=200,
+            help_text="Label of a model: only interviews with it; - for those not known.",
+        )
+        coders = serializers.CharField(
+            required=False, max_length=2_000, help_text="Names of coders, with commas between; all, unless sent."
+        )
+        first_version = Numeral(required=False, min_value=1, help_text="Only labels since this codebook version.")
+        last_version = Numeral(required=False, min_value=1, help_text="Only labels up to this codebook version.")
+        seed = Numeral(
+            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; 1, unless sent."
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """Agreement on a family. What is not shown is null."""
+
+        family = serializers.CharField(help_text="Id of the family.")
+        name = serializers.CharField(help_text="Its name.")
+        unit = serializers.CharField(help_text="What its codes are applied to: the unit that is compared.")
+        method = serializers.ChoiceField(Stance.choices, help_text="The method of the family in this study.")
+        layer = serializers.ChoiceField(Layer.choices, help_text="The layer of the labels: always blind.")
+        codebook_version = serializers.IntegerField(help_text="Number of the codebook version that has these codes.")
+        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+        interviews = serializers.IntegerField(
+            allow_null=True, help_text="In how many interviews two or more coders decided."
+        )
+        hidden_interviews = serializers.IntegerField(
+            allow_null=True, help_text="How many of those are left out until you unblind them on a page of the study."
+        )
+        coders = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Who is compared.")
+        units = serializers.IntegerField(allow_null=True, help_text="Units that somebody decided.")
+        units_shared = serializers.IntegerField(allow_null=True, help_text="Units that two or more decided.")
+        clusters = serializers.IntegerField(allow_null=True, help_text="Turns that these are in.")
+        seed = serializers.IntegerField(allow_null=True, help_text="Seed of the resamples.")
+        resamples = serializers.IntegerField(
+            allow_null=True, help_text="How many times turns were drawn for intervals."
+        )
+        codes = serializers.ListField(child=CodeOutput(), allow_null=True, help_text="The codes, in their order.")
+        mean_jaccard = _figure("Mean Jaccard index of the sets of codes.")
+        mean_jaccard_excluding_empty = _figure("The same without units to which neither applied a code.")
+        exact_match = _figure("Share of units with exactly the same codes.")
+        intervals = serializers.DictField(
+            child=serializers.ListField(child=serializers.FloatField()),
+            allow_null=True,
+            help_text="The 95 % interval of each of those three over resampled turns.",
+        )
+        reasons = serializers.DictField(
+            child=serializers.CharField(), allow_null=True, help_text="Why one of them is not defined."
+        )
+        no_interval = serializers.DictField(
+            child=serializers.CharField(), allow_null=True, help_text="Why one of them has no interval."
+        )
+
+        class Meta:
+            ref_name = "Agreement"
+
+    def get(self, request: Request, slug: str) -> Response:
+        asked = PageRequest(self.project, self._read_selection(), prefer=NOT_REFLEXIVE)
+        selection = asked.selection
+        if selection is None:
+            if not asked.families:
+                raise Http404(NO_CODEBOOK)
+            raise InvalidParameters(_list_errors(asked.form))
+        fields: dict[str, object] = dict.fromkeys(self.Output().fields)
+        fields |= {
+            "family": selection.family.identifier,
+            "name": selection.family.name,
+            "unit": selection.family.unit,
+            "method": asked.stance,
+            "layer": Layer.BLIND,
+            "codebook_version": selection.family.version.number,
+        }
+        if asked.stance == Stance.REFLEXIVE:
+            return self.answer(fields | {"not_shown": IS_REFLEXIVE})
+        visible = VisibleReadings(self.viewer, selection)
+        fields |= {"interviews": visible.shared, "hidden_interviews": len(visible.blinded)}
+        if visible.is_hidden:
+            return self.answer(fields | {"not_shown": IS_HIDDEN})
+        measured = report.measure(selection, visible.table, seed=asked.form.chosen_seed)
+        whole = measured["agreement"].as_dict()
+        rows = [_describe_code(row) for row in measured["rows"]]
+        return self.answer(fields | {name: whole[name] for name in whole if name in fields} | {"codes": rows})
+
+    def _read_selection(self) -> QueryDict:
+        """The parameters as the page's form takes them."""
+        data = QueryDict(mutable=True)
+        for name, value in self.query.items():
+            data[name] = str(value)
+        if data.get("model") == "-":
+            data["model"] = NOT_KNOWN
+        if "coders" in data:
+            names = self.query["coders"].split(",")
+            known = {user.username: str(user.pk) for user in list_coders(self.project)}
+            unknown = [name for name in names if name not in known]
+            if unknown:
+                raise InvalidParameters({"coders": ["No coder of this study has one of these names."]})
+            data.setlist("coders", [known[name] for name in names])
+        return data
+
+
+class ListAnnotators(MeasureView):
+    """The machine annotators of a study, newest first."""
+
+    class Output(serializers.Serializer[Any]):
+        """A machine annotator. Any change of model, prompt or codebook version makes another one."""
+
+        id = serializers.IntegerField(source="annotator.pk", help_text="Its number on this site.")
+        name = serializers.CharField(source="annotator.name", help_text="Its name.")
+        number = serializers.IntegerField(
+            source="annotator.number", help_text="Which annotator of that name it is, from 1."
+        )
+        kind = serializers.ChoiceField(Annotator.Kind.choices, source="annotator.kind", help_text="What annotates.")
+        model = serializers.CharField(
+            source="annotator.variant.label",
+            default=None,
+            allow_null=True,
+            help_text="Label of its model; null: it has none.",
+        )
+        mode = serializers.ChoiceField(
+            Annotator.Mode.choices, source="annotator.mode", help_text="What one call of it is about."
+        )
+        reads_latent = serializers.BooleanField(
+            source="annotator.reads_latent", help_text="Whether it annotates latent meaning too."
+        )
+        codebook_version = serializers.IntegerField(
+            source="annotator.version.number", help_text="Number of the codebook version it was given."
+        )
+        prompt_version = serializers.CharField(
+            source="annotator.prompt_version", help_text="Version of the wording of its instructions; may be empty."
+        )
+        hash = serializers.CharField(
+            source="annotator.hash", help_text="Hash of everything that decides what it says; may be empty."
+        )
+        answers = serializers.IntegerField(help_text="How many answers it has given to calls.")
+        interviews = serializers.IntegerField(help_text="How many interviews it has annotated without calls.")
+        chosen_for = serializers.ListField(
+            child=serializers.CharField(), help_text="Ids of the codes it is chosen for in this study."
+        )
+        created_at = serializers.DateTimeField(source="annotator.created_at", help_text="When it was created.")
+
+        class Meta:
+            ref_name = "Annotator"
+
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page(list_annotators(self.project))
+
+
+class EstimateOutput(serializers.Serializer[Any]):
+    """A share or a coefficient. Null: not defined."""
+
+    value = serializers.FloatField(allow_null=True, help_text="The figure.")
+    interval = _interval("Its 95 % interval by formula; null: none.")
+    interval_turns = _interval("Its 95 % interval over resampled turns; null: none.")
+    n = serializers.IntegerField(allow_null=True, help_text="Its denominator.")
+    reason = serializers.CharField(help_text="Why it is not defined; else empty.")
+
+    class Meta:
+        ref_name = "CalibrationFigure"
+
+
+class CalibratedCode(serializers.Serializer[Any]):
+    """An annotator's labels of one code beside people's."""
+
+    code = serializers.CharField(help_text="Id of the code.")
+    name = serializers.CharField(help_text="Its name.")
+    labels = serializers.IntegerField(help_text="People's blind labels that are compared.")
+    units = serializers.IntegerField(help_text="Sentences they are on.")
+    turns = serializers.IntegerField(help_text="Turns these are in.")
+    coders = serializers.IntegerField(help_text="How many people's they are.")
+    tp = serializers.IntegerField(help_text="Labels where the machine and the person applied it.")
+    fp = serializers.IntegerField(help_text="Labels where only the machine applied it.")
+    fn = serializers.IntegerField(help_text="Labels where only the person applied it.")
+    tn = serializers.IntegerField(help_text="Labels where neither applied it.")
+    figures = serializers.DictField(
+        child=EstimateOutput(),
+        help_text="By name: precision, recall, specificity, f1, kappa, prevalence, machine_share, false_failure_rate, raw, pabak, "
+        "ac1.",
+    )
+    people = serializers.DictField(
+        child=EstimateOutput(),
+        allow_null=True,
+        help_text="On units that two or more people decided, by name: kappa and positive_agreement among people, machine_kappa and "
+        "machine_positive_agreement of each with the machine; null: there are no such units.",
+    )
+    shared_units = serializers.IntegerField(help_text="How many such units there are.")
+    pairs = serializers.IntegerField(help_text="How many pairs of people.")
+    set_aside = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Labels that are not compared, by the reason."
+    )
+    warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
+
+    class Meta:
+        ref_name = "CalibratedCode"
+
+
+class CalibratedFamily(serializers.Serializer[Any]):
+    """The codes of a family."""
+
+    family = serializers.CharField(help_text="Id of the family.")
+    name = serializers.CharField(help_text="Its name.")
+    method = serializers.ChoiceField(MethodStance.Stance.choices, help_text="The method of the family in this study.")
+    not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+    codes = serializers.ListField(child=CalibratedCode(), allow_null=True, help_text="Its codes; null: not shown.")
+
+    class Meta:
+        ref_name = "CalibratedFamily"
+
+
+class ReadCalibration(MeasureView):
+    """How accurate an annotator is, code by code, compared with blind human labels, as its page shows it.
+
+    There are no figures of families that are coded by reflexive thematic analysis. If you code, they cover the
+    interviews that you have unblinded.
+    """
+
+    class Query(Parameters):
+        """Which labels are compared."""
+
+        turns = Choice(
+            ["all", "withheld"], default="all", help_text="withheld: only turns that never show suggestions."
+        )
+        critic = Choice(
+            ["without", "with"], default="without", help_text="with: without the suggestions that a critic reversed."
+        )
+        seed = Numeral(
+            required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; 1, unless sent."
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """The calibration of an annotator. What is not shown is null."""
+
+        annotator = serializers.IntegerField(help_text="Number of the annotator.")
+        codebook_version = serializers.IntegerField(help_text="Number of the codebook version it was given.")
+        turns = serializers.CharField(help_text="all, or withheld: the turns that are compared.")
+        critic = serializers.CharField(help_text="with: without the suggestions that a critic reversed; without: all.")
+        layer = serializers.ChoiceField(Layer.choices, help_text="The layer of people's labels: always blind.")
+        not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+        interviews = serializers.IntegerField(
+            help_text="In how many interviews a person decided about a sentence that the annotator has."
+        )
+        hidden_interviews = serializers.IntegerField(
+            help_text="How many of those are left out until you unblind them on a page of the study."
+        )
+        labels = serializers.IntegerField(
+            allow_null=True, help_text="People's labels that are compared, once a family."
+        )
+        units = serializers.IntegerField(allow_null=True, help_text="Sentences they are on.")
+        clusters = serializers.IntegerField(allow_null=True, help_text="Turns these are in.")
+        seed = serializers.IntegerField(allow_null=True, help_text="Seed of the resamples.")
+        resamples = serializers.IntegerField(
+            allow_null=True, help_text="How many times turns were drawn for intervals."
+        )
+        families = serializers.ListField(child=CalibratedFamily(), allow_null=True, help_text="Families of codes.")
+        uncompared = serializers.ListField(
+            child=serializers.CharField(), help_text="Names of codes that no codebook has any more."
+        )
+
+        class Meta:
+            ref_name = "Calibration"
+
+    def get(self, request: Request, slug: str, annotator_id: int) -> Response:
+        annotators = Annotator.objects.filter(project=self.project).select_related("variant", "version")
+        annotator = find_row(annotators, annotator_id, "annotator")
+        chosen = {name: self.query[name] for name in ("turns", "critic")}
+        data = QueryDict(mutable=True)
+        data.update({name: value for name, value in chosen.items() if value in {"withheld", "with"}})
+        data["seed"] = str(self.query.get("seed", ""))
+        asked = read_asked(self.project, data, annotators=[annotator])
+        compared = compare(self.viewer, annotator, **asked.scope)
+        annotator.project = self.project
+        fields: dict[str, object] = dict.fromkeys(self.Output().fields)
+        fields |= {
+            "annotator": annotator.pk,
+            "codebook_version": annotator.version.number,
+            **chosen,
+            "layer": LAYER,
+            "interviews": len(compared.interviews),
+            "hidden_interviews": len(compared.blinded),
+            "uncompared": compared.uncompared,
+        }
+        if compared.is_hidden:
+            return self.answer(fields | {"not_shown": IS_HIDDEN})
+        return self.answer(fields | _describe_calibration(asked, compared, self))
+
+
+def _describe_calibration(asked: Asked, compared: Compared, view: MeasureView) -> dict[str, object]:
+    measured = measure_calibration(asked, compared)
+    stances = read_stances(view.project)
+    families = [
+        {
+            "family": table["identifier"],
+            "name": table["name"],
+            "method": stances.find(table["identifier"]),
+            "not_shown": IS_REFLEXIVE if asked.is_reflexive(table["identifier"]) else None,
+            "codes": None if table["rows"] is None else [_describe_calibrated(row) for row in table["rows"]],
+        }
+        for table in measured["tables"]
+    ]
+    counted = {"labels": "n_labels", "units": "n_units", "clusters": "n_clusters"}
+    drawn = {name: measured[name] for name in ("seed", "resamples")}
+    return {"families": families, **drawn, **{name: measured[key] for name, key in counted.items()}}
+
+
+def _describe_calibrated(row: CodeRow) -> dict[str, object]:
+    found = row.figures
+    people = found["people"]
+    return {
+        "code": row.code.identifier,
+        "name": row.code.name,
+        "labels": found["table"].n,
+        "units": found["n_units"],
+        "turns": found["n_turns"],
+        "coders": found["n_coders"],
+        **found["table"]._asdict(),
+        "figures": {
+            name: _describe_figure(each.figure) | {"interval": each.interval, "n": each.n}
+            for name, each in found["figures"].items()
+        },
+        "people": people and {name: _describe_figure(people[name]) for name in AMONG_PEOPLE},
+        "shared_units": people["n_units"] if people else 0,
+        "pairs": people["pairs"] if people else 0,
+        "set_aside": row.set_aside,
+        "warnings": row.warnings,
+    }
+
+
+def _describe_figure(figure: Any) -> dict[str, object]:
+    return {
+        "value": figure.value,
+        "interval": None,
+        "interval_turns": figure.interval,
+        "n": None,
+        "reason": str(figure.reason),
+    }
+
+
+def _describe_code(row: Mapping[str, Any]) -> dict[str, object]:
+    return {
+        **row["figures"].as_dict(),
+        "code": row["code"].identifier,
+        "name": row["code"].name,
+        "uses": row["uses"],
+        "cautions": [words for name, words in CAUTIONS.items() if row[name]],
+    }
+
+
+def _list_errors(form: Form) -> dict[str, list[str]]:
+    return {name: [str(sentence) for sentence in sentences] for name, sentences in form.errors.items()}

@@ -72,7 +72,8 @@ class Program:
             return Answer(response.status_code, b"".join(response), dict(response.headers))
         assert kind.startswith(("application/json", "application/vnd.oai.openapi", "application/x-ndjson"))
         lines = kind.startswith("application/x-ndjson")
-        body = [json.loads(line) for line in response.content.splitlines()] if lines else json.loads(response.content)
+        content = response.getvalue()
+        body = [json.loads(line) for line in content.split(b"\n")[:-1]] if lines else json.loads(content)
         return Answer(response.status_code, body, dict(response.headers))
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from decimal import Decimal
 
+import pytest
+from django.db import connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from auditapp.batches import launching
@@ -15,6 +20,8 @@ from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Arm, Batch, WorkQueue
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.routes import live_run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
@@ -142,3 +149,28 @@ def claim(queue: WorkQueue, count: int = 10) -> Claim:
 def finish(queue: WorkQueue, leased: Claim, answer: ChatAnswer) -> None:
     now = timezone.now()
     storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])
+
+
+class NoConnections:
+    """The writer's thread borrows the test's connection, which it must not close."""
+
+    @staticmethod
+    def close_all() -> None:
+        return None
+
+
+@contextmanager
+def borrowed_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Inside, the writer of a runner sees what the test has not committed."""
+    shared: BaseDatabaseWrapper = connections["default"]
+
+    def make_writer(**_: object) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(max_workers=1, initializer=lambda: connections.__setitem__("default", shared))
+
+    monkeypatch.setattr(live_run, "ThreadPoolExecutor", make_writer)
+    monkeypatch.setattr(live_run, "connections", NoConnections)
+    connection.inc_thread_sharing()
+    stopping.clear()
+    yield
+    stopping.clear()
+    connection.dec_thread_sharing()

@@ -7,15 +7,13 @@ import random
 import time
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.db import DatabaseError, OperationalError, connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db import DatabaseError, OperationalError
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
@@ -35,6 +33,7 @@ from tests.auditapp.batches.queues import (
     TOO_MANY,
     Echo,
     ScriptedProvider,
+    borrowed_connection,
     claim,
     finish,
     hold,
@@ -48,31 +47,13 @@ from transcripts.projects.models import Project
 Usage = namedtuple("Usage", "total used free")
 
 
-class NoConnections:
-    """The writer's thread borrows the test's connection, which it must not close."""
-
-    @staticmethod
-    def close_all() -> None:
-        return None
-
-
 @pytest.fixture(autouse=True)
 def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator[None]:
     """A spool folder of one's own, the kind of the tests, and a writer that sees what the test has not committed."""
     monkeypatch.setitem(kinds._kinds, "echo", Echo())
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
-    shared: BaseDatabaseWrapper = connections["default"]
-
-    def make_writer(**_: object) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(max_workers=1, initializer=lambda: connections.__setitem__("default", shared))
-
-    monkeypatch.setattr(live_run, "ThreadPoolExecutor", make_writer)
-    monkeypatch.setattr(live_run, "connections", NoConnections)
-    connection.inc_thread_sharing()
-    stopping.clear()
-    yield
-    stopping.clear()
-    connection.dec_thread_sharing()
+    with borrowed_connection(monkeypatch):
+        yield
 
 
 @pytest.fixture

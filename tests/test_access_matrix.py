@@ -337,6 +337,21 @@ OF_A_STUDY: dict[str, Row] = {
     "api:batches": seen(),
     "api:batch": seen(),
     "api:sob_report": seen(),
+    "api:launch_preannotation": sent(Permission.RUN_BATCHES),
+    "api:estimate_preannotation": sent(Permission.RUN_BATCHES),
+    "api:launch_sob": sent(Permission.RUN_BATCHES),
+    "api:estimate_sob": sent(Permission.RUN_BATCHES),
+    "api:batch_estimate": seen(Permission.RUN_BATCHES),
+    "api:pause_batch": sent(Permission.RUN_BATCHES),
+    "api:resume_batch": sent(Permission.RUN_BATCHES),
+    "api:cancel_batch": sent(Permission.RUN_BATCHES),
+    "api:approve_batch": sent(Permission.RUN_BATCHES),
+    "api:name_batch": sent(Permission.RUN_BATCHES),
+    # As the page of a single call.
+    "api:batch_answers": seen(Permission.SEE_ALL_CODINGS),
+    "api:agreement": seen(Permission.SEE_ALL_CODINGS),
+    "api:annotators": seen(Permission.SEE_ALL_CODINGS),
+    "api:calibration": seen(Permission.SEE_ALL_CODINGS),
 }
 # What is sent where an empty form would say too little.
 FORMS = {"batches:control": "act=pause"}
@@ -487,7 +502,8 @@ class Visitor:
         else:
             answer = self.browser.generic(method, path, form, "application/x-www-form-urlencoded")
         if answer.streaming:
-            b"".join(answer)  # read to its end, a download closes its file
+            # Read to its end, a download closes its file; and whoever looks at the answer finds it whole.
+            answer.streaming_content = [b"".join(answer)]  # type: ignore[attr-defined]
         return answer  # type: ignore[return-value]
 
 

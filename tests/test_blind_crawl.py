@@ -323,7 +323,9 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
         decide(sentence, coder)
     leads, readers_site = Visitor(lead), Visitor(reader)
     pages = [reverse(f"preannotation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
+    pages += [reverse("api:calibration", args=[project.slug, annotator.pk]) for annotator in readers]
     before, read_before = look_around(leads, project, "choose"), fetch_all(readers_site, pages)
+    before |= fetch_all(leads, pages)
     for annotator in readers:
         more = suggest(annotator, {each: list(SUGGESTED) for each in sentences[:2]})
         judge(annotator, dict.fromkeys(more, "reverse"), critic=readers[0].variant)
@@ -336,6 +338,7 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
     assert all(unblinded[page] != after[page] for page in pages)
 
 
+BATCHES_BY_API = ("batch", "batch_estimate", "batch_answers")
 PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_csv", "attempt", "requests")
 
 
@@ -350,14 +353,14 @@ def look_into_batches(visitor: Visitor, project: Project) -> dict[str, bytes]:
         ]
         calls = reverse("batches:attempts", args=[project.slug, batch.pk])
         paths += [f"{calls}?{query}" for query in ("end=answered", "twice=on", *(f"arm={arm}" for arm in arms))]
-        paths += [reverse("api:batch", args=[project.slug, batch.pk])]
+        paths += [reverse(f"api:{name}", args=[project.slug, batch.pk]) for name in BATCHES_BY_API]
         for attempt in Attempt.objects.filter(cell__batch=batch):
             paths.append(reverse("batches:attempt", args=[project.slug, batch.pk, attempt.pk]))
     found = {path: visitor.knock(path, "GET") for path in paths}
     for batch in project.batches.order_by("pk"):
         path = reverse("batches:detail", args=[project.slug, batch.pk])
         found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})  # type: ignore[assignment]
-    return {path: f"{each.status_code} ".encode() + CHANGING.sub(b"", each.content) for path, each in found.items()}
+    return {path: f"{each.status_code} ".encode() + CHANGING.sub(b"", each.getvalue()) for path, each in found.items()}
 
 
 def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
@@ -381,7 +384,8 @@ def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
     for batch in project.batches.all():
         for name in ("detail", "attempts", "spend", "spend_csv"):
             assert reverse(f"batches:{name}", args=[project.slug, batch.pk]) in told
-        assert reverse("api:batch", args=[project.slug, batch.pk]) in told
+        for name in ("batch", "batch_answers"):
+            assert reverse(f"api:{name}", args=[project.slug, batch.pk]) in told
     assert {reverse("batches:list", args=[project.slug]), reverse("api:batches", args=[project.slug])} <= told
     open_to(project, interview, lead)
     assert reverse("batches:spend", args=[project.slug, check.pk]) in {

@@ -14,6 +14,7 @@ from django.urls import URLPattern, reverse
 from auditapp.api import urls
 from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
+from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
 from tests.stage import add_export
 from transcripts.accounts.models import User
@@ -80,14 +81,35 @@ POLICY = [
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
     Row("webhooks", "GET", 200, 200, 403, 403, 404),
     Row("webhooks", "POST", 201, 422, 403, 403, 404),
+    # Launches, controls, answers: an empty launch is refused for its fields. The owner cancels the batch before the lead comes.
+    Row("launch_preannotation", "POST", 422, 422, 403, 403, 404),
+    Row("estimate_preannotation", "POST", 422, 422, 403, 403, 404),
+    Row("launch_sob", "POST", 422, 422, 403, 403, 404),
+    Row("estimate_sob", "POST", 422, 422, 403, 403, 404),
+    Row("batch_estimate", "GET", 200, 200, 403, 403, 404),
+    Row("pause_batch", "POST", 200, 409, 403, 403, 404),
+    Row("resume_batch", "POST", 200, 409, 403, 403, 404),
+    Row("approve_batch", "POST", 200, 409, 403, 403, 404),
+    Row("name_batch", "POST", 422, 422, 403, 403, 404),
+    Row("batch_answers", "GET", 200, 200, 403, 200, 404),
+    Row("cancel_batch", "POST", 200, 200, 403, 403, 404),
+    # Figures of people's and machines' labels.
+    Row("agreement", "GET", 200, 200, 403, 200, 404),
+    Row("annotators", "GET", 200, 200, 403, 200, 404),
+    Row("calibration", "GET", 200, 200, 403, 200, 404),
     Row("schema", "GET", 200, 200, 200, 200, 200),
 ]
 TWO_CODES = Path(__file__).parents[2] / "data" / "codebook" / "two_codes.csv"
 # The lead asks for the same address as the owner.
 NEW_WEBHOOK = {"address": "https://example.org/hook", "events": ["batch.ended"]}
+OF_A_BATCH = (
+    *("batch_estimate", "pause_batch", "resume_batch", "approve_batch", "name_batch", "batch_answers", "cancel_batch"),
+)
 NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
 OF_A_THING = {
     *("interview", "sentences", "turns", "batch", "sob_report"),
+    *OF_A_BATCH,
+    "calibration",
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
 }
@@ -124,8 +146,8 @@ def paths(
         "publish": {**of_project, "number": 1},
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
-        "batch": of_batch,
-        "sob_report": of_batch,
+        **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
+        "calibration": {**of_project, "annotator_id": make_annotator(project).pk},
         "projects": {},
         "schema": {},
     }

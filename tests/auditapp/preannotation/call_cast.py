@@ -35,6 +35,7 @@ def answer_all(batch: Batch) -> list[Attempt]:
             request_hash="0" * 64,
         )
         Result.objects.create(cell=cell, attempt=attempt, answer="Nothing here.", stored_at=now)
+        Cell.objects.filter(pk=cell.pk).update(answer_number=number)
         made.append(attempt)
     batch.cells.update(state=Cell.State.DONE, outcome="valid", fence=1)
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=now, spent_nano=1_000 * len(made))
@@ -52,5 +53,6 @@ def say_otherwise(project: Project) -> None:
         finish_reason="length",
     )
     Cell.objects.filter(batch__project=project).update(outcome="partial")
+    Result.objects.filter(cell__batch__project=project).update(answer="theme.balance")
     Batch.objects.filter(project=project).update(spent_nano=F("spent_nano") + 7_000)
     progress._watched.clear()

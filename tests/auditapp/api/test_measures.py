@@ -1,0 +1,210 @@
+"""Agreement and calibration as programs read them: the figures of the pages, hidden where the pages hide them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.preannotation.models import Annotator
+from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.auditapp.preannotation.calibration_cast import BALANCE, make_annotator
+from tests.auditapp.preannotation.critic_cast import list_sentences, suggest
+from tests.auditapp.preannotation.panel_cast import show_all
+from tests.transcripts.agreement.readings_cast import Dispute, stage_dispute
+from tests.transcripts.coding.desk_cast import decide, find_code, put
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interviews
+from transcripts.corpus.models import Interview
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+AGREEMENT = "projects/culture/agreement/"
+
+
+@pytest.fixture
+def program(project: Project, reader: User, program_of: ProgramOf) -> Program:
+    return program_of(reader)
+
+
+class TestAgreement:
+    @pytest.fixture(autouse=True)
+    def dispute(self, project: Project, owner: User, coder: User, second_coder: User) -> Dispute:
+        set_stance(project=project, stance="codebook", by=owner)
+        return stage_dispute(project, owner, coder, second_coder)
+
+    def test_the_figures_are_those_of_the_page_s_file(
+        self, program: Program, project: Project, reader: User, client_of: Callable[[User], Client]
+    ) -> None:
+        found = program.get(AGREEMENT, family="themes").body
+        file = client_of(reader).post(reverse("agreement:download", args=[project.slug]), {"family": "themes"})
+        rows = {
+            row["code_id"]: row for row in csv.DictReader(io.StringIO(file.content.decode())) if row["scope"] == "all"
+        }
+        assert [row["code"] for row in found["codes"]] == list(rows)
+        for code in found["codes"]:
+            row = rows[code["code"]]
+            assert (code["n_units"], code["both"], code["neither"]) == tuple(
+                int(row[name]) for name in ("units", "both", "neither")
+            )
+            for name in ("prevalence", "raw", "kappa", "alpha", "ac1"):
+                assert code[name] == (float(row[name]) if row[name] else None)
+                if code[name] is None:
+                    assert code["reasons"][name] == row[f"{name}_reason"]
+                ends = [float(row[f"{name}_{end}"]) for end in ("low", "high") if row[f"{name}_{end}"]]
+                assert code["intervals"].get(name, []) == ends
+
+    def test_it_says_what_was_compared_and_how(self, program: Program, coder: User, second_coder: User) -> None:
+        found = program.get(AGREEMENT).body
+        assert (found["family"], found["unit"], found["method"]) == ("themes", "sentence", "codebook")
+        assert (found["layer"], found["codebook_version"]) == ("blind", 1)
+        assert sorted(found["coders"]) == sorted([coder.username, second_coder.username])
+        assert (found["units_shared"], found["interviews"], found["hidden_interviews"]) == (6, 2, 0)
+        assert (found["seed"], found["resamples"], found["not_shown"]) == (1, 1000, None)
+        assert "few units" in found["codes"][0]["cautions"]
+        [pair] = found["codes"][0]["pairs"]
+        assert {pair["a"], pair["b"]} == {coder.username, second_coder.username}
+
+    def test_it_narrows_to_coders_models_and_versions(self, program: Program, coder: User) -> None:
+        alone = program.get(AGREEMENT, coders=coder.username).body
+        assert (alone["coders"], alone["units_shared"]) == ([coder.username], 0)
+        assert program.get(AGREEMENT, model="Model A").body["interviews"] == 1
+        assert program.get(AGREEMENT, first_version="1", last_version="1", seed="7").body["seed"] == 7
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"family": "nothing"},
+            {"round": "99"},
+            {"model": "nothing"},
+            {"coders": "nobody"},
+            {"last_version": "99"},
+            {"seed": "-1"},
+            {"what": "1"},
+        ],
+    )
+    def test_a_wrong_parameter_is_named(self, program: Program, query: dict[str, str]) -> None:
+        refused = program.get(AGREEMENT, **query)
+        assert (refused.status, list(refused.error["fields"])) == (400, list(query))
+
+    def test_a_family_read_reflexively_has_no_figures(self, program: Program, project: Project, owner: User) -> None:
+        set_stance(project=project, stance="reflexive", reason="To test.", by=owner)
+        found = program.get(AGREEMENT, family="themes").body
+        assert (found["method"], found["codes"], found["units_shared"]) == ("reflexive", None, None)
+        assert "reflexive thematic analysis" in found["not_shown"]
+
+    def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
+        self, project: Project, lead: User, dispute: Dispute, program_of: ProgramOf, second_coder: User
+    ) -> None:
+        program = program_of(lead)
+        hidden = program.get(AGREEMENT)
+        assert (hidden.body["codes"], hidden.body["hidden_interviews"]) == (None, 2)
+        assert "Unblind" in hidden.body["not_shown"]
+        put(dispute.alike[0], find_code(project, BALANCE), second_coder)
+        assert program.get(AGREEMENT).body == hidden.body
+        unblind_interviews(project=project, interviews=dispute.talks[:1], by=lead, where="agreement")
+        shown = program.get(AGREEMENT).body
+        assert (shown["interviews"], shown["hidden_interviews"], shown["units_shared"]) == (2, 1, 3)
+
+    def test_a_coder_may_not_read_it(self, coder: User, program_of: ProgramOf) -> None:
+        assert program_of(coder).get(AGREEMENT).status == 403
+
+
+class TestAnnotators:
+    def test_they_are_listed_newest_first(self, program: Program, project: Project) -> None:
+        first, second = make_annotator(project, "one"), make_annotator(project, "two")
+        found = program.get("projects/culture/annotators/").body
+        assert found["count"] == 2
+        assert [(row["id"], row["name"], row["model"], row["kind"]) for row in found["results"]] == [
+            (second.pk, "two", "two", "model"),
+            (first.pk, "one", "one", "model"),
+        ]
+
+    def test_one_without_a_model_has_none(self, program: Program, project: Project) -> None:
+        make_annotator(project, "rules", kind=Annotator.Kind.RULES)
+        [row] = program.get("projects/culture/annotators/").body["results"]
+        assert (row["kind"], row["model"]) == ("rules", None)
+
+
+class TestCalibration:
+    @pytest.fixture
+    def annotator(self, project: Project, owner: User, interview: Interview, coder: User) -> Annotator:
+        """A machine and a person who differ on one of the sentences they share."""
+        set_stance(project=project, stance="codebook", by=owner)
+        show_all(project)
+        sentences = list_sentences(interview)
+        annotator = make_annotator(project, "machine")
+        suggest(annotator, {sentences[0]: [BALANCE], sentences[1]: [BALANCE]})
+        put(sentences[0], find_code(project, BALANCE), coder)
+        for sentence in sentences:
+            decide(sentence, coder)
+        return annotator
+
+    def read(self, program: Program, annotator: Annotator, **query: str) -> dict[str, Any]:
+        found = program.get(f"projects/culture/annotators/{annotator.pk}/calibration/", **query)
+        assert found.status == 200, found.body
+        return dict(found.body)
+
+    def test_the_figures_are_those_of_the_page_s_file(
+        self,
+        program: Program,
+        project: Project,
+        annotator: Annotator,
+        reader: User,
+        client_of: Callable[[User], Client],
+    ) -> None:
+        found = self.read(program, annotator)
+        address = reverse("preannotation:calibration_file", args=[project.slug])
+        file = client_of(reader).post(address, {"annotator": annotator.pk, "format": "json"})
+        rows = {row["code_id"]: row for row in json.loads(file.content)["rows"]}
+        codes = {code["code"]: code for family in found["families"] for code in family["codes"]}
+        assert list(codes) == list(rows)
+        assert BALANCE in codes
+        for identifier, code in codes.items():
+            row = rows[identifier]
+            for name in ("tp", "fp", "fn", "tn", "labels", "units", "turns", "coders"):
+                assert code[name] == row[name]
+            for name, figure in code["figures"].items():
+                assert (figure["value"], figure["n"]) == (row[name], row[f"{name}_n"])
+                assert (figure["interval"] or [None, None]) == [row[f"{name}_low"], row[f"{name}_high"]]
+                assert (figure["interval_turns"] or [None, None]) == [
+                    row[f"{name}_turns_low"],
+                    row[f"{name}_turns_high"],
+                ]
+                assert bool(figure["reason"]) is (figure["value"] is None)
+            assert "; ".join(code["warnings"]) == row["warnings"]
+        assert (found["seed"], found["resamples"], found["layer"]) == (1, 1000, "blind")
+
+    def test_a_family_read_reflexively_has_no_figures(
+        self, program: Program, project: Project, owner: User, annotator: Annotator
+    ) -> None:
+        set_stance(project=project, stance="reflexive", reason="To test.", by=owner)
+        [family, *_] = self.read(program, annotator)["families"]
+        assert (family["method"], family["codes"]) == ("reflexive", None)
+        assert "reflexive thematic analysis" in family["not_shown"]
+
+    def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
+        self, project: Project, interview: Interview, lead: User, annotator: Annotator, program_of: ProgramOf
+    ) -> None:
+        program = program_of(lead)
+        hidden = self.read(program, annotator)
+        assert (hidden["families"], hidden["labels"], hidden["hidden_interviews"]) == (None, None, 1)
+        suggest(annotator, {list_sentences(interview)[2]: [BALANCE]})
+        assert self.read(program, annotator) == hidden
+        unblind_interviews(project=project, interviews=[interview], by=lead, where="calibration")
+        assert self.read(program, annotator)["families"]
+
+    def test_it_compares_withheld_turns_alone(self, program: Program, annotator: Annotator) -> None:
+        found = self.read(program, annotator, turns="withheld", critic="with", seed="3")
+        assert (found["turns"], found["critic"], found["labels"], found["seed"]) == ("withheld", "with", 0, 3)
+
+    def test_one_that_has_read_nothing_has_no_families(self, program: Program, project: Project) -> None:
+        assert self.read(program, make_annotator(project, "idle"))["families"] == []

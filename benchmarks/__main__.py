@@ -38,6 +38,7 @@ MEASURES = {
     "audit": "benchmarks.auditing",
     "agree": "benchmarks.agreeing",
     "batch": "benchmarks.batch",
+    "collect": "benchmarks.collecting",
     "sob": "benchmarks.sob",
     "annotate": "benchmarks.preannotating",
     "race": "benchmarks.racing",

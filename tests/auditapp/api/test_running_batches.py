@@ -35,7 +35,7 @@ from transcripts.projects.models import Project
 pytestmark = pytest.mark.django_db
 
 BATCHES = "projects/culture/batches/"
-PAID = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
+PAID: dict[str, Any] = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ import json
 import random
 import uuid
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Batch, Result
 from auditapp.sob.judging.actions.launching import launch_sob
 from benchmarks.inside.answer_sob import TASKS, VALUES, prepare
 from transcripts.accounts.actions import create_token
@@ -21,6 +21,7 @@ from transcripts.projects.actions import set_member_role
 SEED = 7
 ROWS_AT_A_TIME = 5_000
 MODELS = 2
+NUMBER = "UPDATE batches_cell SET state = 'done', outcome = 'attributed', answer_number = %s WHERE id = %s"
 
 
 def write_answer(chance: random.Random) -> str:
@@ -60,9 +61,8 @@ def store_answers(batch: Batch) -> None:
                 Result(cell=cell, attempt=attempt, answer=write_answer(chance), stored_at=now)
                 for cell, attempt in zip(some, attempts, strict=True)
             )
-            for number, cell in enumerate(some, start=first + 1):
-                cell.state, cell.outcome, cell.answer_number = Cell.State.DONE, "attributed", number
-            Cell.objects.bulk_update(some, ["state", "outcome", "answer_number"], batch_size=200)
+            with connection.cursor() as cursor:
+                cursor.executemany(NUMBER, [(number, cell.pk) for number, cell in enumerate(some, start=first + 1)])
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=now)
 
 

@@ -13,12 +13,14 @@ from auditapp.api.inputs import Body, Dollars, TrueOrFalse, Words
 from auditapp.api.views import find_row
 from auditapp.batches import actions
 from auditapp.batches.models import Batch
+from transcripts.accounts.models import Scope
 from transcripts.projects.roles import Permission
 
 
 class ControlView(BatchView):
     """What the operations on a launched batch share. Each answers with the batch as it is then."""
 
+    scope = Scope.LAUNCH
     permission = Permission.RUN_BATCHES
     success = {200: "The batch as it is now."}
     refusals = (409,)

@@ -29,6 +29,7 @@ from auditapp.preannotation.models import Annotator
 from auditapp.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice, plan_sob
 from auditapp.sob.models import Dataset
 from auditapp.sob.pure.instruments import TASKS
+from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Interview
 from transcripts.projects.roles import Permission
 
@@ -196,6 +197,7 @@ class SobInput(OptionsInput):
 class AskedView(ProjectView):
     """What launches and their reviews share: what a body asks for."""
 
+    scope = Scope.LAUNCH
     permission = Permission.RUN_BATCHES
     refusals = (409,)
 

@@ -6,10 +6,10 @@ import http.client
 import json
 import sqlite3
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
-from benchmarks.processes import find_family, read_processor_seconds
+from benchmarks.processes import read_processor_seconds
 from benchmarks.results import Measured, Row, find_median
 from benchmarks.serving import PRODUCT, Server, serve
 from benchmarks.setup import Setup
@@ -22,7 +22,6 @@ LEAST_SHARE = 0.2
 # Within this, the memory of two readings counts as the same (megabytes).
 SAME_MEMORY = 8.0
 PIECE = 1 << 18
-FORGET_PEAK = "5"
 BARE = """
 SELECT c.answer_number, c.id, c.input_id, c.repeat, c.outcome, r.answer, a.id, a."end", a.served_model, a.finish_reason,
     a.tokens_in, a.tokens_out, a.tokens_cached, a.tokens_reasoning, a.cost_nano, a.sent_at, a.done_at, r.stored_at, c.arm_id
@@ -32,7 +31,7 @@ WHERE c.batch_id = ? AND c.answer_number > 0 ORDER BY c.answer_number
 
 
 def measure(setup: Setup) -> Measured:
-    """Answers a second over HTTP and in a bare loop, in turn; and the server's memory for half of them and for all."""
+    """Answers a second over HTTP and in a bare loop, in turn; and the memory of writing half of them and all."""
     wanted = setup.sizes.cells
     setup.tell(f"collect: {wanted:,} answers are invented")
     instance = Instance(setup.folder / "collect")
@@ -40,14 +39,10 @@ def measure(setup: Setup) -> Measured:
     made = run_inside("fill_answers", "--answers", str(wanted), environment=instance.environment)
     path = f"/api/v1/projects/sob/batches/{made['batch']}/answers/"
     database = instance.folder / "auditapp.sqlite3"
+    peaks = run_inside("collect_answers", "--batch", str(made["batch"]), environment=instance.environment)["peaks_mb"]
     streamed, bare, worked = list[float](), list[float](), list[float]()
     with serve(PRODUCT, environment=instance.environment, log=setup.folder / "collect.log") as server:
         read(server, path, made["token"])  # what is loaded at the first request, and the database's own cache
-        peaks = []
-        for limit in (made["answers"] // 2, made["answers"]):
-            forget_peak(server)
-            read(server, f"{path}?limit={limit}", made["token"])
-            peaks.append(read_peak(server))
         for number in range(setup.sizes.rounds):
             setup.tell(f"collect: round {number + 1} of {setup.sizes.rounds}")
             began, used = time.perf_counter(), read_processor_seconds(server.pid)
@@ -100,18 +95,3 @@ def read_bare(database: Path, batch: int) -> int:
         for row in connection.execute(BARE, [batch]):
             lines += (json.dumps(row) + "\n").encode().count(b"\n")
     return lines
-
-
-def forget_peak(server: Server) -> None:
-    """Count the server's peak anew from here."""
-    for process in find_family(server.pid):
-        with suppress(OSError):
-            Path(f"/proc/{process.pid}/clear_refs").write_text(FORGET_PEAK, encoding="ascii")
-
-
-def read_peak(server: Server) -> float:
-    """Megabytes of resident memory of the server and its children, each at its highest."""
-    lines = (Path(f"/proc/{each.pid}/status").read_text(encoding="ascii") for each in find_family(server.pid))
-    return sum(
-        int(line.split()[1]) * 1024 / 1e6 for text in lines for line in text.splitlines() if line.startswith("VmHWM:")
-    )

@@ -93,11 +93,11 @@ class ReadAnswers(ProjectView):
             raise PermissionDenied(visibility.sentence)
         answers = read_answers(batch, after=self.query["after"], limit=self.query.get("limit"), visibility=visibility)
         headers = {} if visibility.is_whole else {HIDDEN: "true"}
-        body = () if request.method == "HEAD" else _write_lines(answers)
+        body = () if request.method == "HEAD" else write_lines(answers)
         return StreamingHttpResponse(body, content_type=LinesRenderer.media_type, headers=headers)
 
 
-def _write_lines(rows: Iterable[dict[str, object]]) -> Iterator[bytes]:
+def write_lines(rows: Iterable[dict[str, object]]) -> Iterator[bytes]:
     """Lines of JSON, many at a time: each piece costs the server more than a line."""
     left = iter(rows)
     while group := list(islice(left, LINES_AT_A_TIME)):

@@ -144,7 +144,7 @@ class TrueOrFalse(serializers.BooleanField):
         return data
 
 
-@extend_schema_field({"type": "number", "minimum": 0, "exclusiveMinimum": True})
+@extend_schema_field({"type": "number", "exclusiveMinimum": 0})
 class Dollars(serializers.DecimalField):
     """US dollars as a JSON number, to a millionth of a dollar."""
 

@@ -16,6 +16,7 @@ KNOWN: dict[str, list[object]] = {
     "batch_id": [1, 2],
     "what": ["codebook", "codings", "sentences"],
     "number": [1],
+    "annotator_id": [1, 2],
 }
 SHARE_KNOWN = 0.8
 

@@ -135,7 +135,13 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
 def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
     """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
     jobs = list_recent_jobs(request.project, INTERVIEWS.name)
-    context = {"form": form, "reports": reports, "jobs": jobs, "roles": ROLE_CHOICES, "scopes": SCOPE_CHOICES}
+    context: dict[str, object] = {
+        "form": form,
+        "reports": reports,
+        "jobs": jobs,
+        "roles": ROLE_CHOICES,
+        "scopes": SCOPE_CHOICES,
+    }
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]
         return render(request, "corpus/import.html", context, status=status)

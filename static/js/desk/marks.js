@@ -203,6 +203,13 @@ function tidy(marks, row) {
   }
 }
 
+/** Who says it, in words: without the address, the time and the tokens. */
+function readSpeaker(row) {
+  const parts = [...turnOf(row).querySelector(".speaker").childNodes];
+  const isName = (part) => part.nodeType === Node.TEXT_NODE || part.matches("bdi, .tag");
+  return parts.filter(isName).map((part) => part.textContent).join("").replace(/\s+/g, " ").trim();
+}
+
 /** Name a row for screen readers: who speaks, which sentence of how many, its text, and its labels. */
 export function describeRow(row) {
   const marks = findMarks(row);
@@ -215,7 +222,7 @@ export function describeRow(row) {
   const memo = memoOn(row);
   const parts = [
     row.classList.contains("in-range") ? "Selected." : "",
-    `${turnOf(row).querySelector(".speaker").textContent.trim()}, ${numberOf(row)} of ${allRows().length}.`,
+    `${readSpeaker(row)}, ${numberOf(row)} of ${allRows().length}.`,
     textOf(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",
     decisionOn(row) ? decided : "",

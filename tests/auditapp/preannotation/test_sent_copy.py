@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from auditapp.preannotation.annotators.pure.evidence import find_quote
 from auditapp.preannotation.annotators.pure.sent_copy import (
     EDGES,
-    HIDDEN,
     LOOK_ALIKES,
     OTHER_BREAKS,
     ROLE_LINES,
     make_copy,
 )
 from transcripts.corpus.pure.redacting import Entry, check_entries, find_places
+from transcripts.corpus.pure.unseen import HIDDEN
 
 ENTRIES = [Entry("Anna", "[PERSON 1]"), Entry("Anna Lee", "[PERSON 2]"), Entry("José", "J."), Entry("北京", "[CITY]")]
 BITS = [

@@ -28,7 +28,7 @@ def passage(before: str, text: str, after: str) -> dict[str, SafeString]:
 
 
 @register.filter
-def unseen(text: object) -> SafeString:
+def unseen(text: str) -> SafeString:
     """Imported text with a badge on each character that nobody would see, and that could act: ``{{ turn.text|unseen }}``."""
     return mark_safe(mark_unseen(conditional_escape(text)))  # noqa: S308 - escaped here
 

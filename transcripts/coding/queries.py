@@ -44,7 +44,7 @@ FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id
 WHERE s.id = %s
 """
 CODE = """
-SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key, CAST(c.attributes AS text),
+SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key, CAST(c.attributes AS text), c.is_category,
        f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, f.once_per_answer,
        v.project_id, v.number, v.status
 FROM codebook_code c
@@ -296,15 +296,15 @@ def find_code(project: Project, code_id: int) -> Code | None:
     if row is None:
         return None
     alias = connection.alias
-    names = ["id", "version_id", "family_id", "identifier", "name", "key", "attributes"]
-    code = Code.from_db(alias, names, [*row[:6], json.loads(row[6])])
+    names = ["id", "version_id", "family_id", "identifier", "name", "key", "attributes", "is_category"]
+    code = Code.from_db(alias, names, [*row[:6], json.loads(row[6]), bool(row[7])])
     code.family = CodeFamily.from_db(
         alias,
         ["id", "version_id", "identifier", "name", "unit", "carries_level", "carries_enactment", "once_per_answer"],
-        [code.family_id, code.version_id, *row[7:10], *map(bool, row[10:13])],
+        [code.family_id, code.version_id, *row[8:11], *map(bool, row[11:14])],
     )
     code.version = CodebookVersion.from_db(
-        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[13:]]
+        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[14:]]
     )
     return code
 

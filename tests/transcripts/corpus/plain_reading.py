@@ -193,7 +193,7 @@ def read_cues(data: bytes) -> Iterator[Conversation]:
 
 def read_clock(time: str) -> float:
     *hours, minutes, seconds = time.strip().replace(",", ".").split(":")
-    return int(*hours or [0]) * 3600 + int(minutes) * 60 + float(seconds)
+    return int(hours[0] if hours else 0) * 3600 + int(minutes) * 60 + float(seconds)
 
 
 def read_interviews(data: bytes) -> Iterator[Conversation]:

@@ -67,6 +67,7 @@ def codebooks(draw: st.DrawFn) -> CodebookContent:
             terms=draw(lists),
             keyword_rules=draw(lists),
             attributes=draw(st.sets(attributes, max_size=1).map(tuple)),
+            is_category=draw(st.booleans()),
             **{field: draw(texts) for field in ("group", "definition", "machine_definition", "include", "source")},
         )
         for number, identifier in enumerate(identifiers)

@@ -230,6 +230,7 @@ SEEDS: dict[str, Seed] = {
     "captions .srt": "1\n00:00:01,000 --> 00:00:02,000\nAda: Why?\n\n2\n00:00:05,000 --> 00:00:06,000\nBo: So.\n",
     "captions .tsv": "start\tend\ttext\n0\t900\tWhy?\n5000\t5900\tSo.\n",
     "speaker_text": "A head\n\nInterviewer: Why?\nModel: So.\n\n=====\n\nInterviewer: And?\nModel: No.\n",
+    "speaker_table": 'speaker,text,time\nAda,"Why, then?",2026-05-01T10:00:00\nBo,So.,\n',
     "heads": "Ada Lind  00:03\nWhy?\n\nP7  00:09\nSo.\n",
     "brackets": "[id1] Why?\n[id2] So.\n",
     "word": {Member("word/document.xml"): WORD, Member("word/footnotes.xml"): FOOTNOTES},

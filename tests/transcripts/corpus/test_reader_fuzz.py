@@ -11,13 +11,17 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview
 from transcripts.corpus.planning import ImportRefused
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile
+from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, speaker_text
 from transcripts.projects.models import Project
 
 TRIES = 40
 MANY_TRIES = 3_000
 
 each_seed = pytest.mark.parametrize("name", SEEDS)
+
+
+def test_every_format_that_is_recognised_is_broken() -> None:
+    assert FORMATS.keys() - SEEDS.keys() == {speaker_text.WHOLE_FORMAT}
 
 
 @each_seed
@@ -42,6 +46,11 @@ def test_a_broken_file(name: str) -> None:
 @each_seed
 def test_many_broken_files(name: str) -> None:
     break_many(name, MANY_TRIES)
+
+
+@pytest.mark.parametrize("start", ["speaker,\rtext\n", "word " * 40_000], ids=["carriage return", "long line"])
+def test_a_first_line_that_is_no_row_of_a_table(start: str) -> None:
+    assert isinstance(check_file(f"{start}\nInterviewer: Why?\nModel: So.\n".encode()), ReadFile)
 
 
 def break_many(name: str, tries: int) -> None:

@@ -72,7 +72,11 @@ def read_speaker_table(source: Source) -> ReadFile:
 
 def _read_head(text: str) -> list[str]:
     line = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
-    return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
+    try:
+        return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
+    except csv.Error:
+        # A carriage return in the line, or a line that is longer than a cell may be.
+        return []
 
 
 def _find_delimiter(line: str) -> str:

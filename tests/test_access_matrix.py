@@ -20,7 +20,7 @@ from auditapp.sob.models import StoredReport
 from tests.conftest import make_member, make_user
 from tests.stage import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
+from transcripts.accounts.models import Scope, User
 from transcripts.codebook.actions import start_study
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
@@ -492,7 +492,7 @@ class Visitor:
         self.program = Client(raise_request_exception=False)
         if user is not None:
             self.browser.force_login(user)
-            secret = create_token(user=user, name="test", by=user)[1]
+            secret = create_token(user=user, name="test", by=user, scopes=Scope.values)[1]
             self.program = Client(raise_request_exception=False, headers={"authorization": f"Bearer {secret}"})
 
     def knock(self, path: str, method: str, form: str = "") -> HttpResponse:

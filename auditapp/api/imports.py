@@ -57,7 +57,9 @@ class ImportInterviews(ProjectView):
             sha256 = serializers.CharField(help_text="SHA-256 of its bytes.")
             interviews = serializers.IntegerField(help_text="Number of new interviews.")
             turns = serializers.IntegerField(help_text="Number of their turns.")
-            sentences = serializers.IntegerField(help_text="Number of their sentences.")
+            sentences = serializers.IntegerField(
+                allow_null=True, help_text="Number of their sentences; null where a dry run did not count them."
+            )
             already_there = serializers.IntegerField(help_text="Number of interviews that the study has word for word.")
             grown = serializers.IntegerField(help_text="Number of interviews of the study that go on in the file.")
             grown_turns = serializers.IntegerField(help_text="Number of turns by which they grew.")

@@ -23,7 +23,7 @@ def main() -> None:
     for number in range(given.rounds):
         project = start_study(slug=f"round-{number}", name=f"Round {number}", by=trail.SYSTEM)
         with times.measure():
-            sentences = import_file(project=project, name=given.file.name, data=data, by=trail.SYSTEM).sentences
+            sentences = import_file(project=project, name=given.file.name, data=data, by=trail.SYSTEM).sentences or 0
     print(json.dumps({"sentences": sentences, **asdict(times), "peak_mb": read_peak()}))
 
 

@@ -23,7 +23,16 @@ def read_peak() -> float:
 
     Not from getrusage where it can be helped: that counts what the parent held when it started this process.
     """
+    return _read_status("VmHWM:")
+
+
+def read_memory() -> float:
+    """Megabytes (10^6 bytes) of resident memory now; where the system does not say it, at its highest."""
+    return _read_status("VmRSS:")
+
+
+def _read_status(name: str) -> float:
     if STATUS.exists():
         lines = STATUS.read_text(encoding="ascii").splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
+        return next(int(line.split()[1]) for line in lines if line.startswith(name)) * 1024 / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * BYTES_OF_MAXRSS / 1e6

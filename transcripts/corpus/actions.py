@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -43,7 +44,7 @@ def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, fo
 def import_files(
     *,
     project: Project,
-    files: Sequence[tuple[str, bytes]],
+    files: Sequence[tuple[str, bytes | Path]],
     by: trail.Actor,
     format: str = "auto",
     choices: Choices | None = None,
@@ -51,15 +52,15 @@ def import_files(
 ) -> list[ImportReport]:
     """Store files of interviews with their turns and sentences: all of them, or none when one cannot be taken.
 
-    ``files`` are names and contents. A file that came in before and an interview that the study has word for word are
-    skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers' or ``auto``;
-    ``choices`` say it and what a person decided besides. Raises ``ImportRefused`` with a sentence that names file and
-    line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
+    ``files`` are names and contents, or the paths where these are. A file that came in before and an interview that the study
+    has word for word are skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers'
+    or ``auto``; ``choices`` say it and what a person decided besides. Raises ``ImportRefused`` with a sentence that names file
+    and line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
 
     For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
     the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
-    plans = plan_files(project, files, choices or Choices(format))
+    plans = plan_files(project, files, choices or Choices(format), run=run)
     fresh = [plan for plan in plans if plan.report.created]
     if not fresh and run is None:
         return [plan.report for plan in plans]
@@ -78,21 +79,17 @@ def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto
 def plan_imports(
     *,
     project: Project,
-    files: Sequence[tuple[str, bytes]],
+    files: Sequence[tuple[str, bytes | Path]],
     format: str = "auto",
     choices: Choices | None = None,
     run: JobRun | None = None,
 ) -> list[ImportReport]:
-    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one."""
-    plans = plan_files(project, files, choices or Choices(format))
-    tell = _make_teller(plans, run, "Splitting into sentences")
-    reports = []
-    for plan in plans:
-        sentences = 0
-        for interview in plan.new:
-            sentences += _count_sentences(prepare_interview(interview))
-            tell(len(interview.turns))
-        reports.append(replace(plan.report, sentences=sentences) if plan.new else plan.report)
+    """What ``import_files`` would report or refuse; stores nothing. Finishes the job of ``run``, if there is one.
+
+    The sentences of a very large file are not counted.
+    """
+    plans = plan_files(project, files, choices or Choices(format), counts_sentences=True, run=run)
+    reports = [plan.report for plan in plans]
     if run is not None:
         with transaction.atomic():
             run.finish(describe_reports(reports))
@@ -110,26 +107,28 @@ def describe_reports(reports: Sequence[ImportReport]) -> dict[str, object]:
     }
 
 
-def _make_teller(plans: Sequence[Plan], run: JobRun | None, stage: str) -> Callable[[int], None]:
-    """What adds to the turns that are done, of all in these files, and tells it to the run."""
-    total = sum(plan.report.turns for plan in plans if plan.new)
+def _make_teller(plans: Sequence[Plan], run: JobRun | None) -> Callable[[int], None]:
+    """What adds to the turns that are stored, of all that are new in these files, and tells it to the run."""
+    total = sum(plan.report.turns for plan in plans)
     done = 0
 
     def tell(turns: int) -> None:
         nonlocal done
         done += turns
         if run is not None:
-            run.tell(stage, done, total)
+            run.tell("Storing", done, total)
 
     return tell
 
 
 def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
     """The prepared interviews of each file, if all together are few enough for one transaction."""
-    every = [turn for plan in plans for interview in plan.new for turn in interview.turns]
-    if len(every) > SMALL_ROWS or sum(len(turn.text) for turn in every) > SMALL_CHARACTERS:
+    if sum(plan.report.turns for plan in plans) > SMALL_ROWS:
         return None
-    prepared = [[(read, prepare_interview(read)) for read in plan.new] for plan in plans]
+    read = [list(plan.new) for plan in plans]
+    if sum(len(turn.text) for file in read for interview in file for turn in interview.turns) > SMALL_CHARACTERS:
+        return None
+    prepared = [[(interview, prepare_interview(interview)) for interview in file] for file in read]
     rows = sum(_count_rows(interview) for file in prepared for interview in file)
     return prepared if rows <= SMALL_ROWS else None
 
@@ -196,7 +195,7 @@ def stage_plans(
     """
     fresh = [plan for plan in plans if plan.report.created]
     files = [_enter(plan.report, plan.size, project=project, by=by, run=run) for plan in fresh]
-    tell = _make_teller(fresh, run, "Storing")
+    tell = _make_teller(fresh, run)
     try:
         storing.claim(project, files)
         try:
@@ -240,7 +239,7 @@ def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor
 def _store(
     imported: ImportedFile,
     plan: Plan,
-    prepared: Iterable[list[Prepared]] | None,
+    prepared: Sequence[list[Prepared]] | None,
     *,
     beside: Sequence[ImportedFile],
     by: trail.Actor,
@@ -250,20 +249,23 @@ def _store(
 
     Returns the report and the number of records of consent.
     """
-    new = plan.new
     whole = storing.find_whole(imported) if imported.job_id else {}
-    ids = [pk for pk, _ in whole.values()]
-    sentences = sum(count for _, count in whole.values())
+    ids = [pk for pk, _, _ in whole.values()]
+    sentences = sum(count for _, _, count in whole.values())
     consents = Consent.objects.filter(interview__in=ids).count() if ids else 0
-    tell(sum(len(read.turns) for read in new if read.external_id in whole))
-    groups = prepared or _prepare(read for read in new if read.external_id not in whole)
+    tell(sum(turns for _, turns, _ in whole.values()))
+    # The threads that hang on others, without their turns.
+    hung: list[ReadInterview] = []
+    groups = prepared or _prepare(read for read in _note_hung(plan.new, hung) if read.external_id not in whole)
     for group in groups:
         made = [(_make_interview(read, cut, imported), (read, cut)) for read, cut in group]
         consents += storing.store_group(imported, made, beside=beside, by=by)
         ids += [interview.pk for interview, _ in made]
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))
-    storing.hang_threads(imported, new, beside=beside)
+    if prepared:
+        hung = [read for group in prepared for read, _ in group if read.hangs_on]
+    storing.hang_threads(imported, hung, beside=beside)
     return replace(plan.report, sentences=sentences, interview_ids=sorted(ids)), consents
 
 
@@ -283,6 +285,14 @@ def _record_import(imported: ImportedFile, report: ImportReport, consents: int, 
             **({"grown": report.grown} if report.grown else {}),
         },
     )
+
+
+def _note_hung(interviews: Iterable[ReadInterview], hung: list[ReadInterview]) -> Iterator[ReadInterview]:
+    """The same interviews; those that hang on another are added to ``hung``, without their turns."""
+    for interview in interviews:
+        if interview.hangs_on:
+            hung.append(replace(interview, turns=()))
+        yield interview
 
 
 def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[Prepared]]:

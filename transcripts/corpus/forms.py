@@ -15,7 +15,8 @@ from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
 
-MAX_UPLOAD_SIZE = 64 * 1024 * 1024
+# The folder for temporary files of the web service (docker-compose.yml) holds a request and its files: twice as much.
+MAX_UPLOAD_SIZE = 240 * 1024 * 1024
 
 
 class DetailsForm(forms.Form):

@@ -40,17 +40,18 @@ def run_import(run: JobRun) -> None:
     """Check or import the files of a job. Its options are ``Choices`` as JSON."""
     # Every command knows the kinds of jobs; the readers of files are loaded where one is read.
     from transcripts.corpus.actions import import_files, plan_imports
-    from transcripts.corpus.planning import ImportRefused
+    from transcripts.corpus.planning import READING, ImportRefused
     from transcripts.corpus.pure.choices import read_choices
 
     job = run.job
-    run.tell("Reading the files")
+    run.tell(READING)
     try:
         choices = read_choices(job.options)
-        if job.check_only:
-            plan_imports(project=job.project, files=run.read_files(), choices=choices, run=run)
-        else:
-            import_files(project=job.project, files=run.read_files(), choices=choices, by=job.asked_by, run=run)
+        with run.unpack_files() as files:
+            if job.check_only:
+                plan_imports(project=job.project, files=files, choices=choices, run=run)
+            else:
+                import_files(project=job.project, files=files, choices=choices, by=job.asked_by, run=run)
     except (ImportRefused, ValueError) as error:
         raise JobRefused(str(error)) from error
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.utils import timezone
 
 from transcripts.corpus import queries
 from transcripts.corpus.models import ImportedFile
-from transcripts.corpus.pure.choices import Choices, apply_choices
-from transcripts.corpus.pure.previews import describe_contents
-from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, expand, read_bytes
+from transcripts.corpus.pure.choices import Choices, apply_choices, find_left_out
+from transcripts.corpus.pure.preparing import prepare_interview
+from transcripts.corpus.pure.previews import Preview
+from transcripts.corpus.pure.readers import FORMATS, Content, ReadError, Reading, ReadInterview, expand
 from transcripts.corpus.pure.unseen import drop_unseen
+from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
 
 IDS_NAMED = 5
+READING = "Reading the files"
+# Cutting so many characters into sentences takes two seconds or three; a preview does not count those of a larger file.
+COUNTED_CHARACTERS = 20_000_000
+# Interviews of so many characters are compared with the study at once.
+COMPARED_CHARACTERS = 4_000_000
 
 Contents = Sequence[tuple[str, ...]]
 """What is compared of the turns of an interview: ``queries.COMPARED_COLUMNS`` of each."""
@@ -37,8 +45,9 @@ class ImportReport:
 
     ``created``: something was (would be) stored; ``skipped``: nothing was new. ``interviews``, ``turns`` and
     ``sentences`` count what is new; for a file that was imported before they count what it brought then, and
-    ``interview_ids`` names it. ``already_there`` counts interviews that the study has word for word, ``grown`` those that go
-    on in the file with ``grown_turns`` more turns. ``preview`` says what the file holds; see previews.py.
+    ``interview_ids`` names it; ``sentences`` is ``None`` where they are counted only as they come in. ``already_there`` counts
+    interviews that the study has word for word, ``grown`` those that go on in the file with ``grown_turns`` more turns.
+    ``preview`` says what the file holds; see previews.py.
     """
 
     name: str
@@ -46,7 +55,7 @@ class ImportReport:
     sha256: str
     interviews: int = 0
     turns: int = 0
-    sentences: int = 0
+    sentences: int | None = 0
     already_there: int = 0
     warnings: list[str] = field(default_factory=list)
     created: bool = False
@@ -63,92 +72,214 @@ class ImportReport:
 
 
 class Plan(NamedTuple):
-    """A file that was read and found fit, its size, and what of it is new to the study: interviews, and the rest of some that
-    are there, each with the number of its turns there."""
+    """A file that was read and found fit, its size, and what of it is new to the study: interviews, which may be read anew each
+    time, and the rest of some that are there, each with the number of its turns there."""
 
     report: ImportReport
     size: int
-    new: Sequence[ReadInterview]
+    new: Iterable[ReadInterview] = ()
     grown: Sequence[tuple[ReadInterview, int]] = ()
 
 
-def plan_files(project: Project, files: Sequence[tuple[str, bytes]], choices: Choices) -> list[Plan]:
-    """Read and check every file, each against the study and against the files before it. Raises ``ImportRefused``."""
-    plans: list[Plan] = []
-    beside: dict[str, Contents] = {}
-    for name, data in _expand(files):
-        plan = _plan_file(project, name, data, choices, beside)
-        beside.update({interview.external_id: queries.list_contents(interview.turns) for interview in plan.new})
-        plans.append(plan)
-    return plans
+@dataclass(frozen=True)
+class Chosen:
+    """Interviews of a file, by their ids and as they are to come in. Only the one that is looked at is in memory."""
 
+    reading: Reading
+    choices: Choices
+    ids: Container[str]
 
-def _expand(files: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
-    """The files, with those of an archive of several in its place."""
-    for name, data in files:
+    def __iter__(self) -> Iterator[ReadInterview]:
+        """Read the file for them. Raises ``ImportRefused`` where it has changed since it was looked through."""
         try:
-            yield from expand(drop_unseen(name), data)
+            for interview in self.reading:
+                if interview.external_id in self.ids:
+                    yield apply_choices(interview, self.choices)
         except ReadError as error:
             raise ImportRefused(str(error)) from error
 
 
-def _plan_file(project: Project, name: str, data: bytes, choices: Choices, beside: Mapping[str, Contents]) -> Plan:
-    sha256 = hashlib.sha256(data).hexdigest()
-    if (earlier := queries.find_imported_file(project, sha256)) is not None:
-        return Plan(_report_earlier(name, earlier), len(data), [])
+def plan_files(
+    project: Project,
+    files: Sequence[tuple[str, bytes | Path]],
+    choices: Choices,
+    *,
+    counts_sentences: bool = False,
+    run: JobRun | None = None,
+) -> list[Plan]:
+    """Read and check every file, each against the study and against the files before it; a file is given by its name and its
+    bytes, or the path where they are. Raises ``ImportRefused``.
+
+    ``counts_sentences`` also counts the sentences of what is new, up to ``COUNTED_CHARACTERS`` of a file. ``run`` is told
+    how far it is.
+    """
+    plans: list[Plan] = []
+    beside: dict[str, list[bytes]] = {}
     try:
-        whole = read_bytes(data, name=name, format=choices.format)
+        contents = [each for name, data in files for each in expand(Content.of(drop_unseen(name), data))]
+        tell = _make_teller(contents, run)
+        for content in contents:
+            planning = _Planning(project, content, choices, beside, counts_sentences=counts_sentences)
+            plans.append(planning.plan(remembers=len(contents) > 1, tell=tell))
     except ReadError as error:
         raise ImportRefused(str(error)) from error
-    read = apply_choices(whole, choices)
-    stored = queries.read_stored_turns(project, [interview.external_id for interview in read.interviews])
-    new, grown = _choose_new(name, read, stored, beside)
-    fresh = [*new, *(interview for interview, _ in grown)]
-    report = ImportReport(
-        name=name,
-        format=read.format,
-        sha256=sha256,
-        interviews=len(new),
-        turns=sum(len(interview.turns) for interview in new),
-        already_there=len(read.interviews) - len(fresh),
-        grown=len(grown),
-        grown_turns=sum(len(interview.turns) - there for interview, there in grown),
-        warnings=[*read.warnings, *_warn_of_known(read, fresh), *_tell_of_grown(grown)],
-        created=bool(fresh),
-        skipped=not fresh,
-        preview=describe_contents(whole),
-    )
-    return Plan(report, len(data), new, grown)
+    return plans
 
 
-def _choose_new(
-    name: str, read: ReadFile, stored: Mapping[str, Contents], beside: Mapping[str, Contents]
-) -> tuple[list[ReadInterview], list[tuple[ReadInterview, int]]]:
-    """The interviews whose id is new, and those that go on where the study's ends, with the number of turns there.
+def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[Content, float], None]:
+    """What tells the run how many bytes of all the files are read, when a share of one of them is."""
+    sizes = [content.size for content in contents] if run else []
+    before = {id(content): sum(sizes[:number]) for number, content in enumerate(contents)}
 
-    A known id whose words changed is refused with the place.
-    """
-    new, grown = [], []
-    for interview in read.interviews:
-        known = stored.get(interview.external_id) or beside.get(interview.external_id)
-        if known is None:
-            new.append(interview)
-            continue
-        contents = queries.list_contents(interview.turns)
-        if list(known) == contents:
-            continue
-        if interview.external_id in stored and len(known) < len(contents) and contents[: len(known)] == list(known):
-            grown.append((interview, len(known)))
-            continue
-        raise ImportRefused(
-            f"{name}, line {interview.line}: found an interview {interview.external_id} whose text differs "
-            f"from the one stored under this id, from turn {_find_difference(known, contents)} on; expected a new id for a "
-            "changed text. (If a file has no ids, they are made from its name and the line: rename the file.)"
+    def tell(content: Content, share: float) -> None:
+        if run is not None:
+            run.tell(READING, before[id(content)] + int(share * content.size), sum(sizes))
+
+    return tell
+
+
+class _New(NamedTuple):
+    """What is remembered of an interview that is new: its turns, and its sentences where they are counted."""
+
+    turns: int
+    sentences: int
+
+
+class _Planning:
+    """One file, read once: of its interviews only ids and counts are remembered, and in full those that go on."""
+
+    def __init__(
+        self,
+        project: Project,
+        content: Content,
+        choices: Choices,
+        beside: dict[str, list[bytes]],
+        *,
+        counts_sentences: bool,
+    ) -> None:
+        self._project, self._content, self._choices, self._beside = project, content, choices, beside
+        self._counts_sentences = counts_sentences
+        # Each thread of the file with the one that it hangs on.
+        self._hung: dict[str, str | None] = {}
+        self._new: dict[str, _New] = {}
+        self._grown: dict[str, tuple[ReadInterview, int]] = {}
+        # Those that the study has word for word, and whether the file says something of their consent.
+        self._known: dict[str, bool] = {}
+        self._refused: dict[str, str] = {}
+        self._marks: dict[str, list[bytes]] = {}
+        self._uncounted = False
+        self._characters = 0
+
+    def plan(self, *, remembers: bool, tell: Callable[[Content, float], None]) -> Plan:
+        """What would become of the file; ``remembers`` it for the files after it, and has ``tell`` told what share was read.
+
+        Raises `ReadError` and ``ImportRefused``.
+        """
+        content, choices = self._content, self._choices
+        sha256 = content.hash()
+        if (earlier := queries.find_imported_file(self._project, sha256)) is not None:
+            return Plan(_report_earlier(content.name, earlier), content.size)
+        reading, preview = Reading(content, choices.format), Preview()
+        for some in _group(reading):
+            tell(content, reading.read_size / max(1, reading.size))
+            stored = queries.read_stored_turns(self._project, [interview.external_id for interview in some])
+            for interview in some:
+                preview.add(interview)
+                self._hung[interview.external_id] = interview.hangs_on[0] if interview.hangs_on else None
+                if interview.external_id not in choices.leave_out:
+                    self._compare(apply_choices(interview, choices), stored, remembers=remembers)
+        out, told = find_left_out(self._hung, choices)
+        if refused := next((why for external_id, why in self._refused.items() if external_id not in out), None):
+            raise ImportRefused(refused)
+        new = {external_id: counted for external_id, counted in self._new.items() if external_id not in out}
+        grown = [each for external_id, each in self._grown.items() if external_id not in out]
+        known = [external_id for external_id in self._known if external_id not in out]
+        self._beside.update(
+            {external_id: self._marks[external_id] for external_id in self._marks if external_id in new}
         )
-    return new, grown
+        is_counted = self._counts_sentences and not self._uncounted
+        report = ImportReport(
+            name=content.name,
+            format=reading.format,
+            sha256=sha256,
+            interviews=len(new),
+            turns=sum(counted.turns for counted in new.values()),
+            sentences=sum(counted.sentences for counted in new.values()) if is_counted or not new else None,
+            already_there=len(known),
+            grown=len(grown),
+            grown_turns=sum(len(interview.turns) - there for interview, there in grown),
+            warnings=[
+                *reading.warnings,
+                *told,
+                *self._warn_of_known(known, len(self._hung) - len(out)),
+                *_tell_of_grown(grown),
+            ],
+            created=bool(new or grown),
+            skipped=not (new or grown),
+            preview=preview.describe(reason=reading.reason, left_out=reading.left_out),
+        )
+        return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown)
+
+    def _compare(self, interview: ReadInterview, stored: Mapping[str, Contents], *, remembers: bool) -> None:
+        """Whether the study, or a file before this one, has the interview: not at all, word for word, its beginning, or with
+        other words."""
+        external_id, read = interview.external_id, queries.list_contents(interview.turns)
+        known: Sequence[object] | None = stored.get(external_id)
+        contents: Sequence[object] = read
+        if known is None and external_id in self._beside:
+            known, contents = self._beside[external_id], _mark(read)
+        if known is None:
+            self._new[external_id] = _New(len(interview.turns), self._count_sentences(interview))
+            if remembers:
+                self._marks[external_id] = _mark(read)
+        elif list(known) == list(contents):
+            self._known[external_id] = bool(interview.consent)
+        elif external_id in stored and len(known) < len(contents) and list(contents[: len(known)]) == list(known):
+            self._grown[external_id] = interview, len(known)
+        else:
+            self._refused[external_id] = (
+                f"{self._content.name}, line {interview.line}: found an interview {external_id} whose text differs "
+                f"from the one stored under this id, from turn {_find_difference(known, contents)} on; expected a new id for "
+                "a changed text. (If a file has no ids, they are made from its name and the line: rename the file.)"
+            )
+
+    def _count_sentences(self, interview: ReadInterview) -> int:
+        if not self._counts_sentences or self._uncounted:
+            return 0
+        self._characters += sum(len(turn.text) for turn in interview.turns)
+        self._uncounted = self._characters > COUNTED_CHARACTERS
+        return 0 if self._uncounted else sum(map(len, prepare_interview(interview)))
+
+    def _warn_of_known(self, known: Sequence[str], of: int) -> list[str]:
+        if not known:
+            return []
+        named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
+        warnings = [f"{len(known)} of {of} interviews are already in the study, word for word: {named}."]
+        if any(self._known[external_id] for external_id in known):
+            warnings.append("Their consent in the file was not imported; record it on the page Consent.")
+        return warnings
 
 
-def _find_difference(known: Contents, read: Contents) -> int:
+def _group(interviews: Iterable[ReadInterview]) -> Iterator[list[ReadInterview]]:
+    """The interviews, as many at a time as are compared with the study at once."""
+    some: list[ReadInterview] = []
+    length = 0
+    for interview in interviews:
+        some.append(interview)
+        length += sum(len(turn.text) for turn in interview.turns)
+        if len(some) >= queries.IDS_AT_A_TIME or length >= COMPARED_CHARACTERS:
+            yield some
+            some, length = [], 0
+    if some:
+        yield some
+
+
+def _mark(contents: Contents) -> list[bytes]:
+    """What tells each turn from every other, in a few bytes."""
+    return [hashlib.sha256(repr(turn).encode("utf-8", "surrogatepass")).digest()[:16] for turn in contents]
+
+
+def _find_difference(known: Sequence[object], read: Sequence[object]) -> int:
     """The position of the first turn that differs; behind the shorter one if all of it is in the other."""
     pairs = zip(known, read, strict=False)
     return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), min(len(known), len(read)) + 1)
@@ -162,18 +293,6 @@ def _tell_of_grown(grown: Sequence[tuple[ReadInterview, int]]) -> list[str]:
     more = ", …" if len(grown) > IDS_NAMED else ""
     told = f"{len(grown):,} interviews of the study go on in the file, with {turns:,} more turns: {named}{more}."
     return [f"{told} What is there keeps its sentences and codings."]
-
-
-def _warn_of_known(read: ReadFile, fresh_ones: Sequence[ReadInterview]) -> list[str]:
-    fresh = {interview.external_id for interview in fresh_ones}
-    known = [interview.external_id for interview in read.interviews if interview.external_id not in fresh]
-    if not known:
-        return []
-    named = ", ".join(known[:IDS_NAMED]) + (f" and {len(known) - IDS_NAMED} more" if len(known) > IDS_NAMED else "")
-    warnings = [f"{len(known)} of {len(read.interviews)} interviews are already in the study, word for word: {named}."]
-    if any(interview.consent for interview in read.interviews if interview.external_id not in fresh):
-        warnings.append("Their consent in the file was not imported; record it on the page Consent.")
-    return warnings
 
 
 def _report_earlier(name: str, earlier: ImportedFile) -> ImportReport:

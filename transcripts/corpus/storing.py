@@ -79,9 +79,9 @@ def _is_of_same_job(file: ImportedFile, other: ImportedFile) -> bool:
     return file.job_id is not None and file.job_id == other.job_id and other.state == ImportedFile.State.STORING
 
 
-def find_whole(file: ImportedFile) -> dict[str, tuple[int, int]]:
+def find_whole(file: ImportedFile) -> dict[str, tuple[int, int, int]]:
     """The interviews of a file that are stored with all their turns and sentences: by their id in the file, number and
-    count of sentences. Those that are not whole are removed, in short transactions."""
+    counts of turns and sentences. Those that are not whole are removed, in short transactions."""
     staged = Interview.objects.staged().filter(imported_file=file)
     turns = Counter(dict(_count_by_interview(Turn.objects.filter(interview__in=staged), "interview")))
     sentences = Counter(
@@ -92,7 +92,7 @@ def find_whole(file: ImportedFile) -> dict[str, tuple[int, int]]:
         "pk", "external_id", "turn_count", "sentence_count"
     ):
         if (turns[pk], sentences[pk]) == (turn_count, sentence_count):
-            whole[external_id] = (pk, sentence_count)
+            whole[external_id] = (pk, turn_count, sentence_count)
         else:
             torn.append(pk)
     for first in range(0, len(torn), ROWS_AT_A_TIME):

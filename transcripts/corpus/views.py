@@ -120,7 +120,7 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
     for report in reports:
         if report.created and report.interviews:
             came = f"{report.interviews} interview{pluralize(report.interviews)}"
-            cut = f"{report.sentences} sentence{pluralize(report.sentences)}"
+            cut = f"{report.sentences or 0} sentence{pluralize(report.sentences or 0)}"
             messages.success(request, f"{report.name}: {came} with {cut} came in.")
         if report.created and report.grown:
             messages.success(

@@ -91,6 +91,10 @@ class ZipInput:
         except _BROKEN as error:
             raise _refuse(f"the entry {quote(name)}, which cannot be unpacked", "an undamaged archive") from error
 
+    def read_size(self, name: str) -> int:
+        """The unpacked bytes of an entry, as the archive declares them."""
+        return self._entries[_fold(name)].file_size
+
     def read_entry(self, name: str) -> bytes:
         """All bytes of an entry."""
         return b"".join(self.read_chunks(name))

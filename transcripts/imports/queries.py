@@ -47,8 +47,14 @@ def waits_long(job: ImportJob) -> bool:
 
 def read_file(job: ImportJob, number: int) -> bytes:
     """The contents of one of the job's files."""
-    parts = UploadPart.objects.filter(job=job, file=number).order_by("position").values_list("data", flat=True)
-    return b"".join(bytes(part) for part in parts.iterator(chunk_size=8))
+    return b"".join(read_parts(job, number))
+
+
+def read_parts(job: ImportJob, number: int) -> Iterator[bytes]:
+    """The contents of one of the job's files, piece by piece."""
+    parts = UploadPart.objects.filter(job=job, file=number)
+    for position in range(parts.count()):
+        yield bytes(parts.values_list("data", flat=True).get(position=position))
 
 
 def read_result(job: ImportJob) -> Iterator[bytes]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from transcripts.imports.models import ImportJob, ResultPart
-from transcripts.imports.queries import read_file
+from transcripts.imports.queries import read_file, read_parts
 
 TELL_SECONDS = 1.0
 PART_BYTES = 1 << 20
@@ -56,6 +58,20 @@ class JobRun:
     def read_files(self) -> list[tuple[str, bytes]]:
         """Names and contents of the files."""
         return [(file["name"], read_file(self.job, number)) for number, file in enumerate(self.job.files)]
+
+    @contextmanager
+    def unpack_files(self) -> Iterator[list[tuple[str, Path]]]:
+        """Names of the files, and paths where their contents lie within the block: for those that are too large to be held in
+        memory."""
+        with tempfile.TemporaryDirectory(prefix="auditapp-import-") as folder:
+            files = []
+            for number, file in enumerate(self.job.files):
+                path = Path(folder, str(number))
+                with path.open("wb") as stream:
+                    for part in read_parts(self.job, number):
+                        stream.write(part)
+                files.append((file["name"], path))
+            yield files
 
     def tell(self, stage: str, done: int = 0, total: int = 0) -> None:
         """Say how far the run is; at most once a second is this written. Raises ``JobStopped`` or ``JobPaused``.

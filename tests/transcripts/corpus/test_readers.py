@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared import shared
+from transcripts.corpus.pure import readers
 from transcripts.corpus.pure.readers import (
     FORMATS,
     ReadError,
@@ -19,7 +20,8 @@ from transcripts.corpus.pure.readers import (
     ReadInterview,
     ReadTurn,
     checks,
-    decoding,
+    contents,
+    json_lines,
     read_bytes,
 )
 
@@ -411,12 +413,88 @@ class TestRefusals:
         assert "interview_jsonl" in error.expected
         assert "chat_messages" in error.expected
 
-    def test_too_large_a_file_and_too_many_turns_are_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_conversation_with_too_many_turns_is_refused_with_its_place_and_its_name(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(checks, "MAX_TURNS", 1)
-        assert refuse(f'{GOOD}\n{{"id": "b", "text": "x"}}').found == "2 turns"
-        monkeypatch.setattr(decoding, "MAX_FILE_SIZE", 5)
+        assert read_lines(GOOD, '{"id": "b", "text": "x"}').interviews[1].external_id == "b"
+        turns = [{"role": "model", "text": "One."}] * 2
+        error = refuse(f"{GOOD}\n{json.dumps({'id': 'long', 'turns': turns})}")
+        assert str(error) == (
+            'notes.jsonl, line 2: found the conversation "long" of 2 turns; expected at most 1 turns in one conversation '
+            "(divide it, or take it out)."
+        )
+
+    def test_a_file_that_is_too_large_is_refused_before_it_is_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(contents, "MAX_FILE_SIZE", 5)
         assert refuse(GOOD).found == "27 bytes"
 
+    def test_a_large_file_of_a_format_that_cannot_be_divided_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(readers, "MAX_WHOLE_SIZE", 20)
+        assert read_lines(GOOD).format == "interview_jsonl"
+        error = refuse('[{"role": "user", "content": "x"}]')
+        assert error.found == "34 bytes in a format that is read as a whole, message_list"
+
+    def test_an_object_that_is_too_large_is_refused_where_it_begins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(contents, "CHUNK_BYTES", 10)
+        monkeypatch.setattr(readers, "KEPT_SIZE", 0)
+        monkeypatch.setattr(json_lines, "MAX_WHOLE_SIZE", 50)
+        objects = ['{"id": "a", "text": "A."}', f'{{"id": "b", "text": "{"x" * 200}"}}']
+        for text, line in (("\n".join(objects), 2), ("[\n" + ",\n".join(objects) + "]", 3)):
+            error = refuse(text)
+            assert (error.line, error.found) == (line, "an object of more than 50 characters")
+
+
+class TestFilesReadInPieces:
+    """However a file is cut on its way in, it reads as a whole one does."""
+
+    TEXTS = (
+        GOOD + '\r\n\r\n{"id": "b", "text": "naïve “words” \\ud83d\\ude00 \\n 😀"}\r{"id": "c", "text": "1e5"}\n',
+        '\ufeff  [\n{"id": "a", "text": "One.", "n": [1.5e3, true, null]}\n,{"id": "b", "text": "\\u00e9"} ]\n ',
+        '{\n"id": "a",\n"text": "Über"}\n{"id": "b", "text": "y"}',
+    )
+
+    @pytest.mark.parametrize("size", [3, 4, 7, 40])
+    @pytest.mark.parametrize("text", TEXTS)
+    def test_pieces_of_any_size(self, text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = read_bytes(text.encode(), name="notes.jsonl")
+        monkeypatch.setattr(contents, "CHUNK_BYTES", size)
+        monkeypatch.setattr(readers, "KEPT_SIZE", 0)
+        assert read_bytes(text.encode(), name="notes.jsonl") == whole
+
+    @pytest.mark.parametrize("size", [1, 5, 30])
+    @pytest.mark.parametrize(
+        ("data", "line"),
+        [
+            (GOOD.encode() + b'\n{"id": "b", "text": "\xe9"}', 2),
+            (GOOD.encode() + b'\n{"id": "b", "text": "\x00"}', 2),
+            (b'[{"id": "a", "text": "x"},\n{"id": "b" "text": "x"}]', 2),
+            (b'[{"id": "a", "text": "x"},\n{"id": "b", "te', 2),
+            (GOOD.encode() + b'\n{"id": "b", "text": "\xe2\x82', 2),
+            (b" \n \n ", None),
+        ],
+    )
+    def test_errors_name_the_same_place(
+        self, data: bytes, line: int | None, size: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        whole = refuse(data)
+        monkeypatch.setattr(contents, "CHUNK_BYTES", size)
+        monkeypatch.setattr(readers, "KEPT_SIZE", 0)
+        in_pieces = refuse(data)
+        assert (in_pieces.line, in_pieces.expected) == (whole.line, whole.expected) == (line, whole.expected)
+        assert in_pieces.found.split(";")[0] == whole.found.split(";")[0]
+
+    def test_what_is_left_out_is_counted_over_all_pieces(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        lines = [
+            json.dumps({"id": str(at), "turns": [{"role": "model", "text": "One.", "mood": "calm"}]}) for at in range(4)
+        ]
+        whole = read_lines(*lines)
+        monkeypatch.setattr(readers, "KEPT_SIZE", 0)
+        assert read_lines(*lines) == whole
+        assert whole.warnings == ['The key "mood" of a turn was left out. (4 times)']
+
+
+class TestRefusalsOfCallers:
     def test_format_there_is_not_is_a_mistake_of_the_caller(self) -> None:
         with pytest.raises(ValueError, match="There is no format 'docx'"):
             read_bytes(b"x", name="x", format="docx")

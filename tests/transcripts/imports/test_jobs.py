@@ -236,7 +236,7 @@ def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_a
             running.run_job(killing.pk)
     ImportJob.objects.filter(pk=killing.pk).update(touched_at=timezone.now() - LONG_AGO)
     running.run_job(killing.pk)
-    monkeypatch.setattr(corpus_actions, "plan_files", lambda *_: 1 / 0)
+    monkeypatch.setattr(corpus_actions, "plan_files", lambda *_, **_options: 1 / 0)
     running.run_job(broken.pk)
     problems = [ImportJob.objects.get(pk=job.pk).problem for job in (left, killing, broken)]
     assert "coder may not start this import any more" in problems[0]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadFile, ReadInterview
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadInterview
 
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
@@ -54,25 +54,26 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
     )
 
 
-def apply_choices(read: ReadFile, choices: Choices) -> ReadFile:
-    """The file as it is to come in. Threads that hang on one that is left out stay out with it, and a warning counts them."""
-    out = choices.leave_out & {interview.external_id for interview in read.interviews}
+def find_left_out(hung: Mapping[str, str | None], choices: Choices) -> tuple[set[str], list[str]]:
+    """The ids of the threads of a file that stay out, and warnings that count them. ``hung`` has every thread of the file with
+    the one that it hangs on, if any: what hangs on a thread that is left out stays out with it."""
+    out = set(choices.leave_out & hung.keys())
     chosen = len(out)
-    grows = True
+    grows = chosen > 0
     while grows:
-        hanging = {each.external_id for each in read.interviews if each.hangs_on and each.hangs_on[0] in out}
+        hanging = {thread for thread, above in hung.items() if above in out}
         grows = not hanging <= out
         out |= hanging
-    warnings = list(read.warnings)
+    warnings = []
     if chosen:
-        warnings.append(f"Left out as chosen: {chosen:,} of {len(read.interviews):,} conversations.")
+        warnings.append(f"Left out as chosen: {chosen:,} of {len(hung):,} conversations.")
     if len(out) > chosen:
         warnings.append(f"{len(out) - chosen:,} threads that hang on them were left out too.")
-    kept = [_apply(interview, choices) for interview in read.interviews if interview.external_id not in out]
-    return replace(read, interviews=kept, warnings=warnings)
+    return out, warnings
 
 
-def _apply(interview: ReadInterview, choices: Choices) -> ReadInterview:
+def apply_choices(interview: ReadInterview, choices: Choices) -> ReadInterview:
+    """An interview as it is to come in."""
     changed: dict[str, Any] = {}
     if choices.roles:
         turns = tuple(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from transcripts.corpus.pure.choices import SPOKEN
-from transcripts.corpus.pure.readers.base import ReadFile, ReadInterview, ReadTurn
+from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
 
 LISTED = 500
 """Conversations that are shown one by one."""
@@ -16,32 +16,71 @@ FIRST_WORDS = 160
 FIRST_TURNS = 2
 
 
-def describe_contents(read: ReadFile) -> dict[str, Any]:
-    """The preview of a file as JSON: what it is and why, sums, speakers with their roles, the first conversations."""
-    threads = read.interviews
-    answers = [turn for thread in threads for turn in thread.turns if _is_answer(turn)]
-    reasoned = sum(_count_reasoned(thread.turns) for thread in threads)
-    models = Counter(thread.model_label for thread in threads if thread.model_label)
-    periods = sorted(thread.period for thread in threads if thread.period)
-    channels = Counter(turn.channel for thread in threads for turn in thread.turns)
-    return {
-        "reason": read.reason,
-        "conversations": sum(not thread.relation for thread in threads),
-        "relations": dict(Counter(thread.relation for thread in threads if thread.relation)),
-        "roles": dict(Counter(turn.role for thread in threads for turn in thread.turns).most_common()),
-        "channels": dict(channels),
-        "answers": len(answers),
-        "answers_with_reasoning": reasoned,
-        "has_system_prompt": any(turn.role == "system" for thread in threads for turn in thread.turns),
-        "models": [model for model, _ in models.most_common(20)],
-        "without_model": sum(not thread.model_label for thread in threads),
-        "from": periods[0] if periods else "",
-        "to": periods[-1] if periods else "",
-        "speakers": _list_speakers(threads),
-        "left_out": [{"what": what, "times": times} for what, times in Counter(read.left_out).most_common(20)],
-        "listed": [_describe_thread(thread) for thread in threads[:LISTED]],
-        "unlisted": max(0, len(threads) - LISTED),
-    }
+class Preview:
+    """What a file holds, added up thread by thread; of the threads themselves the first few are remembered, shortened."""
+
+    def __init__(self) -> None:
+        self._threads = self._answers = self._reasoned = self._without_model = 0
+        self._has_system_prompt = False
+        self._relations: Counter[str] = Counter()
+        self._roles: Counter[str] = Counter()
+        self._channels: Counter[str] = Counter()
+        self._models: Counter[str] = Counter()
+        self._said: Counter[tuple[str, str]] = Counter()
+        self._periods: tuple[str, str] | None = None
+        self._listed: list[dict[str, Any]] = []
+
+    def add(self, thread: ReadInterview) -> None:
+        """Count one more thread."""
+        self._threads += 1
+        self._relations[thread.relation] += 1
+        self._models[thread.model_label] += 1
+        self._reasoned += _count_reasoned(thread.turns)
+        for turn in thread.turns:
+            self._roles[turn.role] += 1
+            self._channels[turn.channel] += 1
+            self._answers += _is_answer(turn)
+            self._has_system_prompt = self._has_system_prompt or turn.role == "system"
+            if turn.channel in SPOKEN:
+                self._said[turn.speaker, turn.role] += 1
+        if period := thread.period:
+            first, last = self._periods or (period, period)
+            self._periods = min(first, period), max(last, period)
+        if len(self._listed) < LISTED:
+            self._listed.append(_describe_thread(thread))
+
+    def describe(self, *, reason: str, left_out: Mapping[str, int]) -> dict[str, Any]:
+        """The preview as JSON: what the file is and why (``reason``), sums, speakers with their roles, the first
+        conversations, what was left out and how often."""
+        models = Counter({model: times for model, times in self._models.items() if model})
+        return {
+            "reason": reason,
+            "conversations": self._relations[""],
+            "relations": {relation: times for relation, times in self._relations.items() if relation},
+            "roles": dict(self._roles.most_common()),
+            "channels": dict(self._channels),
+            "answers": self._answers,
+            "answers_with_reasoning": self._reasoned,
+            "has_system_prompt": self._has_system_prompt,
+            "models": [model for model, _ in models.most_common(20)],
+            "without_model": self._models[""],
+            "from": self._periods[0] if self._periods else "",
+            "to": self._periods[1] if self._periods else "",
+            "speakers": self._list_speakers(),
+            "left_out": [{"what": what, "times": times} for what, times in Counter(left_out).most_common(20)],
+            "listed": self._listed,
+            "unlisted": self._threads - len(self._listed),
+        }
+
+    def _list_speakers(self) -> list[dict[str, Any]]:
+        """Everybody who is named and speaks in one role only, with that role."""
+        roles = Counter(speaker for speaker, _ in self._said)
+        named = [
+            (speaker, role, times)
+            for (speaker, role), times in self._said.most_common()
+            if speaker and roles[speaker] == 1
+        ]
+        return [{"name": speaker, "role": role, "turns": times} for speaker, role, times in named[:SPEAKERS]]
 
 
 def _describe_thread(thread: ReadInterview) -> dict[str, Any]:
@@ -59,14 +98,6 @@ def _describe_thread(thread: ReadInterview) -> dict[str, Any]:
         "period": thread.period,
         "first": [{"role": turn.role, "text": _shorten(turn.text)} for turn in spoken[:FIRST_TURNS]],
     }
-
-
-def _list_speakers(threads: Iterable[ReadInterview]) -> list[dict[str, Any]]:
-    """Everybody who is named and speaks in one role only, with that role."""
-    said = Counter((turn.speaker, turn.role) for thread in threads for turn in thread.turns if turn.channel in SPOKEN)
-    roles = Counter(speaker for speaker, _ in said)
-    named = [(speaker, role, times) for (speaker, role), times in said.most_common() if speaker and roles[speaker] == 1]
-    return [{"name": speaker, "role": role, "turns": times} for speaker, role, times in named[:SPEAKERS]]
 
 
 def _is_answer(turn: ReadTurn) -> bool:

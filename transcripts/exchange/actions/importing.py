@@ -174,7 +174,7 @@ class _Study:
 
     def bring_in(self, staged: Staged, finish: Callable[[StudyReport], object]) -> None:
         """Store everything; new texts are there already, and nobody sees them yet."""
-        self.report.new["sentences"] = sum(each.sentences for each in staged.reports if each.created)
+        self.report.new["sentences"] = sum(each.sentences or 0 for each in staged.reports if each.created)
         # The study before its files, as everybody locks them.
         with transaction.atomic():
             self._hold_codebook()

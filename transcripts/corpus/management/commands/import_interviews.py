@@ -54,7 +54,7 @@ class Command(BaseCommand):
         if project is None:
             raise CommandError(f"There is no study {options['project']}; create one with create_project.")
         paths: list[Path] = options["files"]
-        files = [read_file(path) for path in paths]
+        files = [(path.name, path) for path in paths]
         roles = dict(given.rpartition("=")[::2] for given in options["role"])
         titles = dict(given.partition("=")[::2] for given in options["title"])
         try:
@@ -66,19 +66,13 @@ class Command(BaseCommand):
                 reports = import_files(project=project, files=files, by=trail.SYSTEM, choices=choices)
         except (ImportRefused, ValueError) as error:
             raise CommandError(" ".join(str(error).split())) from error
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}. Nothing was imported.") from error
         if options["json"]:
             self.stdout.write(json.dumps(list_imports(paths, reports, dry_run=options["dry_run"])))
             return
         for path, report in match_paths(paths, reports):
             self.stdout.write(format_import(path, report, dry_run=options["dry_run"]))
-
-
-def read_file(path: Path) -> tuple[str, bytes]:
-    """The bytes of a file under its own name, without its folder."""
-    try:
-        return path.name, path.read_bytes()
-    except OSError as error:
-        raise CommandError(f"{path} cannot be read: {error.strerror}. Nothing was imported.") from error
 
 
 def match_paths(paths: Sequence[Path], reports: Sequence[ImportReport]) -> list[tuple[Path, ImportReport]]:
@@ -133,6 +127,7 @@ def format_import(path: Path, report: ImportReport, *, dry_run: bool) -> str:
                 (report.turns, "turn"),
                 (report.sentences, "sentence"),
             )
+            if number is not None
         )
         said = f"{path}: {verb} {counted} (read as {report.format})."
     return "\n".join([said, *(f"  {warning}" for warning in report.warnings)])

@@ -9,7 +9,8 @@ A new format is a module with a function from `Source` to `ReadFile` and an entr
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
 
 from transcripts.corpus.pure.readers import (
     atif,
@@ -30,35 +31,53 @@ from transcripts.corpus.pure.readers import (
     swe_agent,
     tau_bench,
 )
-from transcripts.corpus.pure.readers.archives import expand, is_archive, unpack
-from transcripts.corpus.pure.readers.base import Reader, ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.checks import check_file, clear_names, fit_tool_traffic
-from transcripts.corpus.pure.readers.decoding import decode_text
+from transcripts.corpus.pure.readers.archives import expand, unpack
+from transcripts.corpus.pure.readers.base import (
+    MAX_WHOLE_SIZE,
+    Reader,
+    ReadError,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+)
+from transcripts.corpus.pure.readers.checks import FileCheck, clear_names, fit_tool_traffic
+from transcripts.corpus.pure.readers.contents import Content
+from transcripts.corpus.pure.readers.decoding import read_text
+from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
 __all__ = [
     "FORMATS",
     "READERS_VERSION",
+    "Content",
     "ReadError",
     "ReadFile",
     "ReadInterview",
     "ReadTurn",
     "Reader",
+    "Reading",
     "expand",
     "read_bytes",
 ]
 
+KEPT_SIZE = 8_000_000
+"""Bytes of a file that is read once and kept in memory; a larger one is read anew each time, where its format allows it."""
+HEAD = 1_000
+"""Characters of a text, at least, by which it is looked at."""
 READERS_VERSION = "2"
 """Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
 
 FORMATS: dict[str, Reader] = {
-    interview_jsonl.FORMAT: Reader("Interviews as JSON objects", interview_jsonl.read_interview_lines),
-    chat_messages.FORMAT: Reader("Chat messages (OpenAI) as JSON objects", chat_messages.read_chat_lines),
-    chatgpt_export.FORMAT: Reader("Export of a ChatGPT account", chatgpt_export.read_chatgpt_export),
-    claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export),
-    sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt),
-    oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst),
-    hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf),
+    interview_jsonl.FORMAT: Reader("Interviews as JSON objects", interview_jsonl.read_interview_lines, divisible=True),
+    chat_messages.FORMAT: Reader(
+        "Chat messages (OpenAI) as JSON objects", chat_messages.read_chat_lines, divisible=True
+    ),
+    chatgpt_export.FORMAT: Reader("Export of a ChatGPT account", chatgpt_export.read_chatgpt_export, divisible=True),
+    claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export, divisible=True),
+    sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt, divisible=True),
+    oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
+    hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json),
     atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif),
@@ -99,46 +118,95 @@ _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
 
 
-def read_bytes(
-    data: bytes,
-    *,
-    name: str,
-    format: str = "auto",
-) -> ReadFile:
+class Reading:
+    """A file that is read some conversations at a time, so that memory stays small. Iterate over it as often as needed.
+
+    ``format`` and ``reason`` say what it was taken for and why; ``read_size`` how many bytes of ``size`` the iteration has come
+    through. What else was noticed is known at its end: ``warnings``, and of them those that are counted, ``left_out``.
+    """
+
+    def __init__(self, content: Content, format: str = "auto") -> None:
+        """``format`` is a key of ``FORMATS`` or "auto". Raises `ReadError`; ``ValueError`` for a format there is not."""
+        if format not in FORMATS and format != "auto":
+            raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
+        self.name, self.size, self.read_size = content.name, content.size, 0
+        self.left_out: Counter[str] = Counter()
+        self._changed: Counter[str] = Counter()
+        self._told: list[str] = []
+        self._told_of_archive: list[str] = []
+        # What is small, or cannot be divided, is read once and kept.
+        self._whole: ReadFile | None = None
+        self._content = content
+        if content.is_archive:
+            # An archive within an archive is read from memory.
+            unpacked = unpack(Content(content.name, content.read_whole()) if content.entry else content)
+            if isinstance(unpacked, ReadFile):
+                self._whole, self.format = unpacked, unpacked.format
+                self.reason = "it is an archive with the head or the start of a log"
+                return
+            self._content, self._told_of_archive = unpacked
+            self.size = self._content.size
+        source = Source(self.name, self._read_text)
+        self.format, self.reason = (format, "as chosen") if format != "auto" else recognise_format(source)
+        if self.size > MAX_WHOLE_SIZE and not FORMATS[self.format].divisible:
+            found = f"{self.size:,} bytes in a format that is read as a whole, {self.format}"
+            raise ReadError(self.name, None, found, f"at most {MAX_WHOLE_SIZE:,} bytes (divide the file)")
+
+    def __iter__(self) -> Iterator[ReadInterview]:
+        """Every interview, each found fit. Raises `ReadError` where one cannot be kept, and at the end where all cannot."""
+        check = FileCheck(self.name)
+        told = dict.fromkeys(self._told_of_archive)
+        self.left_out, self._changed, self.read_size = Counter(), Counter(), 0
+        for part in self._read_parts():
+            counted = list_left_out(Counter(part.left_out))
+            told.update(dict.fromkeys(warning for warning in part.warnings if warning not in counted))
+            self.left_out.update(part.left_out)
+            for interview in clear_names(fit_tool_traffic(part.interviews, self._changed), self._changed):
+                check.add(interview)
+                yield interview
+        check.finish()
+        self._told = list(told)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on what was assumed or left out, once everything was read."""
+        return [*self._told, *list_left_out(self.left_out), *list_left_out(self._changed)]
+
+    def _read_parts(self) -> Iterator[ReadFile]:
+        read = FORMATS[self.format].read if self._whole is None else None
+        if read is not None and self.size > KEPT_SIZE and FORMATS[self.format].divisible:
+            objects = read_json_objects(Source(self.name, self._read_text))
+            yield from (read(Source(self.name, "", [line])) for line in objects)
+            return
+        if read is not None:
+            self._whole = read(Source(self.name, "".join(self._read_text())))
+        if self._whole is not None:
+            self.read_size = self.size
+            yield self._whole
+
+    def _read_text(self) -> Iterator[str]:
+        return read_text(self._content, note=self._note_size)
+
+    def _note_size(self, size: int) -> None:
+        self.read_size = size
+
+
+def read_bytes(data: bytes, *, name: str, format: str = "auto") -> ReadFile:
     """Read a whole file of interviews.
 
     ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
-    or "auto". Raises `ReadError` when anything in the
-    file cannot be kept, so that a file comes in whole or not at all; ``ValueError`` for a format there is not.
+    or "auto". Raises `ReadError` when anything in the file cannot be kept, so that a file comes in whole or not at all;
+    ``ValueError`` for a format there is not.
     """
-    if format not in FORMATS and format != "auto":
-        raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
-    read = _read_archive(data, name, format) if is_archive(data) else _read_text(data, name, format)
-    read = clear_names(fit_tool_traffic(read))
-    check_file(read, name=name)
-    return read
-
-
-def _read_archive(data: bytes, name: str, format: str) -> ReadFile:
-    unpacked = unpack(data, name=name)
-    if isinstance(unpacked, ReadFile):
-        return replace(unpacked, reason="it is an archive with the head or the start of a log")
-    content, told = unpacked
-    read = _read_text(content, name, format)
-    return replace(read, warnings=[*told, *read.warnings])
-
-
-def _read_text(data: bytes, name: str, format: str) -> ReadFile:
-    source = Source(name, decode_text(data, name=name))
-    if format != "auto":
-        return replace(FORMATS[format].read(source), reason="as chosen")
-    recognised, reason = recognise_format(source)
-    return replace(FORMATS[recognised].read(source), reason=reason)
+    reading = Reading(Content.of(name, data), format)
+    interviews = list(reading)
+    return ReadFile(reading.format, interviews, reading.warnings, reading.left_out, reading.reason)
 
 
 def recognise_format(source: Source) -> tuple[str, str]:
     """The format that the content shows, and what shows it. Raises `ReadError` that names what was tried."""
-    if _JSON_LIST.match(source.text) or _JSON_OBJECT.match(source.text):
+    head = _read_head(source)
+    if _JSON_LIST.match(head) or _JSON_OBJECT.match(head):
         number, content = next(read_json_objects(source), (1, {}))
         for keys, format in _FORMAT_OF_KEYS.items():
             if all(key in content for key in keys):
@@ -160,3 +228,13 @@ def recognise_format(source: Source) -> tuple[str, str]:
         f'speaks, such as "Interviewer: …" and "Model: …" (a text without speakers comes in as one turn with the format '
         f"{speaker_text.WHOLE_FORMAT})",
     )
+
+
+def _read_head(source: Source) -> str:
+    """The beginning of the text, with the first words of it."""
+    head = ""
+    for piece in source.read_pieces():
+        head += piece
+        if len(head.lstrip()) >= HEAD:
+            break
+    return head

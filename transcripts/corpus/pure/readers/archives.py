@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError, ReadFile
+from transcripts.corpus.pure.readers.base import MAX_WHOLE_SIZE, ReadError, ReadFile
+from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
-from transcripts.formats.problems import InputRefused
 from transcripts.formats.xml_input import Element, XmlReader
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
+from transcripts.formats.zip_input import ZipInput
 
 DOCUMENT = "word/document.xml"
 FOOTNOTES = ("word/footnotes.xml", "word/endnotes.xml")
@@ -28,13 +28,11 @@ FROM_OPEN_DOCUMENT = (
 
 _CONVERSATIONS = re.compile(r"(?:\A|/)conversations(?:-\d+)?\.json\Z")
 _KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".tsv", ".docx", ".odt", ".eval", ".traj")
-_SIGNATURE = b"PK\x03\x04"
 _EXPECTED = (
     f"a document (.docx, .odt), a log (.eval), the archive of an account's export with {CONVERSATIONS}, or a text file"
 )
-# Texts pack well, and nothing is unpacked beyond the size that a file may have. Logs are written on while they run, and then hold
-# a member more than once.
-_LIMITS = ZipLimits(unpacked_bytes=1_000_000_000, entries=20_000, ratio=1_000, last_wins=True)
+# So much of the files of an archive is unpacked into memory; of those behind, each is unpacked when it is read.
+_UNPACKED_AT_ONCE = 50_000_000
 _WORD = frozenset(
     {
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
@@ -46,57 +44,50 @@ _SPACES = {"tab": "\t", "line-break": "\n"}
 _SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
 
 
-def is_archive(data: bytes) -> bool:
-    """Whether these are the bytes of a zip archive."""
-    return data.startswith(_SIGNATURE)
-
-
-def unpack(data: bytes, *, name: str) -> tuple[bytes, list[str]] | ReadFile:
+def unpack(content: Content) -> tuple[Content, list[str]] | ReadFile:
     """What is read of an archive, as UTF-8 text, and a warning of what was made of it; of a log that is an archive what was
     read. Raises `ReadError`."""
-    try:
-        with open_zip(io.BytesIO(data), limits=_LIMITS) as archive:
-            if is_inspect_archive(archive):
-                return read_inspect_archive(archive, name=name)
-            if DOCUMENT in archive:
-                return "".join(_read_word(archive)).encode(), [FROM_WORD]
-            if OPEN_DOCUMENT in archive and "META-INF/manifest.xml" in archive:
-                return _read_open_document(archive, name).encode(), [FROM_OPEN_DOCUMENT]
-            found = [entry for entry in archive.names if entry.rpartition("/")[2] == CONVERSATIONS]
-            if len(found) == 1:
-                return _read_entry(archive, found[0], name), []
-            entries = archive.names
-    except InputRefused as refused:
-        problem = refused.problem
-        raise ReadError(name, problem.row or None, problem.found, problem.expected) from None
+    name = content.name
+    with content.open_archive() as archive:
+        if is_inspect_archive(archive):
+            return read_inspect_archive(archive, name=name)
+        if DOCUMENT in archive:
+            return Content(name, "".join(_read_word(archive)).encode()), [FROM_WORD]
+        if OPEN_DOCUMENT in archive and "META-INF/manifest.xml" in archive:
+            return Content(name, _read_open_document(archive, name).encode()), [FROM_OPEN_DOCUMENT]
+        found = [entry for entry in archive.names if entry.rpartition("/")[2] == CONVERSATIONS]
+        if len(found) == 1:
+            return replace(content, entry=found[0]), []
+        entries = archive.names
     if any(entry.lower().endswith(".qde") for entry in entries):
         raise ReadError(name, None, "a REFI-QDA project", "it on the page Import a study")
     named = ", ".join(entries[:5])
     raise ReadError(name, None, f"an archive with {named}" if named else "an empty archive", _EXPECTED)
 
 
-def expand(name: str, data: bytes) -> list[tuple[str, bytes]]:
+def expand(content: Content) -> list[Content]:
     """The files in an archive of several, each under the archive's name and its own; what is no such archive is given back.
 
     Raises `ReadError` for an archive that is not safe to read. What the archive holds besides files that readers know, such as
     the web page of an account's export, is passed over.
     """
-    if not is_archive(data):
-        return [(name, data)]
-    try:
-        with open_zip(io.BytesIO(data), limits=_LIMITS) as archive:
-            # Archives that are one thing by themselves.
-            single = (DOCUMENT, OPEN_DOCUMENT, "header.json", "_journal/start.json")
-            accounts = [entry for entry in archive.names if _CONVERSATIONS.search(entry)]
-            if any(entry in archive for entry in single) or len(accounts) == 1:
-                return [(name, data)]
-            found = accounts or [
-                entry for entry in archive.names if entry.lower().endswith(_KNOWN) and not _is_hidden(entry)
-            ]
-            return [(f"{name}/{entry}"[-255:], _read_entry(archive, entry, name)) for entry in found] or [(name, data)]
-    except InputRefused as refused:
-        problem = refused.problem
-        raise ReadError(name, problem.row or None, problem.found, problem.expected) from None
+    if not content.is_archive:
+        return [content]
+    with content.open_archive() as archive:
+        # Archives that are one thing by themselves.
+        single = (DOCUMENT, OPEN_DOCUMENT, "header.json", "_journal/start.json")
+        accounts = [entry for entry in archive.names if _CONVERSATIONS.search(entry)]
+        if any(entry in archive for entry in single) or len(accounts) == 1:
+            return [content]
+        known = [entry for entry in archive.names if entry.lower().endswith(_KNOWN) and not _is_hidden(entry)]
+        files, unpacked = [], 0
+        for entry in accounts or known:
+            within = replace(content, name=f"{content.name}/{entry}"[-255:], entry=entry)
+            unpacked += archive.read_size(entry)
+            if unpacked <= _UNPACKED_AT_ONCE:
+                within = Content(within.name, archive.read_entry(entry))
+            files.append(within)
+        return files or [content]
 
 
 def _is_hidden(entry: str) -> bool:
@@ -108,8 +99,8 @@ def _read_entry(archive: ZipInput, entry: str, name: str) -> bytes:
     content = bytearray()
     for chunk in archive.read_chunks(entry):
         content += chunk
-        if len(content) > MAX_FILE_SIZE:
-            raise ReadError(name, None, f"{entry} of more than {MAX_FILE_SIZE:,} bytes", f"at most {MAX_FILE_SIZE:,}")
+        if len(content) > MAX_WHOLE_SIZE:
+            raise ReadError(name, None, f"{entry} of more than {MAX_WHOLE_SIZE:,} bytes", f"at most {MAX_WHOLE_SIZE:,}")
     return bytes(content)
 
 

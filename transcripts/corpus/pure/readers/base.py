@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 ROLES = ("interviewer", "model", "system", "tool")
@@ -16,14 +17,16 @@ CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
 MAX_BASIS_LENGTH = 2_000
 """Characters of what a consent rests on."""
 
-MAX_FILE_SIZE = 100_000_000
-"""Bytes of a file."""
+MAX_FILE_SIZE = 500_000_000
+"""Bytes of a file, or of a file in an archive."""
+MAX_WHOLE_SIZE = 100_000_000
+"""Bytes of a file whose format is read as a whole, and characters of one JSON object, such as a conversation."""
 MAX_TURN_SIZE = 1_000_000
 """Bytes of a turn's text in UTF-8."""
 KEPT_OF_RESULT = 100_000
 """Bytes that are kept of a tool's result that is larger than a turn may be."""
 MAX_TURNS = 50_000
-"""Turns of a file."""
+"""Turns of a conversation."""
 MAX_NESTING = 64
 """Objects and lists within one another."""
 
@@ -114,12 +117,39 @@ class ReadError(Exception):
         return f"{place}: found {self.found}; expected {self.expected}."
 
 
-@dataclass(frozen=True)
 class Source:
-    """The text of a file for a reader."""
+    """The text of a file for a reader: as a whole, or in pieces that ``read_pieces`` gives as often as it is called.
 
-    name: str
-    text: str
+    ``objects`` are set where only some of a file's JSON objects, each with its line, are to be read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        text: str | Callable[[], Iterator[str]],
+        objects: Sequence[tuple[int, dict[str, Any]]] | None = None,
+    ) -> None:
+        self.name = name
+        self.objects = objects
+        self._text = text
+
+    def read_pieces(self) -> Iterator[str]:
+        """The text, piece by piece. Raises `ReadError`."""
+        return iter([self._text]) if isinstance(self._text, str) else self._text()
+
+    @cached_property
+    def text(self) -> str:
+        """The whole text. Raises `ReadError`."""
+        if isinstance(self._text, str):
+            return self._text
+        pieces, length = [], 0
+        for piece in self.read_pieces():
+            pieces.append(piece)
+            length += len(piece)
+            if length > MAX_WHOLE_SIZE:
+                found = f"text of more than {MAX_WHOLE_SIZE:,} characters in a format that is read as a whole"
+                raise ReadError(self.name, None, found, "a smaller file (divide it)")
+        return "".join(pieces)
 
     @property
     def stem(self) -> str:
@@ -130,10 +160,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Reader:
-    """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`."""
+    """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`.
+
+    Of a format that is ``divisible`` each JSON object is read by itself: what an object holds does not depend on the others.
+    """
 
     label: str
     read: Callable[[Source], ReadFile]
+    divisible: bool = False
 
     def __str__(self) -> str:
         return self.label

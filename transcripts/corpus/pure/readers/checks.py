@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,11 +18,9 @@ from transcripts.corpus.pure.readers.base import (
     RELATIONS,
     ROLES,
     ReadError,
-    ReadFile,
     ReadInterview,
     ReadTurn,
 )
-from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen
 
@@ -43,14 +41,10 @@ _CLASHES_NAMED = 50
 _NAMES = ("external_id", "title", "model_label", "vendor", "surface", "period", "interviewer", "tier", "language")
 
 
-def clear_names(read: ReadFile) -> ReadFile:
-    """The file without hidden characters in titles, ids and the names of speakers, tools and models, and a warning that counts
-    them. In the text of turns they stay."""
-    dropped: Counter[str] = Counter()
-    interviews = [_clear_interview(interview, dropped) for interview in read.interviews]
-    if not dropped:
-        return read
-    return replace(read, interviews=interviews, warnings=[*read.warnings, *list_left_out(dropped)])
+def clear_names(interviews: Iterable[ReadInterview], dropped: Counter[str]) -> list[ReadInterview]:
+    """The interviews without hidden characters in titles, ids and the names of speakers, tools and models; ``dropped`` counts
+    them, in a sentence. In the text of turns they stay."""
+    return [_clear_interview(interview, dropped) for interview in interviews]
 
 
 def _clear_interview(interview: ReadInterview, dropped: Counter[str]) -> ReadInterview:
@@ -79,18 +73,16 @@ def _clear(name: str, dropped: Counter[str]) -> str:
     return clear
 
 
-def fit_tool_traffic(read: ReadFile) -> ReadFile:
-    """The file with tool traffic that can be kept, and warnings of what was changed: of a result that is larger than a turn may
-    be its head, with size and hash of the whole; in place of U+0000, which no database holds, its symbol U+2400."""
-    changed: Counter[str] = Counter()
-    interviews = []
-    for interview in read.interviews:
+def fit_tool_traffic(interviews: Iterable[ReadInterview], changed: Counter[str]) -> list[ReadInterview]:
+    """The interviews with tool traffic that can be kept. ``changed`` counts what was done, in sentences: of a result that is
+    larger than a turn may be its head, with size and hash of the whole; in place of U+0000, which no database holds, its symbol
+    U+2400."""
+    fitting = []
+    for interview in interviews:
         turns = tuple(_fit_turn(turn, changed) for turn in interview.turns)
         is_same = all(new is old for new, old in zip(turns, interview.turns, strict=True))
-        interviews.append(interview if is_same else replace(interview, turns=turns))
-    if not changed:
-        return read
-    return replace(read, interviews=interviews, warnings=[*read.warnings, *list_left_out(changed)])
+        fitting.append(interview if is_same else replace(interview, turns=turns))
+    return fitting
 
 
 def _fit_turn(turn: ReadTurn, changed: Counter[str]) -> ReadTurn:
@@ -118,45 +110,78 @@ def _shorten_result(turn: ReadTurn) -> ReadTurn:
     return replace(turn, text=head, details={**turn.details, "truncated": truncated})
 
 
-def check_file(read: ReadFile, *, name: str) -> None:
-    """Raise `ReadError` for the first thing in ``read`` that cannot be kept."""
-    if not read.interviews:
-        raise ReadError(name, None, "no interview", "at least one")
-    turns = sum(len(interview.turns) for interview in read.interviews)
-    if turns > MAX_TURNS:
-        raise ReadError(name, None, f"{turns:,} turns", f"at most {MAX_TURNS:,} in one file (divide it)")
-    for interview in read.interviews:
-        _check_interview(interview, name)
-    _refuse_clashing_ids(read.interviews, name)
-    _check_threads(read.interviews, name)
+class FileCheck:
+    """Whether the interviews of a file can be kept: each by itself as it is added, and at last all together. Of those that
+    were added only their ids and their places are remembered. Every method raises `ReadError`."""
 
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._ids: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._turns: dict[str, int] = {}
+        self._hung: dict[str, tuple[str, int, int]] = {}
 
-def _check_threads(interviews: list[ReadInterview], name: str) -> None:
-    """Every thread hangs on a turn of another thread of the file, and none on itself in the end."""
-    above = {interview.external_id: interview for interview in interviews}
-    for interview in interviews:
-        if interview.hangs_on is None:
-            continue
-        thread, position = interview.hangs_on
-        place = f"{shorten(interview.external_id)} hangs on turn {position} of {shorten(thread)}"
-        if thread not in above or not 1 <= position <= len(above[thread].turns):
-            raise ReadError(
-                name, interview.line, f"{place}, which is not in the file", "a turn of another thread in it"
-            )
-        seen = {interview.external_id}
-        while interview.hangs_on is not None:
-            interview = above[interview.hangs_on[0]]  # noqa: PLW2901 - upwards from it
-            if interview.external_id in seen:
-                raise ReadError(name, interview.line, f"{place}, and that on it", "threads that begin somewhere")
-            seen.add(interview.external_id)
-            if interview.hangs_on is not None and interview.hangs_on[0] not in above:
-                break
+    def add(self, interview: ReadInterview) -> None:
+        """Refuse what cannot be kept of one interview."""
+        _check_interview(interview, self._name)
+        external_id, line = interview.external_id, interview.line
+        # Ids that differ only in case, white space or the way accents are composed are the same id to a reader.
+        plain = " ".join(unicodedata.normalize("NFC", external_id).casefold().split())
+        self._ids[plain].append((external_id, line))
+        self._turns[external_id] = len(interview.turns)
+        if interview.hangs_on is not None:
+            self._hung[external_id] = (*interview.hangs_on, line)
+
+    def finish(self) -> None:
+        """Refuse what cannot be kept of all of them together."""
+        if not self._turns:
+            raise ReadError(self._name, None, "no interview", "at least one")
+        self._refuse_clashing_ids()
+        self._check_threads()
+
+    def _refuse_clashing_ids(self) -> None:
+        clashes = [group for group in self._ids.values() if len(group) > 1]
+        if not clashes:
+            return
+        named = [
+            f"{shorten(group[0][0])} on lines {', '.join(str(line) for _, line in group)}"
+            for group in clashes[:_CLASHES_NAMED]
+        ]
+        if len(clashes) > _CLASHES_NAMED:
+            named.append(f"{len(clashes) - _CLASHES_NAMED} more")
+        found = f"the same id more than once: {'; '.join(named)}"
+        raise ReadError(
+            self._name,
+            clashes[0][1][1],
+            found,
+            "each id once (ids that differ only in capitals, spaces or composed accents count as the same)",
+        )
+
+    def _check_threads(self) -> None:
+        """Every thread hangs on a turn of another thread of the file, and none on itself in the end."""
+        for external_id, (thread, position, line) in self._hung.items():
+            place = f"{shorten(external_id)} hangs on turn {position} of {shorten(thread)}"
+            if not 1 <= position <= self._turns.get(thread, 0):
+                raise ReadError(
+                    self._name, line, f"{place}, which is not in the file", "a turn of another thread in it"
+                )
+            seen = {external_id}
+            above = thread
+            while above in self._hung and above not in seen:
+                seen.add(above)
+                above = self._hung[above][0]
+            if above in seen:
+                raise ReadError(self._name, line, f"{place}, and that on it", "threads that begin somewhere")
 
 
 def _check_interview(interview: ReadInterview, name: str) -> None:
     line = interview.line
     if not interview.turns:
         raise ReadError(name, line, "an interview without turns", "at least one turn")
+    if len(interview.turns) > MAX_TURNS:
+        found = f"the conversation {shorten(interview.external_id)} of {len(interview.turns):,} turns"
+        raise ReadError(
+            name, line, found, f"at most {MAX_TURNS:,} turns in one conversation (divide it, or take it out)"
+        )
     if not any(turn.text.strip() for turn in interview.turns):
         raise ReadError(name, line, "an interview without text", "at least one turn with text")
     for field, max_length in _MAX_LENGTHS.items():
@@ -225,27 +250,3 @@ def _measure(text: str, place: str, name: str, line: int) -> int:
         found = f"{place} with the character U+{ord(odd):04X}"
         raise ReadError(name, line, found, "text that every database can hold (remove the character)")
     return size
-
-
-def _refuse_clashing_ids(interviews: list[ReadInterview], name: str) -> None:
-    """Ids that differ only in case, white space or the way accents are composed are the same id to a reader."""
-    same: defaultdict[str, list[ReadInterview]] = defaultdict(list)
-    for interview in interviews:
-        plain = " ".join(unicodedata.normalize("NFC", interview.external_id).casefold().split())
-        same[plain].append(interview)
-    clashes = [group for group in same.values() if len(group) > 1]
-    if not clashes:
-        return
-    named = [
-        f"{shorten(group[0].external_id)} on lines {', '.join(str(interview.line) for interview in group)}"
-        for group in clashes[:_CLASHES_NAMED]
-    ]
-    if len(clashes) > _CLASHES_NAMED:
-        named.append(f"{len(clashes) - _CLASHES_NAMED} more")
-    found = f"the same id more than once: {'; '.join(named)}"
-    raise ReadError(
-        name,
-        clashes[0][1].line,
-        found,
-        "each id once (ids that differ only in capitals, spaces or composed accents count as the same)",
-    )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any, NoReturn
 
-from transcripts.corpus.pure.readers.base import MAX_NESTING, ReadError, Source
+from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, ReadError, Source
 
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"
 _A_SEPARATOR = "a comma or the end of the list"
 _BETWEEN = re.compile(r"\s*")
+# Of what JSON is made of, strings apart, a long number. It may be cut where a window ends.
+_LONGEST_TOKEN = 5_000
 
 JsonObject = dict[str, Any]
 
@@ -29,67 +32,146 @@ class _NotPlainJson(ValueError):
 def read_json_objects(source: Source) -> Iterator[JsonLine]:
     """Every object of the file: those of a list, one or several written over many lines, or one on each line.
 
-    Raises `ReadError` for a line that holds no object, a key twice in one object, NaN or Infinity, a number with
-    thousands of digits, and nesting deeper than `MAX_NESTING`.
+    Only the object that is being read is in memory. Raises `ReadError` for a line that holds no object, a key twice in one
+    object, NaN or Infinity, a number with thousands of digits, and nesting deeper than `MAX_NESTING`.
     """
-    text = source.text
-    first_line = _LINE_BREAK.split(text.lstrip(), maxsplit=1)[0].rstrip()
-    if first_line.startswith("[") or (first_line.startswith("{") and not first_line.endswith("}")):
-        yield from _read_spread(source)
+    if source.objects is not None:
+        yield from source.objects
         return
-    for number, line in enumerate(_LINE_BREAK.split(text), 1):
+    pieces = source.read_pieces()
+    head, is_spread = _look_at_beginning(pieces)
+    whole = chain([head], pieces)
+    if is_spread:
+        yield from _read_spread(_Window(whole, source.name))
+        return
+    for number, line in enumerate(_split_lines(whole, source.name), 1):
         if line and not line.isspace():
             yield number, _read_object(line, number, source.name)
 
 
-def _read_spread(source: Source) -> Iterator[JsonLine]:
-    """The objects of a list, or objects one after the other, wherever their lines end."""
-    text, name = source.text, source.name
-    place, line = _skip(text, 0), 1 + text.count("\n", 0, _skip(text, 0))
-    is_list = text[place] == "["
-    place += is_list
-    before = place
-    while True:
-        place = _skip(text, place)
-        line += text.count("\n", before, place)
-        before = place
-        if place >= len(text):
-            if is_list:
-                raise ReadError(name, line, "a JSON list that breaks off at the end of the file", _A_SEPARATOR)
-            return
-        if is_list and text[place] == "]":
+def _look_at_beginning(pieces: Iterator[str]) -> tuple[str, bool]:
+    """The pieces up to the end of the first line with text, and whether what follows is a list, or objects over many lines."""
+    head = ""
+    is_found = False
+    for piece in pieces:
+        head += piece
+        is_found = is_found or bool(piece.strip())
+        is_line = is_found and (head.lstrip()[0] != "{" or _LINE_BREAK.search(piece))
+        if is_line or len(head) > MAX_WHOLE_SIZE:
             break
-        content, place = _read_next(text, place, line, name)
-        yield line, content
+    first_line = _LINE_BREAK.split(head.lstrip(), maxsplit=1)[0].rstrip()
+    return head, first_line.startswith("[") or (first_line.startswith("{") and not first_line.endswith("}"))
+
+
+def _split_lines(pieces: Iterable[str], name: str) -> Iterator[str]:
+    number, rest = 1, ""
+    for piece in pieces:
+        rest += piece
+        # Of a line break of two characters the second may be in the next piece.
+        if not piece.endswith("\r") and _LINE_BREAK.search(piece):
+            *lines, rest = _LINE_BREAK.split(rest)
+            number += len(lines)
+            yield from lines
+        if len(rest) > MAX_WHOLE_SIZE:
+            raise _refuse_size(number, name)
+    yield from _LINE_BREAK.split(rest)
+
+
+class _Window:
+    """The part of a text that is being read: from ``place`` on, which is on ``line``. What was read is forgotten."""
+
+    def __init__(self, pieces: Iterator[str], name: str) -> None:
+        self.text, self.place, self.line, self.name = "", 0, 1, name
+        self._pieces = pieces
+        self._is_whole = False
+
+    def move(self, place: int) -> None:
+        """Go on to a place behind."""
+        self.line += self.text.count("\n", self.place, place)
+        self.place = place
+
+    def look(self) -> str:
+        """Skip white space; the character behind it, "" at the end."""
+        while True:
+            found = _BETWEEN.match(self.text, self.place)
+            self.move(found.end() if found else self.place)
+            if self.place < len(self.text):
+                return self.text[self.place]
+            if not self._grow():
+                return ""
+
+    def read(self) -> JsonLine:
+        """The JSON that begins here, an object, after the line where it begins."""
+        line = self.line
+        while True:
+            try:
+                content, end = _DECODER.raw_decode(self.text, self.place)
+            except json.JSONDecodeError as error:
+                if self._breaks_off(error) and self._grow():
+                    continue
+                at = line + self.text.count("\n", self.place, error.pos)
+                is_end = error.pos >= len(self.text.rstrip())
+                found = (
+                    "JSON that breaks off at the end of the file" if is_end else f"invalid JSON ({error.msg.lower()})"
+                )
+                raise ReadError(self.name, at, found, "JSON, a list or objects, or one object on each line") from None
+            except (ValueError, RecursionError) as error:
+                raise _refuse(error, line, self.name) from None
+            checked = _check_object(content, line, self.name)
+            self.move(end)
+            return line, checked
+
+    def _breaks_off(self, error: json.JSONDecodeError) -> bool:
+        """Whether what is wrong may be that the text goes on behind the window."""
+        return error.msg.startswith("Unterminated string") or error.pos > len(self.text) - _LONGEST_TOKEN
+
+    def _grow(self) -> bool:
+        """Take as much again as is left to read, at least a piece; False at the end of the text."""
+        left = [self.text[self.place :]]
+        wanted = len(left[0])
+        if wanted > MAX_WHOLE_SIZE:
+            raise _refuse_size(self.line, self.name)
+        while not self._is_whole:
+            piece = next(self._pieces, None)
+            if piece is None:
+                self._is_whole = True
+                break
+            left.append(piece)
+            wanted -= len(piece)
+            if piece and wanted <= 0:
+                break
+        if len(left) == 1:
+            return False
+        self.text, self.place = "".join(left), 0
+        return True
+
+
+def _read_spread(window: _Window) -> Iterator[JsonLine]:
+    """The objects of a list, or objects one after the other, wherever their lines end."""
+    name = window.name
+    is_list = window.look() == "["
+    window.move(window.place + is_list)
+    while mark := window.look():
+        if is_list and mark == "]":
+            window.move(window.place + 1)
+            if window.look():
+                raise ReadError(name, window.line, "more text after the end of the list", "the end of the file")
+            return
+        yield window.read()
         if is_list:
-            line += text.count("\n", before, place)
-            before = place
-            place = _skip(text, place)
-            if text[place : place + 1] not in {",", "]"}:
-                found = "the end of the file" if place >= len(text) else "something else"
+            line = window.line
+            mark = window.look()
+            if mark not in {",", "]"}:
+                found = "something else" if mark else "the end of the file"
                 raise ReadError(name, line, f"{found} after an object of a list", _A_SEPARATOR)
-            place += text[place] == ","
-    if text[place + 1 :].strip():
-        raise ReadError(name, line, "more text after the end of the list", "the end of the file")
+            window.move(window.place + (mark == ","))
+    if is_list:
+        raise ReadError(name, window.line, "a JSON list that breaks off at the end of the file", _A_SEPARATOR)
 
 
-def _skip(text: str, place: int) -> int:
-    found = _BETWEEN.match(text, place)
-    return found.end() if found else place
-
-
-def _read_next(text: str, place: int, line: int, name: str) -> tuple[JsonObject, int]:
-    """The object that begins at a place, and where it ends."""
-    try:
-        content, end = _DECODER.raw_decode(text, place)
-    except json.JSONDecodeError as error:
-        at = line + text.count("\n", place, error.pos)
-        is_end = error.pos >= len(text.rstrip())
-        found = "JSON that breaks off at the end of the file" if is_end else f"invalid JSON ({error.msg.lower()})"
-        raise ReadError(name, at, found, "JSON, a list or objects, or one object on each line") from None
-    except (ValueError, RecursionError) as error:
-        raise _refuse(error, line, name) from None
-    return _check_object(content, line, name), end
+def _refuse_size(line: int, name: str) -> ReadError:
+    found = f"an object of more than {MAX_WHOLE_SIZE:,} characters"
+    return ReadError(name, line, found, f"at most {MAX_WHOLE_SIZE:,} in one object, such as a conversation (divide it)")
 
 
 def _read_object(line: str, number: int, name: str) -> JsonObject:

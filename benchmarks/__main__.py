@@ -31,6 +31,7 @@ MEASURES = {
     "chart": "benchmarks.charting",
     "search": "benchmarks.searching",
     "import": "benchmarks.importing",
+    "large": "benchmarks.importing_large",
     "beside": "benchmarks.importing_beside",
     "backup": "benchmarks.backing_up",
     "export": "benchmarks.exporting",

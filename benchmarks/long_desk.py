@@ -1,4 +1,5 @@
-"""An interview of 2,000 sentences at the desk, in Chromium: until it can be coded, from key to paint, to the next one.
+"""An interview of 2,000 sentences at the desk, in Chromium: until it can be coded, from key to paint, to the next one; and a
+trajectory of 500 turns and as many sentences, whose results are folded.
 
 The next one is opened twice from the top of an interview, and once from its end, after a pause in which a coder reads the last
 sentence and the browser fetches what comes.
@@ -12,12 +13,15 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.browser import ARGUMENTS, PATIENCE_MS, READY, find_chromium
 from benchmarks.corpus import SENTENCES_AN_ANSWER
+from benchmarks.long_files import write_trajectories
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
-from benchmarks.study import Person, prepare_study
+from benchmarks.study import Person, Study, prepare_study
 
 SENTENCES = 2_000
+# Trajectories of 124 steps have 500 turns; with so many sentences in each reasoning and each answer, 2,000 sentences.
+RUNS, STEPS, SENTENCES_A_PART = 3, 124, 7
 CODED = 1_000
 SLOWEST_OPEN = 1.0
 SLOWEST_KEY_MS = 50.0
@@ -43,6 +47,22 @@ def measure(setup: Setup) -> Measured:
     setup.tell("desk: interviews of 2,000 sentences")
     questions = SENTENCES // SENTENCES_AN_ANSWER
     study = prepare_study(setup.folder / "long", interviews=4, coders=1, codings=4 * CODED, questions=questions)
+    interviews = _measure_study(setup, study, chromium, name)
+    setup.tell("desk: trajectories of 500 turns")
+    study = prepare_study(
+        setup.folder / "runs",
+        interviews=RUNS,
+        coders=1,
+        codings=RUNS * CODED,
+        write=lambda file: write_trajectories(file, RUNS, steps=STEPS, sentences=SENTENCES_A_PART),
+    )
+    runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences")
+    return Measured([*interviews.rows, *runs.rows], {**interviews.numbers, "trajectories": runs.numbers})
+
+
+def _measure_study(setup: Setup, study: Study, chromium: str, name: str) -> Measured:
+    is_trajectory = "turns" in name
+    kind = "desk, trajectory" if is_trajectory else "desk"
     with (
         serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "web.log") as server,
         sync_playwright() as playwright,
@@ -65,14 +85,17 @@ def measure(setup: Setup) -> Measured:
             find_median(opened) <= SLOWEST_OPEN,
         ),
         Row(
-            "desk, key to paint",
+            f"{kind}, key to paint",
             f"p95 {key:.0f} ms of {len(keys)} keys (16 is the least told)",
             f"<= {SLOWEST_KEY_MS:.0f} ms",
             key <= SLOWEST_KEY_MS,
         ),
-        _judge_next("desk, next interview", following, opened),
-        _judge_next("desk, next interview, from the end", from_end, opened),
     ]
+    if not is_trajectory:
+        rows += [
+            _judge_next("desk, next interview", following, opened),
+            _judge_next("desk, next interview, from the end", from_end, opened),
+        ]
     return Measured(
         rows,
         {

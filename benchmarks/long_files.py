@@ -55,7 +55,7 @@ def _make_run(chance: random.Random, steps: int, sentences: int) -> list[dict[st
         ]
     messages += [
         {"role": "user", "content": _write_words(chance, 1)},
-        {"role": "assistant", "content": _write_words(chance, 4)},
+        {"role": "assistant", "content": _write_words(chance, 10)},
     ]
     return messages
 

@@ -25,6 +25,8 @@ class Sizes:
     opens: int = 100
     browser_opens: int = 8
     import_rounds: int = 3
+    runs: int = 1_000
+    account_mb: int = 200
     imported_beside: int = 62
     read_apart: int = 200_000
     launched_beside: int = 250_000
@@ -53,6 +55,8 @@ SMALL = Sizes(
     opens=20,
     browser_opens=3,
     import_rounds=1,
+    runs=60,
+    account_mb=12,
     imported_beside=4,
     read_apart=20_000,
     launched_beside=10_000,

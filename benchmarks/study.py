@@ -56,12 +56,23 @@ class Study:
 
 
 def prepare_study(
-    folder: Path, *, interviews: int, coders: int, codings: int, database_url: str = "", questions: int = QUESTIONS
+    folder: Path,
+    *,
+    interviews: int,
+    coders: int,
+    codings: int,
+    database_url: str = "",
+    questions: int = QUESTIONS,
+    write: Callable[[Path], object] | None = None,
 ) -> Study:
-    """A fresh data folder with a study of ``interviews`` interviews, of which ``codings`` sentences are coded."""
+    """A fresh data folder with a study of ``interviews`` interviews, of which ``codings`` sentences are coded; or of those that
+    ``write`` writes into a file."""
     instance = Instance(folder, database_url=database_url)
     file = folder / "interviews.jsonl"
-    file.write_bytes(write_interviews(interviews, questions=questions))
+    if write is None:
+        file.write_bytes(write_interviews(interviews, questions=questions))
+    else:
+        write(file)
     sizes = ("--coders", str(coders), "--codings", str(codings))
     made = run_inside("prepare_study", str(file), *sizes, environment=instance.environment)
     answers = {int(interview): sentences for interview, sentences in made["answers"].items()}

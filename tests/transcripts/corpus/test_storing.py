@@ -21,6 +21,7 @@ from transcripts.corpus import actions, storing
 from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
 from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.pure import readers
 from transcripts.projects.models import Project
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
@@ -32,6 +33,7 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture(autouse=True)
 def _every_import_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "SMALL_ROWS", 0)
+    monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 8)
     monkeypatch.setattr(storing, "ROWS_AT_A_TIME", 3)
 

@@ -22,6 +22,7 @@ from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus import storing, views
 from transcripts.corpus.models import ImportedFile, Interview, Sentence
 from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.pure import readers
 from transcripts.imports import actions, kinds, queries, running
 from transcripts.imports.models import ImportJob, UploadPart
 from transcripts.imports.runs import JobRefused, JobRun
@@ -38,6 +39,7 @@ commits = pytest.mark.django_db(transaction=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five interviews are stored in five groups, and their file comes in pieces."""
     monkeypatch.setattr(kinds, "_notifiers", [])
+    monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(corpus_actions, "ROWS_IN_A_GROUP", 5)
     monkeypatch.setattr(storing, "ROWS_AT_A_TIME", 3)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
@@ -374,7 +376,8 @@ def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: 
     assert instance.query("SELECT count(*) FROM corpus_sentence") == [(600 * 41,)]
     assert instance.query("SELECT min(id) FROM corpus_interview") == kept, "it began again from the start"
     assert instance.query("SELECT count(*) FROM audit_trail_auditevent WHERE action = 'corpus.file.imported'") == [(1,)]
-    assert instance.query("SELECT count(*) FROM imports_uploadpart") == [(0,)]
+    parts = "SELECT count(*) FROM imports_uploadpart"
+    wait_until(lambda: instance.query(parts) == [(0,)], what="the upload is deleted")
 
 
 @commits

@@ -56,13 +56,14 @@ def measure(setup: Setup) -> Measured:
         codings=RUNS * CODED,
         write=lambda file: write_trajectories(file, RUNS, steps=STEPS, sentences=SENTENCES_A_PART),
     )
-    runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences")
+    plain = find_median(interviews.numbers["opened_seconds"])
+    runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences", beside=plain)
     return Measured([*interviews.rows, *runs.rows], {**interviews.numbers, "trajectories": runs.numbers})
 
 
-def _measure_study(setup: Setup, study: Study, chromium: str, name: str) -> Measured:
-    is_trajectory = "turns" in name
-    kind = "desk, trajectory" if is_trajectory else "desk"
+def _measure_study(setup: Setup, study: Study, chromium: str, name: str, *, beside: float = 0.0) -> Measured:
+    """The desk of a study; of trajectories ``beside`` the seconds until an interview of the same run could be coded."""
+    kind = "desk, trajectory" if beside else "desk"
     with (
         serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "web.log") as server,
         sync_playwright() as playwright,
@@ -80,9 +81,11 @@ def _measure_study(setup: Setup, study: Study, chromium: str, name: str) -> Meas
     rows = [
         Row(
             name,
-            f"codable in {find_median(opened):.2f} s",
+            f"codable in {find_median(opened):.2f} s"
+            + (f" = {find_median(opened) / beside:.2f} of an interview" if beside else ""),
             f"<= {SLOWEST_OPEN:.0f} s",
             find_median(opened) <= SLOWEST_OPEN,
+            rounds=[each / beside for each in opened] if beside else (),
         ),
         Row(
             f"{kind}, key to paint",
@@ -91,7 +94,7 @@ def _measure_study(setup: Setup, study: Study, chromium: str, name: str) -> Meas
             key <= SLOWEST_KEY_MS,
         ),
     ]
-    if not is_trajectory:
+    if not beside:
         rows += [
             _judge_next("desk, next interview", following, opened),
             _judge_next("desk, next interview, from the end", from_end, opened),

@@ -15,6 +15,7 @@ from transcripts.corpus.pure.readers.calls import pair_results
 LONG_QUESTION = 240
 SHORT_QUESTION = 60
 MANY_SENTENCES = 100
+MANY_TURNS = 20
 LONG_INSTRUCTION = 600
 
 
@@ -166,6 +167,11 @@ class Exchange:
     decided: int = 0
     total: int = 0
     is_hidden: bool = False
+
+    @property
+    def has_many(self) -> bool:
+        """Whether the browser is to lay out only those of its turns that are in sight."""
+        return len(self.answers) > MANY_TURNS
 
     @property
     def is_long(self) -> bool:

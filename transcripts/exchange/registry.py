@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -44,7 +44,7 @@ class Scope(NamedTuple):
         return rows if self.only is None else rows.filter(**{person: self.only})
 
 
-RowsReader = Callable[[Scope], Iterator[Sequence[object]]]
+RowsReader = Callable[[Scope], Iterable[Sequence[object]]]
 # Writes the file at a path and returns how many things are in it.
 FileWriter = Callable[[Scope, Path], int]
 

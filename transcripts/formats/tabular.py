@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any, Protocol, cast
 from uuid import UUID
 
@@ -36,9 +36,40 @@ class TextSink(Protocol):
     def write(self, text: str, /) -> object: ...
 
 
+class Groups:
+    """Rows that come a group at a time, each group column by column, which is how they are written. It iterates over rows."""
+
+    def __init__(self, groups: Iterable[Sequence[Sequence[object]]]) -> None:
+        self.groups = groups
+
+    def __iter__(self) -> Iterator[tuple[object, ...]]:
+        for columns in self.groups:
+            yield from zip(*columns, strict=True)
+
+
+def group_rows(
+    rows: Iterable[Sequence[object]], width: int, size: int = ROWS_AT_A_TIME
+) -> Iterator[Sequence[Sequence[object]]]:
+    """Rows as groups of columns, of ``size`` rows where they do not come in groups of their own.
+
+    Raises ``ValueError`` for a row that has not ``width`` cells.
+    """
+    if isinstance(rows, Groups):
+        yield from rows.groups
+        return
+    rows, done = iter(rows), 0
+    while group := list(islice(rows, size)):
+        if set(map(len, group)) != {width}:
+            odd = next(number for number, row in enumerate(group) if len(row) != width)
+            raise ValueError(f"Row {done + odd + 1} has {len(group[odd])} cells under {width} headings.")
+        yield list(zip(*group, strict=True))
+        done += len(group)
+
+
 def escape_formula(value: str) -> str:
     """The text with an apostrophe before it when a spreadsheet could take it for a formula."""
-    return "'" + value if FORMULA_LIKE.match(value) else value
+    # No sign of a formula, and nothing that spreadsheets skip before one, is a letter or a digit.
+    return value if value[:1].isalnum() or not FORMULA_LIKE.match(value) else "'" + value
 
 
 def unescape_formula(value: str) -> str:
@@ -60,7 +91,7 @@ def write_csv(
     def show_text(value: str) -> str:
         return _quote(escape_formula(value) if escape_formulas else value)
 
-    def show_column(column: tuple[object, ...]) -> Iterable[str]:
+    def show_column(column: Sequence[object]) -> Iterable[str]:
         return _show_csv_column(column, show_text, signs)
 
     count = 0
@@ -99,27 +130,28 @@ def write_json(rows: Iterable[Sequence[object]], *, header: Sequence[str], strea
 
 
 def _tables(
-    rows: Iterable[Sequence[object]], width: int, show_column: Callable[[tuple[object, ...]], Iterable[str]]
+    rows: Iterable[Sequence[object]], width: int, show_column: Callable[[Sequence[object]], Iterable[str]]
 ) -> Iterator[zip[tuple[str, ...]]]:
     """Groups of finished rows, finished column by column: a column holds few kinds and repeats much."""
-    rows = iter(rows)
-    done = 0
-    while group := list(islice(rows, ROWS_AT_A_TIME)):
-        if set(map(len, group)) != {width}:
-            odd = next(number for number, row in enumerate(group) if len(row) != width)
-            raise ValueError(f"Row {done + odd + 1} has {len(group[odd])} cells under {width} headings.")
-        yield zip(*map(show_column, zip(*group, strict=True)), strict=True)
-        done += len(group)
+    for columns in group_rows(rows, width):
+        yield zip(*map(show_column, columns), strict=True)
 
 
-def _show_csv_column(column: tuple[object, ...], show_text: Callable[[str], str], signs: str) -> Iterable[str]:
+def _show_csv_column(column: Sequence[object], show_text: Callable[[str], str], signs: str) -> Iterable[str]:
     """Finished CSV cells. Text without any of ``signs`` needs neither quotation marks nor an apostrophe."""
     kinds = set(map(type, column))
-    if len(kinds) == 1 and (show := _SHOW.get(*kinds)) is not None:
-        return map(show, column)
-    if not kinds <= {str, NOTHING}:
+    if kinds == {NOTHING}:
+        return repeat("", len(column))
+    known = kinds - {NOTHING}
+    if len(known) == 1 and (show := _SHOW.get(*known)) is not None:
+        return map(show, column) if known == kinds else ["" if value is None else show(value) for value in column]
+    if known != {str}:
         return [show_text(value) if isinstance(value, str) else _show_csv_value(value) for value in column]
-    texts = [str(value or "") for value in column] if NOTHING in kinds else cast("tuple[str, ...]", column)
+    texts = [value or "" for value in column] if NOTHING in kinds else column
+    return _show_csv_texts(cast("Sequence[str]", texts), show_text, signs)
+
+
+def _show_csv_texts(texts: Sequence[str], show_text: Callable[[str], str], signs: str) -> Iterable[str]:
     joined = "".join(texts)
     if not any(sign in joined for sign in signs):
         return texts
@@ -150,7 +182,7 @@ def _json_objects(rows: Iterable[Sequence[object]], header: Sequence[str]) -> It
         yield [template % row for row in table]
 
 
-def _show_json_column(column: tuple[object, ...]) -> Iterable[str]:
+def _show_json_column(column: Sequence[object]) -> Iterable[str]:
     if not _SINGLE.issuperset(map(type, column)):
         return map(_encode_json, column)
     # One call for the whole column: JSON escapes line feeds inside strings, so a bare one can part the cells.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping
 
@@ -40,8 +39,9 @@ JOIN corpus_interview i ON i.id = t.interview_id
 WHERE i.study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
 GROUP BY t.interview_id, c.coder_id, k.identifier
 """
-ENDING = re.compile("(?:ies|y|s)$")
 MODEL = Turn.Role.MODEL.value
+# What was found of so many codes of coders, and of so many interviews, is kept: rows mostly come interview by interview.
+MOST_KEPT, MOST_READ = 50_000, 1_000
 
 
 class StudyPrompts:
@@ -49,7 +49,6 @@ class StudyPrompts:
 
     def __init__(self, project: Project) -> None:
         self._signs = _read_signs(project)
-        self._stems = {code: [_cut_stem(word) for word in signs.words] for code, signs in self._signs.items()}
         self._questions: dict[int, list[Question]] = defaultdict(list)
         self._own: dict[tuple[int, int, str], int] = {}
         asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
@@ -64,10 +63,8 @@ class StudyPrompts:
             cursor.execute(ON_QUESTIONS, asked)
             for interview_id, coder_id, code, position in cursor.fetchall():
                 self._own[interview_id, coder_id, code] = position
-        self._raised: dict[tuple[int, int, str], int | None] = {}
-        self._mentioned: dict[tuple[int, str], int | None] = {}
-        self._searched: dict[tuple[int, frozenset[str], bool], tuple[int | None, int | None]] = {}
-        self._asked: dict[int, str] = {}
+        self._found: dict[tuple[int, int, str], tuple[int | None, tuple[int | None, int | None]]] = {}
+        self._interviews: dict[int, Prompts] = {}
 
     def find_prompting(
         self, *, said: str, role: str, interview_id: int, coder_id: int, code: str, position: int
@@ -86,40 +83,22 @@ class StudyPrompts:
         if role != MODEL:
             return ""
         key = (interview_id, coder_id, code)
-        if key not in self._raised:
-            self._raised[key] = self._find_raised(*key)
-        return decide(self._raised[key], self._find_search(interview_id, code), position)
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) == MOST_KEPT:
+                self._found.clear()
+            prompts = self._read_interview(interview_id)
+            raised = [each for each in (prompts.find_mention(code), self._own.get(key)) if each is not None]
+            found = self._found[key] = min(raised, default=None), prompts.find_search(code)
+        return decide(*found, position)
 
-    def _find_raised(self, interview_id: int, coder_id: int, code: str) -> int | None:
-        """The first turn of the interviewer that names a code, or to which this coder applied it."""
-        mentioned, coded = self._find_mention(interview_id, code), self._own.get((interview_id, coder_id, code))
-        raised = [each for each in (mentioned, coded) if each is not None]
-        return min(raised, default=None)
-
-    def _find_mention(self, interview_id: int, code: str) -> int | None:
-        """The first turn that names a code; quickly none where nothing can."""
-        key = (interview_id, code)
-        if key not in self._mentioned:
-            asked = self._read_asked(interview_id)
-            signs = self._signs.get(code, Signs())
-            may_name = bool(signs.kinds) or any(stem in asked for stem in self._stems.get(code, ()))
-            prompts = Prompts(self._questions[interview_id], {code: signs}) if may_name else None
-            self._mentioned[key] = prompts.find_mention(code) if prompts else None
-        return self._mentioned[key]
-
-    def _find_search(self, interview_id: int, code: str) -> tuple[int | None, int | None]:
-        """Where a code was looked for: the same for all codes that ask for the same."""
-        signs = self._signs.get(code, Signs())
-        key = (interview_id, signs.kinds, signs.has_terms)
-        if key not in self._searched:
-            self._searched[key] = Prompts(self._questions[interview_id], {code: signs}).find_search(code)
-        return self._searched[key]
-
-    def _read_asked(self, interview_id: int) -> str:
-        if interview_id not in self._asked:
-            texts = (text.casefold() for _, text, _ in self._questions[interview_id])
-            self._asked[interview_id] = "\n".join(texts)
-        return self._asked[interview_id]
+    def _read_interview(self, interview_id: int) -> Prompts:
+        prompts = self._interviews.get(interview_id)
+        if prompts is None:
+            if len(self._interviews) == MOST_READ:
+                self._interviews.clear()
+            prompts = self._interviews[interview_id] = Prompts(self._questions[interview_id], self._signs)
+        return prompts
 
 
 def _read_signs(project: Project) -> Mapping[str, Signs]:
@@ -127,9 +106,3 @@ def _read_signs(project: Project) -> Mapping[str, Signs]:
     codes = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
     rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")
     return {identifier: read_signs([name, *aliases], terms) for identifier, name, aliases, terms in rows}
-
-
-def _cut_stem(word: str) -> str:
-    """A part of a word that is there in its plural and in its singular too."""
-    first = next(iter(word.casefold().split()), "\0")
-    return ENDING.sub("", first)

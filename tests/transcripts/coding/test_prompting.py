@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transcripts.coding.pure import prompting
 from transcripts.coding.pure.prompting import Prompts, read_signs
 
 SIGNS = {
@@ -102,3 +107,14 @@ def test_a_coders_own_code_on_the_question_prompts_for_her_alone() -> None:
     prompts = Prompts(questions, SIGNS, [("ada", "power", 3), ("ada", "power", 1)])
     assert prompts.derive(coder="ada", code="power", position=2) == "prompted"
     assert prompts.derive(coder="eve", code="power", position=2) == "unprompted"
+
+
+@given(
+    st.text("abies yß\n公", max_size=40),
+    st.lists(st.text("abies yß\n公", max_size=6), max_size=4).map(tuple),
+)
+def test_the_first_of_some_words_is_where_one_pattern_of_all_would_find_it(text: str, words: tuple[str, ...]) -> None:
+    text = text.casefold()
+    folded = {" ".join(word.casefold().split()) for word in words} - {""}
+    hit = re.search("|".join(map(prompting._write_pattern, folded)), text) if folded else None
+    assert prompting._find_words(text, words) == (hit.start() if hit else None)

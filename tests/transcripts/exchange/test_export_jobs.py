@@ -17,8 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange import export_jobs
-from transcripts.exchange.actions import exporting, write_file
+from transcripts.exchange import coding_rows, export_jobs
+from transcripts.exchange.actions import write_file
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.imports import actions, kinds, running, runs
 from transcripts.imports.models import ImportJob, ResultPart
@@ -179,7 +179,7 @@ def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
     project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite refuses that as soon as somebody else has written meanwhile."""
-    monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(coding_rows, "GROUP", 1)
     monkeypatch.setattr(running, "PULSE_SECONDS", 60)
     job = ask(client_of(reader), project)
     tell, seen = JobRun.tell, list[tuple[int, int, bool]]()

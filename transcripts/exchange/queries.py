@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from django.db.models import Exists, OuterRef
 
@@ -73,8 +74,8 @@ CONSENTS = [
 ]
 
 AUDIT = [
-    column("sequence", "sequence", "Place in the study's chain, from 1, without gaps."),
-    column("at", "at", "When, in UTC to the microsecond."),
+    column("sequence", "sequence", "Place in the study's chain, from 1, without gaps.", int),
+    column("at", "at", "When, in UTC to the microsecond.", datetime),
     column("actor_id", "actor_id", "Number of the person; system for the program itself."),
     column("actor", "actor_name", "Name at the time."),
     column("action", "action", "What was done."),

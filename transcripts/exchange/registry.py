@@ -18,6 +18,8 @@ from transcripts.projects.roles import Permission
 T = TypeVar("T", bound=Model)
 TABLES = ("csv", "json", "jsonl")
 """The formats of every export that is a table."""
+PARQUET = "parquet"
+"""A further one of those that may be long."""
 
 
 class Scope(NamedTuple):
@@ -55,7 +57,7 @@ class Export(NamedTuple):
     ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
     ``unblinds`` unblinds a coder to colleagues' work, and to the interviews with machines' labels in it, which
-    ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long.
+    ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes as Parquet too.
     """
 
     key: str
@@ -79,7 +81,8 @@ class Export(NamedTuple):
     @property
     def formats(self) -> list[str]:
         """Every format it comes in, tables first."""
-        return list(dict.fromkeys([*(TABLES if self.read_rows else ()), *self.files]))
+        tables = TABLES if self.read_rows else ()
+        return list(dict.fromkeys([*tables, *([PARQUET] if self.read_rows and self.count_rows else []), *self.files]))
 
 
 _exports: dict[str, Export] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db.models import CharField, F, QuerySet
@@ -54,20 +55,33 @@ SHARED = {
 }
 
 
+# Columns of tables that may be long whose cells are not text, by name: Parquet has types.
+KINDS: dict[str, type] = {
+    **dict.fromkeys(("turn", "sentence_id", "sentence", "start", "end", "quote_start", "quote_end"), int),
+    **dict.fromkeys(
+        ("codebook_version", "coding_id", "decision_id", "superseded_by", "migrated_from", "carried_from"), int
+    ),
+    **dict.fromkeys(("is_answer", "none_applies"), bool),
+    **dict.fromkeys(("created", "withdrawn"), datetime),
+}
+
+
 class Column(NamedTuple):
     """A column of an export: its heading, where a query finds it, and what the data dictionary says of it.
 
-    ``source`` is empty where the rows are not read by a query.
+    ``source`` is empty where the rows are not read by a query. ``kind`` is the type of its cells in Parquet; lists and
+    mappings are text there, as JSON.
     """
 
     name: str
     source: str
     meaning: str
+    kind: type = str
 
 
-def column(name: str, source: str = "", meaning: str = "") -> Column:
-    """A column; one without a meaning of its own has the shared meaning of its name."""
-    return Column(name, source, meaning or SHARED[name])
+def column(name: str, source: str = "", meaning: str = "", kind: type | None = None) -> Column:
+    """A column; one without a meaning or a kind of its own has those that its name has everywhere."""
+    return Column(name, source, meaning or SHARED[name], kind or KINDS.get(name, str))
 
 
 def stream(rows: QuerySet[Any, Any], columns: Iterable[Column]) -> Iterator[Sequence[Any]]:

@@ -24,6 +24,7 @@ from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.exchange.registry import Export, Scope, find_export, group_exports, list_exports
 from transcripts.exchange.study_jobs import PROJECT_FILE
+from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.imports.runs import JobRefused
@@ -48,6 +49,8 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
         "jobs": list_own_files(request.project, request.user),
         "left_out": sum(count_left_out(request.project).values()),
         "with_left_out": request.GET.get("left_out") == "on",
+        "has_parquet": is_installed(),
+        "how_to_get_parquet": HOW_TO_GET_IT,
     }
     return render(request, "exchange/exports.html", context)
 

@@ -159,12 +159,15 @@ def _show_csv_texts(texts: Sequence[str], show_text: Callable[[str], str], signs
     return map(shown.__getitem__, texts)
 
 
-def _show_csv_value(value: object) -> str:
+def show_cell(value: object) -> str:
+    """The text of a cell that is no text itself, without quotation marks: numbers, times, truth values, lists as JSON."""
     if value is None:
         return ""
-    if isinstance(value, (list, tuple, dict)):
-        return _quote(_encode_json(value))
-    return _show_scalar(value)
+    return _encode_json(value) if isinstance(value, (list, tuple, dict)) else _show_scalar(value)
+
+
+def _show_csv_value(value: object) -> str:
+    return _quote(show_cell(value))
 
 
 def _quote(cell: str) -> str:

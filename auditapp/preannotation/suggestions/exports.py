@@ -30,6 +30,7 @@ def of_annotator(prefix: str) -> list[Column]:
             "annotator_number",
             f"{prefix}number",
             "Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
+            int,
         ),
     ]
 
@@ -53,7 +54,7 @@ SUGGESTION_COLUMNS = [
     column("quote_start", "quote_start"),
     column("quote_end", "quote_end"),
     column("quote", "quote", "The words the annotator gives as its evidence, verified in the sentence."),
-    column("score", "score", "A learnt annotator's own probability; no certainty."),
+    column("score", "score", "A learnt annotator's own probability; no certainty.", float),
     *of_annotator("annotator__"),
     column(
         "annotator_kind",
@@ -84,11 +85,12 @@ SUGGESTION_COLUMNS = [
         "probability",
         "sentence__turn__suggestion_arm__probability",
         "Probability with which the turn was drawn to be withheld.",
+        float,
     ),
-    column("batch", "cell__batch_id", "Number of the batch."),
-    column("attempt", "cell__result__attempt_id", "Number of the paid call behind it."),
-    column("run", "run_id", "Number of the run without a model."),
-    Column("suggestion_id", "pk", SUGGESTION_NUMBER),
+    column("batch", "cell__batch_id", "Number of the batch.", int),
+    column("attempt", "cell__result__attempt_id", "Number of the paid call behind it.", int),
+    column("run", "run_id", "Number of the run without a model.", int),
+    Column("suggestion_id", "pk", SUGGESTION_NUMBER, int),
 ]
 CURRENT_SENTENCE_COLUMNS = [
     Column(
@@ -96,8 +98,9 @@ CURRENT_SENTENCE_COLUMNS = [
         "",
         "The sentence it applies to now: differs from sentence_id where sentence boundaries were edited since; empty where "
         "its words are no longer in one sentence.",
+        int,
     ),
-    Column("standing_sentence_id", "", "Deprecated: the old name of current_sentence_id."),
+    Column("standing_sentence_id", "", "Deprecated: the old name of current_sentence_id.", int),
 ]
 SHOWING_COLUMNS = [
     column("project"),

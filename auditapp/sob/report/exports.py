@@ -1,4 +1,4 @@
-"""The export of the benchmark: one row an answer, of every batch of a study, without texts and without the words of answers."""
+"""The export of the benchmark: one row an answer, of every batch of a study, without the texts that were asked about."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RULES = "rules"
 
 _PLACE = [
     column("project", "cell__batch__project__slug"),
-    column("batch", "cell__batch_id", "Number of the batch."),
-    column("cell", "cell_id", "Number of the cell: one text under one model, task and repeat."),
+    column("batch", "cell__batch_id", "Number of the batch.", int),
+    column("cell", "cell_id", "Number of the cell: one text under one model, task and repeat.", int),
     column("model", "arm__variant__label", "Label of the model variant."),
     column(
         "provider",
@@ -32,42 +32,47 @@ _PLACE = [
     ),
     column("task", "arm__task", "acceptability, non_acceptability or base."),
     column("instrument_sha256", "arm__prompt_hash", "SHA-256 of the instructions."),
-    column("repeat", "repeat", "Which repetition of the same request, from 1."),
-    column("text_id", "text_id", "Number of the text."),
+    column("repeat", "repeat", "Which repetition of the same request, from 1.", int),
+    column("text_id", "text_id", "Number of the text.", int),
     column("source", "text__source", "Source of the text."),
     column("external_id", "text__external_id", "The text's id in its source."),
     column("target", "text__target", "The group the text targets."),
     column("target_secondary", "text__target_secondary", "A second group it targets."),
     column("target_tertiary", "text__target_tertiary", "A third group it targets."),
 ]
+_ANSWER = column(
+    "answer",
+    "cell__result__answer",
+    "The answer, character by character as the rules read it; it may repeat words of the text. Empty where none came.",
+)
 _READING = [
     column(
         "outcome", "outcome", "attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error."
     ),
     column("verdict", "verdict", "The answer to the base task."),
     column("attributes", "attributes", "What was attributed, as JSON text."),
-    column("n_attributes", "n_attributes", "Attributes in paper counting."),
-    column("n_named", "n_named", "The same without placeholders such as any."),
-    column("n_on_schema", "n_on_schema", "The same, at most one per characteristic asked for."),
-    column("n_strict", "n_strict", "Attributes in strict counting."),
-    column("repaired", "repaired", "Whether the answer was not valid JSON and was repaired."),
+    column("n_attributes", "n_attributes", "Attributes in paper counting.", int),
+    column("n_named", "n_named", "The same without placeholders such as any.", int),
+    column("n_on_schema", "n_on_schema", "The same, at most one per characteristic asked for.", int),
+    column("n_strict", "n_strict", "Attributes in strict counting.", int),
+    column("repaired", "repaired", "Whether the answer was not valid JSON and was repaired.", bool),
     column("parser", "parser", "Version of the rules, or of what read it."),
 ]
 _CALL = [
-    column("attempt", "cell__result__attempt_id", "Number of the paid call."),
+    column("attempt", "cell__result__attempt_id", "Number of the paid call.", int),
     column("served_model", "cell__result__attempt__served_model", "The model as the provider named it in its answer."),
     column("finish_reason", "cell__result__attempt__finish_reason", "The provider's word for why the answer ended."),
-    column("tokens_in", "cell__result__attempt__tokens_in", "Tokens read."),
-    column("tokens_out", "cell__result__attempt__tokens_out", "Tokens written."),
-    column("tokens_reasoning", "cell__result__attempt__tokens_reasoning", "Tokens of reasoning among them."),
-    column("cost_usd", "cell__result__attempt__cost_nano", "US dollars the call cost."),
+    column("tokens_in", "cell__result__attempt__tokens_in", "Tokens read.", int),
+    column("tokens_out", "cell__result__attempt__tokens_out", "Tokens written.", int),
+    column("tokens_reasoning", "cell__result__attempt__tokens_reasoning", "Tokens of reasoning among them.", int),
+    column("cost_usd", "cell__result__attempt__cost_nano", "US dollars the call cost.", Decimal),
 ]
 _PLACE_PATHS = [each.source for each in _PLACE]
 _READING_PATHS = [each.source for each in _READING]
 [_CELL] = find_places(_PLACE, "cell")
 _SUPERSEDED = len(_PLACE) + len(_READING)
 LAYER = column("layer", meaning="Who made the current reading: rules, formatter or person.")
-COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL]
+COLUMNS = [*_PLACE, *_READING, LAYER, *_CALL, _ANSWER]
 
 
 def count_answers(scope: Scope) -> int:
@@ -78,7 +83,8 @@ def count_answers(scope: Scope) -> int:
 def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
     """Every answer of the study with its current reading, a thousand at a time."""
     judgments = Judgment.objects.filter(cell__batch__project=scope.project).order_by("cell_id")
-    rows = judgments.values_list(*_PLACE_PATHS, *_READING_PATHS, "superseded_by_id", *(each.source for each in _CALL))
+    paths = (*_PLACE_PATHS, *_READING_PATHS, "superseded_by_id", *(each.source for each in (*_CALL, _ANSWER)))
+    rows = judgments.values_list(*paths)
     stream = rows.iterator(chunk_size=GROUP)
     while group := list(islice(stream, GROUP)):
         later = _find_later([row[_CELL] for row in group if row[_SUPERSEDED]])
@@ -93,15 +99,18 @@ def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
 
 def _write_row(row: Sequence[object], later: dict[int, tuple[object, ...]]) -> tuple[object, ...]:
     place, first = row[: len(_PLACE)], row[len(_PLACE) : _SUPERSEDED]
-    *call, cost = row[_SUPERSEDED + 1 :]
+    *call, cost, answer = row[_SUPERSEDED + 1 :]
     current = later.get(int(str(row[_CELL])), (*first, RULES))
-    return (*place, *current, *call, None if cost is None else Decimal(str(cost)) / NANO)
+    return (*place, *current, *call, None if cost is None else Decimal(str(cost)) / NANO, answer)
 
 
 SOB_ANSWERS = Export(
     key="sob_answers",
     name="Answers to the second-order-bias benchmark",
-    sentence="How each answer was read, with its counts and the call behind it; no text and no answer in words.",
+    sentence=(
+        "How each answer was read, with its counts, the call behind it and the answer itself, which may repeat offensive "
+        "words. The texts are not in it."
+    ),
     row="an answer to the second-order-bias benchmark, with its current reading",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,

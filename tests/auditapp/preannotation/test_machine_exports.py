@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
+from pyarrow import parquet
 
 from auditapp.llm.scorecards import find_part
 from auditapp.preannotation.evaluation.actions.audits import draw_positive_audit, mark_positive
@@ -20,6 +22,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding
 from transcripts.corpus.models import Interview
+from transcripts.exchange.actions import write_file
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
@@ -90,6 +93,15 @@ class TestSuggestions:
         [row] = take_out(project, "suggestions")
         assert (row["annotator_kind"], row["run"], row["suggestion_id"]) == ("rules", suggestion.run_id, suggestion.pk)
         assert [row[name] for name in ("provider", "model", "batch", "attempt", "quote", "arm")] == [None] * 6
+
+    def test_they_come_back_from_parquet_with_their_types(
+        self, annotator: Annotator, project: Project, tmp_path: Path
+    ) -> None:
+        export, path = find_export("suggestions"), tmp_path / "suggestions.parquet"
+        assert export
+        annotator.suggestions.update(score=0.25)
+        write_file(export=export, scope=Scope(project, None), format="parquet", path=path)
+        assert parquet.read_table(path).to_pylist() == take_out(project, "suggestions")
 
     def test_one_persons_are_those_she_has_seen(self, annotator: Annotator, project: Project, coder: User) -> None:
         assert take_out(project, "suggestions", coder) == []

@@ -13,23 +13,28 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pyarrow import parquet
 
-from auditapp.batches.models import Batch
+from auditapp.batches.models import Attempt, Batch
 from auditapp.sob.models import Judgment
 from auditapp.sob.pure.measures.report import REPORT_VERSION
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.csv_tables import TABLES, CsvTable, print_table
 from auditapp.sob.pure.outputs.report_files import FORMATS
-from auditapp.sob.report.exports import COLUMNS, read_answers
+from auditapp.sob.pure.parsing import parse_answer
+from auditapp.sob.report.exports import COLUMNS, SOB_ANSWERS, read_answers
 from auditapp.sob.report.views import downloads
 from tests.auditapp.sob.conftest import answer_cells
 from tests.auditapp.sob.reports import answer_all, launch, read_again
 from tests.auditapp.sob.sample_report import make_report
+from tests.auditapp.sob.test_formatter import store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.png import NoRenderer
 from transcripts.exchange import export_jobs
+from transcripts.exchange.actions import write_file
 from transcripts.exchange.registry import Scope
+from transcripts.formats.tabular import show_cell
 from transcripts.imports.models import ImportJob
 from transcripts.imports.running import run_job
 from transcripts.projects.models import Project
@@ -211,6 +216,31 @@ def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(da
     [read] = [row for row in rows if row["layer"] != "rules"]
     assert (read["outcome"], read["attributes"], read["n_attributes"]) == ("attributed", {"age": "old"}, 1)
     assert {type(row["cost_usd"]) for row in rows} <= {Decimal, type(None)}
+
+
+ANSWERS_AS_THEY_CAME = ['{"Person": "X"}\r\n', " Person: Unknown", "=prose, \U0001f44b"]
+
+
+def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_again(batch: Batch) -> None:
+    store_results(batch, ANSWERS_AS_THEY_CAME)
+    rows = [
+        dict(zip([each.name for each in COLUMNS], row, strict=True)) for row in read_answers(Scope(batch.project, None))
+    ]
+    assert [row["answer"] for row in rows] == ANSWERS_AS_THEY_CAME
+    read = [parse_answer(row["answer"], finish_reason=row["finish_reason"]).outcome for row in rows]
+    assert read == [row["outcome"] for row in rows]
+
+
+def test_the_study_export_comes_back_from_parquet_as_it_was(batch: Batch, tmp_path: Path) -> None:
+    store_results(batch, ANSWERS_AS_THEY_CAME)
+    Attempt.objects.update(cost_nano=1_234, tokens_out=7)
+    scope, path = Scope(batch.project, None), tmp_path / "answers.parquet"
+    assert write_file(export=SOB_ANSWERS, scope=scope, format="parquet", path=path)[0] == len(ANSWERS_AS_THEY_CAME)
+    as_text = {each.name for each in COLUMNS if each.kind is str}
+    for row, stored in zip(parquet.read_table(path).to_pylist(), read_answers(scope), strict=True):
+        for name, given in zip(row, stored, strict=True):
+            is_shown = name in as_text and given is not None and not isinstance(given, str)
+            assert row[name] == (show_cell(given) if is_shown else given), name
 
 
 def test_two_studies_do_not_mix_in_the_export(project: Project) -> None:

@@ -13,7 +13,8 @@ from django.db import transaction
 
 from transcripts.audit_trail import trail
 from transcripts.exchange.codebook_files import NoCodebook
-from transcripts.exchange.registry import Export, Scope
+from transcripts.exchange.registry import PARQUET, Export, Scope
+from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.tabular import Groups, group_rows, write_csv, write_json, write_jsonl
 from transcripts.projects.models import Project
@@ -24,6 +25,7 @@ CONTENT_TYPES = {
     "json": "application/json",
     "jsonl": "application/x-ndjson",
     "md": "text/markdown; charset=utf-8",
+    "parquet": "application/vnd.apache.parquet",
     "qdc": "application/xml",
     "qdpx": "application/zip",
     "svg": "image/svg+xml",
@@ -79,7 +81,7 @@ def write_file(
             draft.replace(path)
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
-    except (FileRefused, NoCodebook) as error:
+    except (FileRefused, NoCodebook, ParquetNotInstalled) as error:
         raise ExportError(str(error)) from error
     return rows, digest
 
@@ -88,8 +90,12 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
     write_file = export.files.get(format)
     if write_file is not None or export.read_rows is None:
         rows = export.files[format](scope, draft)
-        with draft.open("rb") as written:
-            os.fsync(written.fileno())
+        _sync(draft)
+        return rows
+    if format == PARQUET:
+        fields = [Field(each.name, each.kind, each.meaning) for each in export.columns]
+        rows = write_parquet(_watch(export, scope), fields=fields, path=draft)
+        _sync(draft)
         return rows
     options: dict[str, object] = {"escape_formulas": not exact} if format == "csv" else {}
     with draft.open("w", encoding="utf-8", newline="") as stream:
@@ -97,6 +103,11 @@ def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: boo
         stream.flush()
         os.fsync(stream.fileno())
     return rows
+
+
+def _sync(draft: Path) -> None:
+    with draft.open("rb") as written:
+        os.fsync(written.fileno())
 
 
 def _watch(export: Export, scope: Scope) -> Groups:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from transcripts.exchange import codebook_files, coding_rows, queries, team_rows, text_rows, theme_rows
+from transcripts.exchange import (
+    codebook_files,
+    coding_rows,
+    inspect_rows,
+    queries,
+    team_rows,
+    text_rows,
+    theme_rows,
+    trajectory_rows,
+)
 from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export
@@ -64,6 +73,30 @@ STUDY = [
         row="an interview with its turns",
         permission=Permission.EXPORT,
         files={"jsonl": text_rows.write_interviews},
+    ),
+    Export(
+        key="trajectories",
+        name="Threads with codings",
+        sentence=(
+            "Every interview and trajectory with its turns, where it hangs on another, the codings and the decisions, as JSON "
+            "lines from which figures can be computed again. Memos, machines' work and the codebook are files of their own."
+        ),
+        row="a thread, a turn, a coding or a decision",
+        permission=Permission.EXPORT,
+        files={"jsonl": trajectory_rows.write_trajectories},
+        unblinds=True,
+    ),
+    Export(
+        key="inspect_log",
+        name="Log for Inspect",
+        sentence=(
+            "Interviews and trajectories as a log of Inspect (JSON), which its viewer and inspect_ai read, and which can be "
+            "imported here again. No codings, kinds of questions or boundaries of sentences; a thread that hangs on another "
+            "stands by itself, and says in its metadata on which turn."
+        ),
+        row="a thread as a sample",
+        permission=Permission.EXPORT,
+        files={"json": inspect_rows.write_inspect_log},
     ),
     Export(
         key="consents",

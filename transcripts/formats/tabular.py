@@ -163,7 +163,7 @@ def show_cell(value: object) -> str:
     """The text of a cell that is no text itself, without quotation marks: numbers, times, truth values, lists as JSON."""
     if value is None:
         return ""
-    return _encode_json(value) if isinstance(value, (list, tuple, dict)) else _show_scalar(value)
+    return encode_json(value) if isinstance(value, (list, tuple, dict)) else _show_scalar(value)
 
 
 def _show_csv_value(value: object) -> str:
@@ -179,7 +179,7 @@ def _quote(cell: str) -> str:
 
 
 def _json_objects(rows: Iterable[Sequence[object]], header: Sequence[str]) -> Iterator[list[str]]:
-    keys = (_encode_json(heading).replace("%", "%%") + ":%s" for heading in header)
+    keys = (encode_json(heading).replace("%", "%%") + ":%s" for heading in header)
     template = "{" + ",".join(keys) + "}"
     for table in _tables(rows, len(header), _show_json_column):
         yield [template % row for row in table]
@@ -187,12 +187,13 @@ def _json_objects(rows: Iterable[Sequence[object]], header: Sequence[str]) -> It
 
 def _show_json_column(column: Sequence[object]) -> Iterable[str]:
     if not _SINGLE.issuperset(map(type, column)):
-        return map(_encode_json, column)
+        return map(encode_json, column)
     # One call for the whole column: JSON escapes line feeds inside strings, so a bare one can part the cells.
     return _encode_lines(column)[1:-1].split("\n,")
 
 
-def _encode_json(value: object) -> str:
+def encode_json(value: object) -> str:
+    """A value as JSON, its times, numbers and ids in the form that they have in every table."""
     return _show_number(value) if isinstance(value, Decimal) else _ENCODER.encode(value)
 
 

@@ -223,8 +223,9 @@ ANSWERS_AS_THEY_CAME = ['{"Person": "X"}\r\n', " Person: Unknown", "=prose, \U00
 
 def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_again(batch: Batch) -> None:
     store_results(batch, ANSWERS_AS_THEY_CAME)
-    rows = [
-        dict(zip([each.name for each in COLUMNS], row, strict=True)) for row in read_answers(Scope(batch.project, None))
+    headings = [each.name for each in COLUMNS]
+    rows: list[dict[str, Any]] = [
+        dict(zip(headings, row, strict=True)) for row in read_answers(Scope(batch.project, None))
     ]
     assert [row["answer"] for row in rows] == ANSWERS_AS_THEY_CAME
     read = [parse_answer(row["answer"], finish_reason=row["finish_reason"]).outcome for row in rows]

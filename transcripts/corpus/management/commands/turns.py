@@ -8,8 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
-
-_STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
+from transcripts.corpus.pure.readers.threads import find_stage
 
 
 class Command(BaseCommand):
@@ -84,8 +83,3 @@ def _describe_thread(thread: ReadInterview, places: dict[str, int]) -> dict[str,
             for position, (turn, call) in enumerate(zip(thread.turns, pair_results(thread.turns), strict=True), 1)
         ],
     }
-
-
-def find_stage(role: str, channel: str) -> str | None:
-    """Where something took place: "front" is what the model says, "back" what it reasons, "tool" calls and results."""
-    return _STAGES.get(channel) or ("front" if role == "model" else None)

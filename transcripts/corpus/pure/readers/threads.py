@@ -10,6 +10,8 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
 from transcripts.corpus.pure.readers.calls import read_json_text
 
+_STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
+
 
 @dataclass
 class Thread:
@@ -188,3 +190,8 @@ def find_models(turns: Iterable[ReadTurn]) -> str:
 def find_kind(turns: Iterable[ReadTurn]) -> str:
     """A trajectory where the model used tools, else an interview."""
     return "trajectory" if any(turn.channel == "tool_call" for turn in turns) else "interview"
+
+
+def find_stage(role: str, channel: str) -> str | None:
+    """Where something took place: "front" is what the model says, "back" what it reasons, "tool" calls and results."""
+    return _STAGES.get(channel) or ("front" if role == "model" else None)

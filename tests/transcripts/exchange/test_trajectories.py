@@ -1,0 +1,156 @@
+"""Threads with codings, and as a log of Inspect."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.exchange.test_texts import LINES
+from transcripts.accounts.models import User
+from transcripts.coding.actions import decide_sentence
+from transcripts.coding.models import Coding, Unblinding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.readers import read_bytes
+from transcripts.corpus.pure.readers.inspect_log import FORMAT
+from transcripts.corpus.standing import archive_interviews
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def runs(project: Project, owner: User) -> Project:
+    data = "\n".join(json.dumps(line) for line in LINES).encode()
+    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    return project
+
+
+@pytest.fixture
+def coded(runs: Project, coder: User) -> Coding:
+    sentence = Sentence.objects.get(turn__interview__external_id="run", kind="call")
+    decide_sentence(project=runs, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
+    return put(sentence, find_code(runs, "theme.balance"), coder)
+
+
+def write(what: str, format: str, scope: Scope, path: Path) -> int:
+    export = find_export(what)
+    assert export
+    return export.files[format](scope, path)
+
+
+def read_records(project: Project, path: Path, only: User | None = None) -> dict[str, list[dict[str, Any]]]:
+    written = write("trajectories", "jsonl", Scope(project, only), path)
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) == written
+    kinds = ("thread", "turn", "coding", "decided")
+    assert {line["record"] for line in lines} <= set(kinds)
+    return {kind: [line for line in lines if line["record"] == kind] for kind in kinds}
+
+
+class TestTrajectories:
+    def test_threads_turns_and_stages_can_be_rebuilt(self, runs: Project, tmp_path: Path) -> None:
+        records = read_records(runs, tmp_path / "x.jsonl")
+        threads = {each["id"]: each for each in records["thread"]}
+        assert (threads["other"]["relation"], threads["other"]["hangs_on"]) == ("branch", {"thread": "run", "turn": 3})
+        assert threads["run"]["run"] == LINES[0]["run"]
+        turns = [each for each in records["turn"] if each["thread"] == "run"]
+        assert [(each["position"], each["text"]) for each in turns] == [
+            (place, turn["text"]) for place, turn in enumerate(LINES[0]["turns"], 1)
+        ]
+        assert [each["stage"] for each in turns] == [None, "back", "tool", "tool", "front"]
+        assert [each["call"] for each in turns] == [None, None, None, 3, None]
+
+    def test_a_coding_names_its_coder_layer_code_and_place(self, coded: Coding, runs: Project, tmp_path: Path) -> None:
+        records = read_records(runs, tmp_path / "x.jsonl")
+        [coding] = records["coding"]
+        wanted = {
+            "thread": "run",
+            "turn": 3,
+            "code_id": "theme.balance",
+            "coder": "coder",
+            "layer": "blind",
+            "start": 0,
+        }
+        assert {name: coding[name] for name in wanted} == wanted
+        assert coding["attributes"] == {}
+        [decided] = records["decided"]
+        assert (decided["thread"], decided["turn"], decided["coder"]) == ("run", 3, "coder")
+        assert decided["sentence_id"] == coding["sentence_id"]
+
+    def test_somebody_elses_codings_are_not_among_ones_own_rows(
+        self, coded: Coding, runs: Project, second_coder: User, tmp_path: Path
+    ) -> None:
+        records = read_records(runs, tmp_path / "x.jsonl", second_coder)
+        assert (records["coding"], records["decided"]) == ([], [])
+        assert records["turn"]
+
+    def test_a_coder_gets_her_own_and_a_lead_is_asked_first(
+        self, coded: Coding, runs: Project, second_coder: User, lead: User, client_of: ClientOf
+    ) -> None:
+        address = reverse("exchange:download", args=[runs.slug, "trajectories", "jsonl"])
+        assert b'"record":"coding"' not in b"".join(client_of(second_coder).post(address))
+        client = client_of(lead)
+        assert client.post(address).status_code == 409
+        assert not Unblinding.objects.exists()
+        assert b'"record":"coding"' in b"".join(client.post(address, {"rows": "all"}))
+        assert Unblinding.objects.get(user=lead).interview == coded.sentence.turn.interview
+
+    def test_what_hangs_on_an_archived_thread_stands_by_itself(
+        self, runs: Project, owner: User, tmp_path: Path
+    ) -> None:
+        parent = runs.interviews.filter(external_id="run")
+        archive_interviews(project=runs, interviews=parent, reason="Wrong.", by=owner)
+        threads = {each["id"]: each for each in read_records(runs, tmp_path / "x.jsonl")["thread"]}
+        assert "run" not in threads
+        assert (threads["other"]["relation"], threads["other"]["hangs_on"]) == ("", None)
+
+
+class TestInspectLog:
+    def test_our_reader_takes_back_every_turn_with_its_role_channel_and_text(
+        self, runs: Project, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "log.json"
+        written = write("inspect_log", "json", Scope(runs, None), path)
+        read = read_bytes(path.read_bytes(), name="log.json")
+        assert read.format == FORMAT
+        assert len(read.interviews) == written == runs.interviews.count()
+        for again, interview in zip(read.interviews, runs.interviews.order_by("pk"), strict=True):
+            kept = ("role", "channel", "text", "call_id")
+            turns = list(interview.turns.order_by("position").values_list(*kept))
+            assert [tuple(getattr(turn, name) for name in kept) for turn in again.turns] == turns
+            assert again.metadata["title"] == interview.title
+            assert again.external_id == f"{runs.slug}-{interview.external_id}-1"
+
+    def test_it_says_where_a_thread_hangs_and_has_the_runs_scores(self, runs: Project, tmp_path: Path) -> None:
+        write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
+        samples = {each["id"]: each for each in json.loads((tmp_path / "log.json").read_text())["samples"]}
+        assert samples["other"]["metadata"]["hangs_on"] == {"sample": "run", "turn": 3}
+        assert samples["run"]["scores"] == {"match": {"value": "1"}}
+        first, second, *_ = (each for each in samples["run"]["messages"] if each["role"] != "user")
+        assert [part["type"] for part in first["content"]] == ["reasoning"]
+        assert first["tool_calls"] == [{"id": "c1", "function": "bash", "arguments": {"a": 1}, "type": "function"}]
+        assert (second["role"], second["tool_call_id"], second["function"]) == ("tool", "c1", "bash")
+
+    def test_no_coding_is_in_it(self, coded: Coding, runs: Project, tmp_path: Path) -> None:
+        write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
+        assert "theme.balance" not in (tmp_path / "log.json").read_text()
+
+    def test_arguments_that_are_no_object_are_one_argument(self, project: Project, owner: User, tmp_path: Path) -> None:
+        turns = [{"role": "model", "channel": "tool_call", "speaker": "sh", "text": "ls -l"}]
+        line = {"id": "odd", "kind": "trajectory", "turns": turns}
+        import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+        write("inspect_log", "json", Scope(project, None), tmp_path / "log.json")
+        samples = {each["id"]: each for each in json.loads((tmp_path / "log.json").read_text())["samples"]}
+        [call] = samples["odd"]["messages"][0]["tool_calls"]
+        assert (call["arguments"], call["id"]) == ({"input": "ls -l"}, "call-1")

@@ -86,6 +86,7 @@ def describe(project: Project) -> dict[str, object]:
         row[0]: row for row in codes.values_list("identifier", "name", "definition", "color", "parent__identifier")
     }
     return {
+        "interviews": list(project.interviews.order_by("external_id").values_list("external_id", "title", "metadata")),
         "turns": list(
             Turn.objects.filter(interview__project=project)
             .order_by("interview__external_id", "position")
@@ -111,7 +112,8 @@ def describe(project: Project) -> dict[str, object]:
 def worked(project: Project, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Project:
     """A study with one of everything that a project file holds."""
     tricky = '👩‍👩‍👧 e\u0301 weighs\x0b it. 日本 second.\r\n\r\n- <Third> & "last".  '
-    line = json.dumps({"id": "odd", "title": "Odd <one>", "turns": [{"role": "model", "text": tricky}]})
+    about = {"id": "odd", "title": "Odd\u202f<one>  two", "city": "Köln"}
+    line = json.dumps({**about, "turns": [{"role": "model", "text": tricky}]})
     import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
     sentences = list(
         Sentence.objects.select_related("turn__interview")
@@ -706,3 +708,14 @@ def test_files_of_other_programs_come_in(project: Project, name: str, sources: i
     report = bring_in(project, shared(f"data/qda/refi/{name}"))
     assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (sources, codes, codings)
     assert not bring_in(project, shared(f"data/qda/refi/{name}")).is_new
+
+
+def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
+    project: Project, owner: User, tmp_path: Path
+) -> None:
+    line = {"id": "odd", "interview": "x", "city": "Köln", "turns": [{"role": "model", "text": "So."}]}
+    import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+    other = create_project(slug="other", name="Other", by=owner)
+    bring_in(other, export(project, tmp_path))
+    [again] = other.interviews.filter(external_id="odd")
+    assert again.metadata == {"variable interview": "x", "city": "Köln"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transcripts.formats.refi import make_guid
+from transcripts.formats.refi_codes import MAX_NAME_LENGTH
 
 CODEBOOK_ENTRY = "codebook.json"
 """The entry of the archive that holds all that a codebook file of the standard has no place for."""
@@ -47,3 +48,10 @@ def name_note(coding: str) -> str:
 def name_part(coding: str, number: int) -> str:
     """The number-th of the codings that one selection over several sentences becomes; the first keeps its name."""
     return coding if number == 0 else make_guid("part of coding", coding, str(number))
+
+
+def name_variable(key: str) -> str:
+    """The variable for a key of an interview's metadata; "" for a key that no variable can be named."""
+    if not key.strip() or len(key) > MAX_NAME_LENGTH:
+        return ""
+    return f"variable {key}" if key == INTERVIEW_KEY or key in FIELDS else key

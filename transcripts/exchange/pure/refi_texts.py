@@ -14,7 +14,9 @@ from transcripts.formats.qdpx_content import QdpxSource
 MAX_ID_LENGTH = 200
 MAX_TITLE_LENGTH = 300
 # What a line of an interview file says of itself; a variable of another program with such a name is called otherwise.
-RESERVED = frozenset({"id", "turns", "text", "title", "date", *FIELDS})
+RESERVED = frozenset(
+    {"id", "turns", "text", "title", "date", "kind", "run", "relation", "hangs_on", "consent", "consent_basis", *FIELDS}
+)
 
 
 PlacedTurn = tuple[int, ReadTurn]
@@ -96,12 +98,18 @@ def _plain(external_id: str) -> str:
     return normalize("NFC", external_id).casefold()
 
 
+def _read_title(source: QdpxSource) -> str:
+    """Our own title as it was; the white space of others is of the file, not of the name."""
+    title = source.name if source.turns else " ".join(source.name.split())
+    return title[:MAX_TITLE_LENGTH] if title.strip() else ""
+
+
 def make_line(source: QdpxSource, divided: DividedText) -> dict[str, object]:
     """The interview as a line of an interview file."""
     facts: Mapping[str, str] = source.attributes
     line: dict[str, object] = {
         "id": divided.external_id,
-        "title": (" ".join(source.name.split()) or divided.external_id)[:MAX_TITLE_LENGTH],
+        "title": _read_title(source) or divided.external_id,
         "turns": [turn.__dict__ for _, turn in divided.turns],
     }
     for name, value in facts.items():

@@ -21,6 +21,7 @@ from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import write_details, write_parts
 from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import CHUNK
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.qdc import lay_out_codes
 from transcripts.formats.qdpx_content import (
@@ -75,7 +76,7 @@ def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
         created=scope.project.created_at,
         users=tuple(QdpxUser(naming.name_user(name), name, name) for name in list_people(scope)),
         codes=tuple(codes),
-        variables=(naming.INTERVIEW_KEY, *naming.FIELDS),
+        variables=(naming.INTERVIEW_KEY, *naming.FIELDS, *list_variables(scope)),
         sets=tuple(read_sets(scope, {code.guid for code in codes})),
         notes=tuple(on_study),
     )
@@ -238,6 +239,13 @@ def find_ranges(codings: Sequence[Coding], sentences: Sequence[SpanRow], layout:
     return found
 
 
+def list_variables(scope: Scope) -> list[str]:
+    """The variables for what interviews tell of themselves beside the fields that the program knows."""
+    told = Interview.objects.filter(scope.within()).values_list("metadata", flat=True)
+    keys = {key for metadata in told.iterator(chunk_size=CHUNK) for key in metadata}
+    return sorted(filter(None, map(naming.name_variable, keys)))
+
+
 def make_source(
     slug: str,
     interview: Interview,
@@ -262,6 +270,7 @@ def make_source(
             place = Place(shift + memo.sentence.start, shift + memo.sentence.end, memo.author.username, "")
             notes_at[place].append(str(memo.idempotency_key))
     facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
+    facts |= {name: str(value) for key, value in interview.metadata.items() if (name := naming.name_variable(key))}
     return QdpxSource(
         guid=guid,
         name=interview.title,

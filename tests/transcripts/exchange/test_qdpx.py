@@ -719,3 +719,9 @@ def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
     bring_in(other, export(project, tmp_path))
     [again] = other.interviews.filter(external_id="odd")
     assert again.metadata == {"variable interview": "x", "city": "Köln"}
+
+
+def test_the_file_says_what_it_does_not_hold(project: Project, tmp_path: Path) -> None:
+    with zipfile.ZipFile(export(project, tmp_path)) as archive:
+        told = archive.read("README.txt").decode()
+    assert [word for word in ("decisions", "adjudications", "consents", "ids of calls") if word not in told] == []

@@ -10,9 +10,24 @@ from uuid import UUID
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.refi import content
 from transcripts.exchange.registry import Scope
-from transcripts.formats.codebook_content import CodebookContent
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.qdpx_write import EARLIEST, write_qdpx
+
+README_ENTRY = "README.txt"
+README = """\
+This is a REFI-QDA project, written by auditapp. Any program that reads the standard can open it.
+
+project.qde and sources/ are the standard's: texts, codes, codings, memos, sets, people.
+auditapp.jsonl and codebook.json hold what the standard has no place for: who speaks, and of each coding its layer, level,
+enactment, grounding, prompting, reason, answers and range; of the codebook everything. Only auditapp reads them.
+
+Not in this file, because neither has a place for it: decisions, rounds, sign-offs, adjudications, withdrawn rows and earlier
+versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the thread on
+which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as "trajectories" and
+"texts" (JSON lines). Archived and excluded interviews are in it only where that was asked for.
+
+Line ends are plain line feeds; auditapp puts back those that the texts had.
+"""
 
 
 def write_study(scope: Scope, path: Path) -> int:
@@ -27,15 +42,16 @@ def write_study(scope: Scope, path: Path) -> int:
         joined: set[UUID] = set()
         sources, notes = content.read_sources(scope, joined), content.read_notes(scope, joined)
         written = write_qdpx(project, sources=sources, notes=notes, stream=stream)
-    _add_codebook(path, codebook)
+    text = io.StringIO()
+    write_codebook_json(codebook, text)
+    _add_entries(path, {naming.CODEBOOK_ENTRY: text.getvalue(), README_ENTRY: README})
     return written["codings"] + len(joined)
 
 
-def _add_codebook(path: Path, codebook: CodebookContent) -> None:
-    text = io.StringIO()
-    write_codebook_json(codebook, text)
-    entry = zipfile.ZipInfo(naming.CODEBOOK_ENTRY, EARLIEST)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system, entry.external_attr = 3, 0o100644 << 16
+def _add_entries(path: Path, texts: dict[str, str]) -> None:
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr(entry, text.getvalue())
+        for name, text in texts.items():
+            entry = zipfile.ZipInfo(name, EARLIEST)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.create_system, entry.external_attr = 3, 0o100644 << 16
+            archive.writestr(entry, text)

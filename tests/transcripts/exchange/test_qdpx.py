@@ -112,8 +112,8 @@ def describe(project: Project) -> dict[str, object]:
 def worked(project: Project, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Project:
     """A study with one of everything that a project file holds."""
     tricky = '👩‍👩‍👧 e\u0301 weighs\x0b it. 日本 second.\r\n\r\n- <Third> & "last".  '
-    about = {"id": "odd", "title": "Odd\u202f<one>  two", "city": "Köln"}
-    line = json.dumps({**about, "turns": [{"role": "model", "text": tricky}]})
+    facts = {"id": "odd", "title": "Odd\u202f<one>  two", "city": "Köln"}
+    line = json.dumps({**facts, "turns": [{"role": "model", "text": tricky}]})
     import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
     sentences = list(
         Sentence.objects.select_related("turn__interview")

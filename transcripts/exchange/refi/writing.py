@@ -23,8 +23,8 @@ enactment, grounding, prompting, reason, answers and range; of the codebook ever
 
 Not in this file, because neither has a place for it: decisions, rounds, sign-offs, adjudications, withdrawn rows and earlier
 versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the thread on
-which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as "trajectories" and
-"texts" (JSON lines). Archived and excluded interviews are in it only where that was asked for.
+which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as
+"trajectories" and "texts" (JSON lines). Archived and excluded interviews are in it only where that was asked for.
 
 Line ends are plain line feeds; auditapp puts back those that the texts had.
 """

@@ -43,7 +43,7 @@ def measure(setup: Setup) -> Measured:
             f"account, {megabytes} MB{' packed' if file == packed else ''}", found[file.name], parsing
         )
         file.unlink()
-    return Measured(rows, found)
+    return Measured(rows, {**found})
 
 
 def _import(setup: Setup, file: Path) -> dict[str, Any]:

@@ -8,6 +8,7 @@ sentence and the browser fetches what comes.
 from __future__ import annotations
 
 import time
+from typing import cast
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -56,7 +57,7 @@ def measure(setup: Setup) -> Measured:
         codings=RUNS * CODED,
         write=lambda file: write_trajectories(file, RUNS, steps=STEPS, sentences=SENTENCES_A_PART),
     )
-    plain = find_median(interviews.numbers["opened_seconds"])
+    plain = find_median(cast("list[float]", interviews.numbers["opened_seconds"]))
     runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences", beside=plain)
     return Measured([*interviews.rows, *runs.rows], {**interviews.numbers, "trajectories": runs.numbers})
 

@@ -13,7 +13,7 @@ from typing import Any
 from tests.transcripts.corpus import told
 from transcripts.corpus.management.commands.turns import describe_file
 from transcripts.corpus.pure.preparing import prepare_interview
-from transcripts.corpus.pure.previews import describe_contents
+from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, read_bytes
 
 if sys.version_info >= (3, 14):
@@ -379,7 +379,11 @@ def check_file(data: bytes, format: str = "auto") -> ReadFile | ReadError:
         if thread.hangs_on:
             assert 1 <= thread.hangs_on[1] <= lengths[thread.hangs_on[0]]
         prepare_interview(thread)
-    told_of = json.dumps([describe_file(read), describe_contents(read)], ensure_ascii=False, allow_nan=False)
+    preview = Preview()
+    for thread in read.interviews:
+        preview.add(thread)
+    shown = preview.describe(reason=read.reason, left_out=read.left_out)
+    told_of = json.dumps([describe_file(read), shown], ensure_ascii=False, allow_nan=False)
     assert "\0" not in told_of
     told_of.encode()
     return read

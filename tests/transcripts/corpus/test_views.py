@@ -90,7 +90,7 @@ def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
     client = client_of(owner)
     # Session, person, study with role; interviews, models, coders; sentences, labels, assignments, names of those who have
     # either; those left out.
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         page = client.get(reverse("corpus:interviews", args=[project.slug]))
     assert len(page.context["page"]) == 50
 

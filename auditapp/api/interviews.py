@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Substr
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from auditapp.api.inputs import Choice, Moment
 from auditapp.api.pagination import Cursor, CursorParameters, PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row, list_columns
+from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
@@ -20,6 +21,9 @@ from transcripts.corpus.pure.markdown_lines import Kind
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices
 MAX_FACT = 500
+CLOSED = (
+    "Whether it is reasoning of a model that is closed to you, because you may code and have not opened it at the desk."
+)
 SENTENCE_KINDS = [(str(kind), str(kind)) for kind in Kind]
 
 
@@ -136,7 +140,8 @@ class ListSentences(ProjectView):
         start = serializers.IntegerField(help_text="Where it starts in the turn's text, in code points from 0.")
         end = serializers.IntegerField(help_text="Where it ends there: the first code point after it.")
         kind = serializers.ChoiceField(SENTENCE_KINDS, help_text="The kind of text it is in.")
-        text = serializers.CharField(help_text="The exact text of the sentence.")
+        text = serializers.CharField(help_text="The exact text of the sentence; empty where it is closed.")
+        closed = serializers.BooleanField(help_text=CLOSED)
 
         class Meta:
             ref_name = "Sentence"
@@ -152,7 +157,7 @@ class ListSentences(ProjectView):
             .order_by("position", "start")
             .annotate(text=text)
         )
-        return self.answer_page(sentences.values(*list_columns(self.Output)))
+        return answer_texts(self, sentences, turn="turn_id")
 
 
 class ListTurns(ProjectView):
@@ -169,7 +174,8 @@ class ListTurns(ProjectView):
         is_answer = serializers.BooleanField(help_text="Whether coders decide on its sentences.")
         call_id = serializers.CharField(help_text="What joins a result with its call; empty: the file has none.")
         details = serializers.JSONField(help_text="What the file tells besides: an object.")
-        text = serializers.CharField(help_text="The exact text.")
+        text = serializers.CharField(help_text="The exact text; empty where it is closed.")
+        closed = serializers.BooleanField(help_text=CLOSED)
 
         class Meta:
             ref_name = "Turn"
@@ -179,7 +185,7 @@ class ListTurns(ProjectView):
 
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
         interview = find_row(Interview.objects.filter(project=self.project).only("pk"), interview_id, "interview")
-        return self.answer_page(interview.turns.order_by("position").values(*list_columns(self.Output)))
+        return answer_texts(self, interview.turns.order_by("position"), turn="pk")
 
 
 class ListStudySentences(ProjectView):
@@ -199,4 +205,19 @@ class ListStudySentences(ProjectView):
     def get(self, request: Request, slug: str) -> Response:
         text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
         sentences = Sentence.objects.current().filter(turn__interview__project=self.project).annotate(text=text)
-        return self.answer_page(sentences.values(*list_columns(self.Output)))
+        return answer_texts(self, sentences, turn="turn_id")
+
+
+def answer_texts(view: ProjectView, rows: QuerySet[Any], *, turn: str) -> Response:
+    """A page of turns or sentences, without the words of reasoning that is closed to the person. ``turn`` is the column of
+    the turn."""
+    operation = view.find_operation(view.request.method)
+    columns = [column for column in list_columns(operation.Output) if column != "closed"]
+    pages = (operation.pagination_class or Pages)()
+    found = pages.paginate_queryset(rows.values(turn, *columns), view.request, view=view)
+    closed_turns = Viewer(view.project, view.person, view.role).closed_turns
+    for row in found:
+        row["closed"] = row[turn] in closed_turns
+        if row["closed"]:
+            row["text"] = ""
+    return view.answer_rows(pages, found)

@@ -1,4 +1,4 @@
-"""A client that a stranger generates from the schema works: it lists, brings in a file and codes.
+"""A client that a stranger generates from the schema works: it imports, codes, launches a batch and reads its answers.
 
 What the client does stands in functions of their own, one for each task; a further task is one more of them.
 """
@@ -17,13 +17,20 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from auditapp.api.schema import build_schema
+from auditapp.batches.models import Batch, Result
+from auditapp.batches.routes import live
+from auditapp.llm.actions import add_model
+from auditapp.sob.models import Dataset
 from benchmarks.serving import PRODUCT, serve
+from tests.auditapp.batches.queues import borrowed_connection
 from tests.instance import Instance
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
+from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
@@ -82,6 +89,16 @@ class Stranger:
         return answer
 
 
+def connect(package: str, project: Project, user: User) -> Stranger:
+    """A stranger with a token of ``user``, who asks the application in this process."""
+    _, token = create_token(user=user, name="generated", by=user, scopes=Scope.values)
+    stranger = Stranger(package, "http://testserver", token, project.slug)
+    transport = httpx.WSGITransport(app=get_wsgi_application())
+    headers = {"Authorization": f"Bearer {token}"}
+    stranger.client.set_httpx_client(httpx.Client(transport=transport, base_url="http://127.0.0.1", headers=headers))
+    return stranger
+
+
 def list_titles(stranger: Stranger) -> list[str]:
     return [interview.title for interview in stranger.call("interviews.list_interviews", limit=1000).results]
 
@@ -109,6 +126,30 @@ def code_a_sentence(stranger: Stranger, interview_id: int) -> Any:
         idempotency_key=uuid4(),
     )
     return stranger.call("codings.add_coding", body=coding)
+
+
+def launch_a_batch(stranger: Stranger, dataset: str, model: str) -> int:
+    """The number of a batch that asks ``model`` about the texts of ``dataset``, reviewed first."""
+    asked = {
+        "dataset": dataset,
+        "models": [model],
+        "tasks": ["acceptability"],
+        "pilot": 0,
+        "idempotency_key": str(uuid4()),
+    }
+    review = {name: value for name, value in asked.items() if name != "idempotency_key"}
+    estimate = stranger.call("launching.estimate_sob", body=stranger.model("ReviewedSobRequest").from_dict(review))
+    launched = stranger.call("launching.launch_sob", body=stranger.model("NewSobRequest").from_dict(asked))
+    assert launched.cells == estimate.calls
+    return int(launched.id)
+
+
+def read_answers(stranger: Stranger, batch_id: int) -> list[dict[str, Any]]:
+    """The answers of a batch: lines, which generators leave out, by the client's own connection."""
+    http = stranger.client.get_httpx_client()
+    answer = http.get(f"/api/v1/projects/{stranger.slug}/batches/{batch_id}/answers/")
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
 
 
 def work(stranger: Stranger) -> None:
@@ -142,13 +183,26 @@ def test_every_operation_in_json_is_generated(generated: str) -> None:
 def test_a_client_generated_from_the_schema_lists_imports_and_codes(
     generated: str, project: Project, lead: User
 ) -> None:
-    _, token = create_token(user=lead, name="generated", by=lead, scopes=[Scope.READ, Scope.CODE, Scope.MANAGE])
-    stranger = Stranger(generated, "http://testserver", token, project.slug)
-    transport = httpx.WSGITransport(app=get_wsgi_application())
-    headers = {"Authorization": f"Bearer {token}"}
-    stranger.client.set_httpx_client(httpx.Client(transport=transport, base_url="http://127.0.0.1", headers=headers))
-    work(stranger)
+    work(connect(generated, project, lead))
     assert Sentence.objects.filter(turn__interview__external_id="generated").count() == 2
+
+
+@pytest.mark.django_db
+def test_a_generated_client_launches_a_batch_and_reads_its_answers(
+    generated: str, project: Project, lead: User, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
+    add_model(label="judge", provider="fake", by=trail.SYSTEM)
+    stranger = connect(generated, project, lead)
+    with borrowed_connection(monkeypatch), stranger.client:
+        batch_id = launch_a_batch(stranger, dataset.name, "judge")
+        assert read_answers(stranger, batch_id) == []
+        for queue_id in Batch.objects.get(pk=batch_id).queues.values_list("pk", flat=True):
+            live.run_queue(queue_id)
+        answers = read_answers(stranger, batch_id)
+    stored = dict(Result.objects.values_list("cell", "answer"))
+    assert {row["cell"]: row["answer"] for row in answers} == stored
+    assert len(stored) == 2
 
 
 @pytest.mark.full

@@ -12,6 +12,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import add_code, pin_example, publish_version, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
+from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
@@ -79,6 +80,7 @@ def test_sentences_come_in_order_with_their_exact_text(program: Program, intervi
             "end": sentence.end,
             "kind": sentence.kind,
             "text": sentence.read_text(),
+            "closed": False,
         }
         for sentence in stored
     ]
@@ -208,3 +210,24 @@ def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
     changed = Interview.objects.get(external_id="y")
     edit_details(project=project, interview=changed, values={"title": "Mail"}, kinds={}, reason="A title.", by=owner)
     assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == ["y"]
+
+
+def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
+    project: Project, owner: User, coder: User, reader: User, program_of: ProgramOf
+) -> None:
+    line = {
+        "id": "run",
+        "turns": [{"role": "model", "channel": "reasoning", "text": "Hm."}, {"role": "model", "text": "Yes."}],
+    }
+    import_file(project=project, name="run.jsonl", data=json.dumps(line).encode(), by=owner)
+    interview = Interview.objects.get(external_id="run")
+    path = f"projects/{project.slug}/interviews/{interview.pk}/"
+
+    def read(person: User, address: str) -> list[tuple[str, bool]]:
+        return [(row["text"], row["closed"]) for row in program_of(person).get(address).body["results"]]
+
+    for address in (f"{path}turns/", f"{path}sentences/", f"projects/{project.slug}/sentences/"):
+        assert read(coder, address)[-2:] == [("", True), ("Yes.", False)]
+        assert read(reader, address)[-2:] == [("Hm.", False), ("Yes.", False)]
+    open_stage(project=project, turn=interview.turns.get(position=1), by=coder)
+    assert read(coder, f"{path}turns/") == [("Hm.", False), ("Yes.", False)]

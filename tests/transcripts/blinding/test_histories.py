@@ -94,6 +94,8 @@ class History:
 
     def split(self) -> None:
         sentence = self.sentence()
+        if sentence.end - sentence.start < 2:
+            return
         at = self.random.randrange(sentence.start + 1, sentence.end)
         boundary_edits.split_sentence(
             project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()

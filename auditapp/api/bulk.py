@@ -24,6 +24,7 @@ from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import CodingError, add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision
+from transcripts.coding.queries import hold_these_turns
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.storing import rest
 from transcripts.projects.roles import Permission
@@ -104,8 +105,9 @@ class BulkView(ProjectView):
             keys = [values["idempotency_key"] for values in given.values()]
             stored = self.model.objects.filter(coder=self.person, idempotency_key__in=keys)
             known = set(stored.values_list("idempotency_key", flat=True))
-            # By sentence, so that two requests which lock the same ones do not wait for each other in a circle.
-            for number, values in sorted(given.items(), key=lambda line: line[1]["sentence"]):
+            # Before any sentence is locked, and in one order: boundary edits and other requests lock turns first, too.
+            hold_these_turns({sentence.turn_id for sentence in sentences.values()})
+            for number, values in given.items():
                 key, recorded = values["idempotency_key"], len(events)
                 try:
                     row = self.store(values, take_sentence(sentences, values["sentence"]))

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.db import transaction
 from django.db.models import Q
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import Choice, FileBody, FileParser
+from auditapp.api.inputs import Choice, FileBody, FileParser, TrueOrFalse
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.accounts.models import Scope
@@ -178,8 +179,8 @@ class ImportCodebook(ProjectView):
     class Input(FileBody):
         """A codebook as a file, and what its new wordings do to the meaning of codes."""
 
-        dry_run = serializers.BooleanField(default=False, help_text="true: only say what would change; store nothing.")
-        keep_missing = serializers.BooleanField(
+        dry_run = TrueOrFalse(default=False, help_text="true: only say what would change; store nothing.")
+        keep_missing = TrueOrFalse(
             default=False, help_text="true: codes that are not in the file stay; false: they are retired."
         )
         effects = serializers.DictField(
@@ -221,12 +222,18 @@ class ImportCodebook(ProjectView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         file = {"project": self.project, "data": given["data"], "name": given["name"]}
-        plan = plan_import(**file, keep_missing=given["keep_missing"])
-        version, is_new, warnings = None, False, plan.warnings
-        if not given["dry_run"]:
-            version, is_new, warnings = import_codebook(
-                **file, by=self.person, effects=given["effects"], keep_missing=given["keep_missing"]
-            )
+        # Both look at the same latest version.
+        with transaction.atomic():
+            plan = plan_import(**file, keep_missing=given["keep_missing"])
+            reworded = [code.identifier for code in plan.changes_meaning]
+            if unknown := sorted(given["effects"].keys() - reworded):
+                sentence = f"The file changes no wording for people of {unknown[0]}. Reworded: {', '.join(reworded) or 'none'}."
+                raise serializers.ValidationError({"effects": [sentence]})
+            version, is_new, warnings = None, False, plan.warnings
+            if not given["dry_run"]:
+                version, is_new, warnings = import_codebook(
+                    **file, by=self.person, effects=given["effects"], keep_missing=given["keep_missing"]
+                )
         codes = plan.comparison.codes
         return self.answer(
             {
@@ -237,7 +244,7 @@ class ImportCodebook(ProjectView):
                 "added": [code.identifier for code in codes if code.is_added],
                 "retired": [code.identifier for code in codes if code.is_removed],
                 "changed": [code.identifier for code in codes if not (code.is_added or code.is_removed)],
-                "reworded": [code.identifier for code in plan.changes_meaning],
+                "reworded": reworded,
                 "unchanged": plan.comparison.unchanged,
                 "warnings": warnings,
             }

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict
-from auditapp.api.inputs import Body, Choice, Words
+from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView
 from transcripts.accounts.models import Scope as TokenScope
@@ -104,10 +104,10 @@ class WriteExport(ProjectView):
             default=ALL,
             help_text="own: only what is yours; all: what you may see, which for coders is theirs.",
         )
-        with_left_out = serializers.BooleanField(
+        with_left_out = TrueOrFalse(
             default=False, help_text="true: archived and excluded interviews, too, with what is on them."
         )
-        exact = serializers.BooleanField(
+        exact = TrueOrFalse(
             default=False,
             help_text="true: a CSV without the apostrophe in front of what a spreadsheet takes for a formula.",
         )

@@ -8,7 +8,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.inputs import MAX_FILE_NAME, Choice, FileBody, FileParser, Words
+from auditapp.api.inputs import MAX_FILE_NAME, Choice, FileBody, FileParser, TrueOrFalse, Words
 from auditapp.api.interviews import ListInterviews
 from auditapp.api.views import ProjectView, at_one_address
 from transcripts.accounts.models import Scope
@@ -29,7 +29,7 @@ class ImportInterviews(ProjectView):
         format = Choice(
             ["auto", *FORMATS], default="auto", help_text="auto recognises the format by what is in the file."
         )
-        dry_run = serializers.BooleanField(default=False, help_text="true: only say what would come in; store nothing.")
+        dry_run = TrueOrFalse(default=False, help_text="true: only say what would come in; store nothing.")
         leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
         roles = serializers.DictField(child=Words(), default=dict, help_text="The role of each speaker, by name.")
         titles = serializers.DictField(child=Words(), default=dict, help_text="Other titles of conversations, by id.")
@@ -55,7 +55,9 @@ class ImportInterviews(ProjectView):
             name = serializers.CharField(help_text="Its name; of one in an archive, with the archive's.")
             format = serializers.CharField(help_text="The format that it was read as.")
             sha256 = serializers.CharField(help_text="SHA-256 of its bytes.")
-            interviews = serializers.IntegerField(help_text="Number of new interviews.")
+            interviews = serializers.IntegerField(
+                help_text="Number of new interviews; of a skipped file, of its former ones."
+            )
             turns = serializers.IntegerField(help_text="Number of their turns.")
             sentences = serializers.IntegerField(
                 allow_null=True, help_text="Number of their sentences; null where a dry run did not count them."

@@ -75,7 +75,8 @@ def read_json(data: bytes, what: str) -> Any:
     except UnicodeDecodeError as error:
         raise ParseError(f"{what} is not UTF-8: byte {error.start + 1} cannot be read.") from error
     except json.JSONDecodeError as error:
-        raise ParseError(f"{what} is not JSON: line {error.lineno}, column {error.colno}: {error.msg}.") from error
+        place = f"line {error.lineno}, " if b"\n" in data else ""
+        raise ParseError(f"{what} is not JSON: {place}column {error.colno}: {error.msg}.") from error
     except (ValueError, RecursionError) as error:
         reason = (
             str(error)

@@ -215,9 +215,10 @@ def answer_texts(view: ProjectView, rows: QuerySet[Any], *, turn: str) -> Respon
     columns = [column for column in list_columns(operation.Output) if column != "closed"]
     pages = (operation.pagination_class or Pages)()
     found = pages.paginate_queryset(rows.values(turn, *columns), view.request, view=view)
-    closed_turns = Viewer(view.project, view.person, view.role).closed_turns
+    viewer = Viewer(view.project, view.person, view.role)
+    closed = viewer.find_closed({row[turn] for row in found})
     for row in found:
-        row["closed"] = row[turn] in closed_turns
+        row["closed"] = row[turn] in closed
         if row["closed"]:
-            row["text"] = ""
+            row |= {name: empty for name, empty in (("text", ""), ("details", {})) if name in row}
     return view.answer_rows(pages, found)

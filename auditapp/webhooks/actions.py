@@ -12,7 +12,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.llm.pure.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from auditapp.webhooks.events import TEST, list_events
-from auditapp.webhooks.models import MAX_ADDRESS, Delivery, Webhook
+from auditapp.webhooks.models import MAX_ADDRESS, TURNED_OFF, Delivery, Webhook
 from auditapp.webhooks.outbox import write_deliveries
 from auditapp.webhooks.pure.protocol import make_signing_secret
 from transcripts.accounts.models import User
@@ -20,7 +20,6 @@ from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
 
 MAX_WEBHOOKS = 10
-TURNED_OFF = "The webhook was turned off before it could be sent."
 
 
 class WebhookError(Exception):
@@ -40,7 +39,7 @@ def add_webhook(*, project: Project, address: str, events: Collection[str], by: 
     if not events or not set(events) <= set(known):
         raise WebhookError(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
     # Locked before it is counted: of two who add the last one at once, the second is refused.
-    Project.objects.select_for_update().get(pk=project.pk)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     active = Webhook.objects.active().filter(project=project)
     if active.filter(address=address).exists():
         raise WebhookError(
@@ -96,7 +95,7 @@ def check_address(address: str) -> str:
 @transaction.atomic
 def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
     """Send nothing more to a webhook; what waits is given up. One that is off is left as it is."""
-    locked = Webhook.objects.select_for_update().get(pk=webhook.pk)
+    locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
         return
     locked.turned_off_at, locked.turned_off_by_name = read_now(), by.get_username()
@@ -109,7 +108,7 @@ def turn_off_webhook(*, webhook: Webhook, by: User) -> None:
 @transaction.atomic
 def send_test(*, webhook: Webhook, by: User) -> Delivery:
     """Send an event named test. Raises ``WebhookError`` where the webhook is off, or the last test still waits."""
-    locked = Webhook.objects.select_for_update().select_related("project").get(pk=webhook.pk)
+    locked = hold_webhook(webhook)
     if locked.turned_off_at is not None:
         raise WebhookError("This webhook is turned off. Add it anew to use it.")
     if locked.deliveries.filter(event=TEST, state=Delivery.State.WAITING).exists():
@@ -125,7 +124,9 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
     open. Those stay as they are."""
     done, broken = 0, list[str]()
     # Also of those that are off: the key they were sealed with is to be removed.
-    for webhook in Webhook.objects.select_for_update(of=("self",)).select_related("project").order_by("pk"):
+    for webhook in (
+        Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project").order_by("pk")
+    ):
         try:
             webhook.secret_sealed = seal_again(webhook.secret_sealed)
         except SealBroken:
@@ -138,6 +139,13 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
         details: dict[str, object] = {"sealed": done, "broken": len(broken)}
         trail.record("webhook.secrets_sealed_again", target="webhooks", by=by, details=details)
     return done, broken
+
+
+def hold_webhook(webhook: Webhook) -> Webhook:
+    """The webhook with its study, for this transaction to change. Deliveries that others write for it do not wait: they hold
+    the head of the trail, which this transaction wants next."""
+    held = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project")
+    return held.get(pk=webhook.pk)
 
 
 def _record(action: str, webhook: Webhook, by: User, details: dict[str, object]) -> None:

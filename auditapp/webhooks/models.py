@@ -12,6 +12,8 @@ from transcripts.projects.models import Project
 
 MAX_ADDRESS = 500
 
+TURNED_OFF = "The webhook was turned off before it could be sent."
+
 
 class WebhookQuerySet(models.QuerySet["Webhook"]):
     """Which webhooks work."""

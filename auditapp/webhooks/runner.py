@@ -20,7 +20,7 @@ from auditapp.llm.providers.base import Account, ErrorClass, ProviderNotReady
 from auditapp.llm.providers.http import CallFailed, HttpAccount
 from auditapp.llm.pure.addresses import name_address
 from auditapp.llm.sealing import SealBroken, open_key
-from auditapp.webhooks.models import Delivery
+from auditapp.webhooks.models import TURNED_OFF, Delivery, Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES, find_pause, shorten_answer, write_headers
 
 TIMEOUT_SECONDS = 10.0
@@ -64,6 +64,9 @@ def take_delivery(delivery_id: uuid.UUID) -> Delivery | None:
     """The delivery with its webhook, for this caller alone to send within ``LEASE``; ``None`` if it is not due."""
     now = read_now()
     due = Delivery.objects.filter(pk=delivery_id, state=Delivery.State.WAITING, due_at__lte=now)
+    off = due.filter(webhook__in=Webhook.objects.filter(turned_off_at__isnull=False))
+    if off.update(state=Delivery.State.GIVEN_UP, ended_at=now, error=TURNED_OFF):
+        return None
     if due.filter(tries__gte=MAX_TRIES).update(state=Delivery.State.GIVEN_UP, ended_at=now, error=LAST_TRY_LOST):
         return None
     if not due.update(due_at=now + LEASE, tries=F("tries") + 1):

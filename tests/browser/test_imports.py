@@ -157,6 +157,12 @@ def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts
     await_desk(page)
     expect(page.locator("#turn-6")).to_have_attribute("open", "")
     expect(page.locator("#turn-6 pre")).to_contain_text("seal.txt")
+    # Keys code the call that it came of, also after the fold was pressed.
+    expect(page.locator("#turn-5").locator(CURRENT)).to_have_count(1)
+    page.locator("#turn-6 > summary").click()
+    page.locator("#turn-6 > summary").click()
+    expect(page.locator("#turn-6")).to_have_attribute("open", "")
+    assert page.evaluate("document.activeElement.tagName") != "SUMMARY"
     assert page.locator("#turn-6 .unseen").count() == 5
     assert page.evaluate("document.querySelectorAll('main :is(img, iframe, script:not([type]))').length") == 0
     addresses = page.evaluate("[...document.querySelectorAll('main a')].map((link) => link.protocol + link.host)")

@@ -96,7 +96,7 @@ class ApiToken(models.Model):
     name = models.CharField(max_length=100)
     secret_hash = models.CharField(max_length=64, unique=True)
     last_four = models.CharField(max_length=4)
-    scopes = models.JSONField(default=list)
+    scopes = models.JSONField(default=list, db_default=[])
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 
 from django.db.models import Exists, OuterRef
@@ -68,6 +68,10 @@ class Viewer:
     def closed_turns(self) -> frozenset[int]:
         """The turns of reasoning that are closed to her: she codes, and has neither opened nor coded them, nor unblinded their
         interview. One query."""
+        return self.find_closed()
+
+    def find_closed(self, turns: Collection[int] | None = None) -> frozenset[int]:
+        """Those of ``turns``, or of all of the study, that are closed to her. One query."""
         if not self.codes:
             return frozenset()
         own = self.user_id
@@ -77,6 +81,8 @@ class Viewer:
         opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=own)
         unblinded = Unblinding.objects.filter(interview=OuterRef("interview"), user=own)
         reasoning = Turn.objects.filter(interview__project=self.project, channel=Turn.Channel.REASONING)
+        if turns is not None:
+            reasoning = reasoning.filter(pk__in=turns)
         closed = reasoning.exclude(Exists(coded) | Exists(decided) | Exists(noted) | Exists(opened) | Exists(unblinded))
         return frozenset(closed.values_list("pk", flat=True))
 

@@ -125,7 +125,7 @@ class Code(models.Model):
     terms = models.JSONField(default=list, blank=True)
     attributes = models.JSONField(default=list, blank=True)
     keyword_rules = models.JSONField(default=list, blank=True)
-    is_category = models.BooleanField(default=False)
+    is_category = models.BooleanField(default=False, db_default=False)
     meaning_version = models.PositiveIntegerField(default=1)
     revision = models.PositiveIntegerField(default=0)
     position = models.PositiveIntegerField()

@@ -8,6 +8,7 @@ columns are deferred.
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -220,6 +221,12 @@ def hold_turn(turn_id: int) -> None:
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
             cursor.execute(HOLD_TURN, [turn_id])
+
+
+def hold_these_turns(turn_ids: Collection[int]) -> None:
+    """``hold_turn`` for several turns. Before anything else is locked: who holds a turn goes on to lock its sentences."""
+    if connection.features.has_select_for_update:
+        list(Turn.objects.filter(pk__in=turn_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
 def hold_turns(project_id: int) -> None:

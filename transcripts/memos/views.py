@@ -15,6 +15,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.actions import CodingError, NotYours, WrongInput
 from transcripts.coding.models import Memo
+from transcripts.corpus.models import Sentence
 from transcripts.memos import actions, queries
 from transcripts.memos.actions import MemoChanged
 from transcripts.memos.forms import MemoForm, MemoSearchForm
@@ -152,8 +153,14 @@ def _add_error(form: MemoForm, error: CodingError) -> None:
 
 def _render_new(request: ProjectRequest, place: Place, form: MemoForm, *, status: int = 200) -> HttpResponse:
     [(name, href)] = queries.name_places(request.project, [_as_memo(place)])
-    context = {"form": form, "place": place, "name": name, "href": href}
+    is_closed = _is_closed(request, place.sentence)
+    context = {"form": form, "place": place, "name": name, "href": href, "is_closed": is_closed}
     return render(request, "memos/new.html", context, status=status)
+
+
+def _is_closed(request: ProjectRequest, sentence: Sentence | None) -> bool:
+    """Whether the sentence is reasoning of a model that this person has yet to open at the desk."""
+    return sentence is not None and bool(get_viewer(request).find_closed([sentence.turn_id]))
 
 
 def _as_memo(place: Place) -> Memo:
@@ -177,6 +184,7 @@ def _render_memo(
     own = memo.author_id == request.user.pk and get_viewer(request).codes
     context = {
         "memo": latest,
+        "is_closed": _is_closed(request, latest.sentence),
         "name": name,
         "href": href,
         "earlier": [each for each in versions if each.pk != latest.pk],

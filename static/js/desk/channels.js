@@ -23,6 +23,12 @@ export function startChannels() {
       show(box.value, box.checked);
     });
   }
+  // Pressed by mouse, a fold does not keep the keys: Enter is for the current sentence.
+  document.addEventListener("click", (event) => {
+    if (event.detail > 0) {
+      event.target.closest("summary")?.blur();
+    }
+  });
   document.getElementById("channels").hidden = ![...document.querySelectorAll("#channels label")].some((label) => !label.hidden);
 }
 
@@ -55,16 +61,20 @@ export function openReasoning() {
   }
 }
 
-/** An address of a turn leads to its first sentence, or to the turn where it has none. */
+/** An address of a turn leads to its first sentence; of what a tool gave back, to its call, which keys then code. */
 export function goToTurn(hash) {
   const turn = /^#turn-\d+$/.test(hash) ? document.querySelector(hash) : null;
   const row = turn?.querySelector(".sentence");
   if (row) {
     select(row);
   } else if (turn) {
+    const rows = [...document.querySelectorAll(".sentence:not([data-context])")];
+    const before = rows.filter((each) => each.compareDocumentPosition(turn) & Node.DOCUMENT_POSITION_FOLLOWING).at(-1);
+    if (before) {
+      select(before);
+    }
     turn.closest("details:not([open])")?.setAttribute("open", "");
     turn.scrollIntoView({ block: "center" });
-    turn.querySelector("summary, button")?.focus();
   }
   return Boolean(turn);
 }

@@ -7,11 +7,15 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import transaction
 
+from auditapp.api import bulk
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.trail import verify_streams
 from transcripts.codebook.models import Code
+from transcripts.coding.actions import CodingError, add_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
@@ -64,6 +68,7 @@ def test_each_line_is_a_coding_of_its_own_with_its_event(
     assert {result["id"] for result in results} == set(stored.values_list("pk", flat=True))
     assert set(stored.values_list("sentence", "note")) == {(each.pk, f"n {each.position}") for each in sentences}
     assert AuditEvent.objects.filter(action="coding.added", actor_name=coder.username).count() == 120
+    assert {broken for _, _, broken in verify_streams()} == {None}
 
 
 def test_sent_again_nothing_is_stored_twice(program: Program, sentences: list[Sentence], code: Code) -> None:
@@ -103,6 +108,7 @@ def test_a_refused_line_is_named_and_stops_no_other(program: Program, sentences:
         (8, 201),
         (9, 409),
     ]
+    assert {broken for _, _, broken in verify_streams()} == {None}
     assert "Line 2 is not JSON" in results[1]["error"]["message"]
     assert list(results[2]["error"]["fields"]) == ["code"]
     assert list(results[4]["error"]["fields"]) == ["color"]
@@ -136,3 +142,22 @@ def test_too_many_lines_are_refused_before_any_is_stored(program: Program, sente
     assert answer.status == 413
     assert "10,000 lines" in answer.error["message"]
     assert not Decision.objects.exists()
+
+
+def test_the_event_of_an_act_that_is_undone_is_not_written(
+    program: Program, sentences: list[Sentence], code: Code, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def add_and_refuse(*, sentence: Sentence, **given: Any) -> Coding:
+        with transaction.atomic():
+            coding = add_coding(sentence=sentence, **given)
+            if sentence == sentences[1]:
+                raise CodingError("Not this one.")
+            return coding
+
+    monkeypatch.setattr(bulk, "add_coding", add_and_refuse)
+    results = send(program, CODINGS, write(*(of(sentence, code=code.identifier) for sentence in sentences[:3])))
+    assert [result["status"] for result in results] == [201, 409, 201]
+    stored = {f"coding.coding:{pk}" for pk in Coding.objects.values_list("pk", flat=True)}
+    assert len(stored) == 2
+    assert set(AuditEvent.objects.filter(action="coding.added").values_list("target", flat=True)) == stored
+    assert {broken for _, _, broken in verify_streams()} == {None}

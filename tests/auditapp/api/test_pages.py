@@ -146,11 +146,11 @@ def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(
         assert program.get(path).body["count"] >= before + 5
 
 
-def test_sentences_take_five_queries_whatever_their_number(
+def test_sentences_take_six_queries_whatever_their_number(
     program: Program, interview: Interview, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for limit in ("1", "1000"):
-        with django_assert_num_queries(5):
+        with django_assert_num_queries(6):
             program.get(SENTENCES.format(interview.pk), limit=limit)
 
 

@@ -217,7 +217,10 @@ def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
 ) -> None:
     line = {
         "id": "run",
-        "turns": [{"role": "model", "channel": "reasoning", "text": "Hm."}, {"role": "model", "text": "Yes."}],
+        "turns": [
+            {"role": "model", "channel": "reasoning", "text": "Hm.", "details": {"other": {"thoughts": "Hm, hm."}}},
+            {"role": "model", "text": "Yes."},
+        ],
     }
     import_file(project=project, name="run.jsonl", data=json.dumps(line).encode(), by=owner)
     interview = Interview.objects.get(external_id="run")
@@ -229,5 +232,6 @@ def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
     for address in (f"{path}turns/", f"{path}sentences/", f"projects/{project.slug}/sentences/"):
         assert read(coder, address)[-2:] == [("", True), ("Yes.", False)]
         assert read(reader, address)[-2:] == [("Hm.", False), ("Yes.", False)]
+    assert program_of(coder).get(f"{path}turns/").body["results"][0]["details"] == {}
     open_stage(project=project, turn=interview.turns.get(position=1), by=coder)
     assert read(coder, f"{path}turns/") == [("Hm.", False), ("Yes.", False)]

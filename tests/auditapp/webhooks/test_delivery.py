@@ -368,3 +368,16 @@ class TestSweep:
         delivery = send_test(webhook=add_hook()[0], by=lead)
         tasks.deliver(str(delivery.pk))
         assert receiver.bodies[0]["event"] == "test"
+
+
+def test_what_was_written_for_a_webhook_that_is_off_by_then_is_not_sent(
+    batch: Batch, add_hook: AddHook, receiver: Receiver
+) -> None:
+    hook, _ = add_hook()
+    cancel_batch(batch=batch, by=trail.SYSTEM)
+    # As if the batch had ended while the webhook was being turned off.
+    Webhook.objects.filter(pk=hook.pk).update(turned_off_at=timezone.now(), turned_off_by_name="Ada")
+    delivery = Delivery.objects.get()
+    assert not runner.deliver(delivery.pk)
+    delivery.refresh_from_db()
+    assert (delivery.state, receiver.received) == (GIVEN_UP, [])

@@ -17,7 +17,7 @@ from transcripts.codebook import actions
 from transcripts.codebook.files import make_qdc_codes
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import read_content
-from transcripts.coding.actions import WrongPlace, add_coding
+from transcripts.coding.actions import WrongPlace, add_coding, withdraw_coding
 from transcripts.coding.panel import read_families
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
@@ -120,3 +120,15 @@ def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> No
     assert sorted((code.name, code.is_codable) for code in after) == sorted(
         (" ".join(code.name.split()), code.is_codable) for code in before
     )
+
+
+def test_a_code_that_is_applied_cannot_become_a_category(
+    project: Project, lead: User, coder: User, sentence: Sentence, code: Code
+) -> None:
+    coding = add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid4())
+    draft = actions.start_draft(project=project, by=lead)
+    draft.codes.filter(identifier=code.identifier).update(is_category=True)
+    with pytest.raises(actions.CodebookRefused, match=f"{code.name} is applied to sentences"):
+        actions.publish_version(version=draft, by=lead)
+    withdraw_coding(project=project, coding=coding, by=coder)
+    assert not [problem for problem in actions.find_obstacles(draft) if "applied to sentences" in problem]

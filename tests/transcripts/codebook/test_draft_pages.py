@@ -90,11 +90,11 @@ class TestBeginning:
         self, client: Client, draft: CodebookVersion, lead: User, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
         page = address("draft", draft)
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(12):
             client.get(page)
         for number in range(5):
             actions.add_code(version=draft, given=new_code(f"New {number}", parent="theme.balance"), by=lead)
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(12):
             client.get(page)
 
 

@@ -323,3 +323,11 @@ def test_a_real_word_document_has_the_turns_of_its_text(name: str, turns: int) -
     document, text = (read_bytes(file.read_bytes(), name=file.name).interviews[0] for file in files)
     assert len(document.turns) == turns
     assert [turn.role for turn in document.turns] == [turn.role for turn in text.turns]
+
+
+def test_conversations_of_a_list_on_one_line_have_ids_of_their_own() -> None:
+    messages = [{"role": "user", "content": "How?"}, {"role": "assistant", "content": "So."}]
+    read = read_bytes(json.dumps([{"messages": messages}] * 3).encode(), name="list.json")
+    assert [interview.external_id for interview in read.interviews] == ["list-1", "list-1-2", "list-1-3"]
+    with pytest.raises(ReadError, match="the same id"):
+        read_bytes(json.dumps([{"id": "a", "messages": messages}] * 2).encode(), name="list.json")

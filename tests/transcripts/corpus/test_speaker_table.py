@@ -66,3 +66,8 @@ def test_what_cannot_be_read_is_refused_with_its_place(text: str, place: str, fo
 def test_a_table_without_the_columns_says_which_are_expected() -> None:
     with pytest.raises(ReadError, match="the columns speaker and text"):
         read("who knows,what\na,b\n")
+
+
+def test_a_table_of_codings_is_no_conversation() -> None:
+    with pytest.raises(ReadError):
+        read_bytes(b"interview,role,text,coder,code_id\ni1,model,So.,Ada,theme.balance\n", name="codings.csv")

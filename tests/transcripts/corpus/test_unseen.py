@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.pure.unseen import HIDDEN, drop_unseen, mark_unseen
 
@@ -55,3 +56,8 @@ def test_names_lose_them_with_a_warning_and_texts_keep_them() -> None:
     assert [turn.text for turn in first.turns] == [turn["text"] for turn in turns]
     assert read.warnings == ["A name or title had hidden characters, which were left out. (5 times)"]
     assert not HIDDEN.search(first.title)
+
+
+def test_a_title_and_a_model_that_are_chosen_lose_them_too() -> None:
+    choices = read_choices({"titles": {"a": "T\u202eitle\u200b "}, "model": "m\u202e-1"})
+    assert (choices.titles, choices.model) == ({"a": "Title"}, "m-1")

@@ -15,7 +15,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.transcripts.themes.cast import BALANCE, CONTEXT, make_theme, open_all, put_on
 from transcripts.accounts.models import User
+from transcripts.coding.actions import open_stage
 from transcripts.coding.models import Memo
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place, find_place
@@ -280,3 +282,16 @@ def test_a_place_names_itself_in_an_address(sentence: Sentence) -> None:
     assert Place("interview", "", interview).fields == {"interview": str(interview.pk)}
     assert Place("theme", "3").fields == {"theme": "3"}
     assert Place("project").fields == {}
+
+
+def test_closed_reasoning_is_not_shown_to_whoever_would_write_a_memo_on_it(
+    project: Project, owner: User, coder: User, client_of: SignIn
+) -> None:
+    line = '{"id": "run", "turns": [{"role": "model", "channel": "reasoning", "text": "Think of seals."}]}'
+    import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
+    sentence = Sentence.objects.get(turn__interview__external_id="run")
+    page = client_of(coder).get(f"{url('new')}?sentence={sentence.pk}").content.decode()
+    assert "closed until you open it" in page
+    assert "seals" not in page
+    open_stage(project=project, turn=sentence.turn, by=coder)
+    assert "Think of seals." in client_of(coder).get(f"{url('new')}?sentence={sentence.pk}").content.decode()

@@ -6,4 +6,4 @@ class Migration(migrations.Migration):
 
     dependencies = [("accounts", "0005_known_pages")]
 
-    operations = [migrations.AddField(model_name="apitoken", name="scopes", field=models.JSONField(default=list))]
+    operations = [migrations.AddField(model_name="apitoken", name="scopes", field=models.JSONField(default=list, db_default=[]))]

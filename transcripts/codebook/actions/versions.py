@@ -149,8 +149,25 @@ def find_obstacles(version: CodebookVersion) -> list[str]:
     )
     return [
         *([overtaken] if later is not None else []),
+        *(
+            f"{name} is applied to sentences, so it cannot become a category. Let it be a code, or merge it into another first."
+            for name in _find_applied_categories(version)
+        ),
         *(problem.sentence for problem in find_problems(queries.read_content(version))),
     ]
+
+
+def _find_applied_categories(version: CodebookVersion) -> list[str]:
+    """The names of categories whose code, of an earlier version, somebody has applied and not taken back."""
+    categories = dict(version.codes.filter(is_category=True).values_list("identifier", "name"))
+    applied = Code.objects.filter(
+        version__project=version.project_id,
+        is_category=False,
+        identifier__in=categories,
+        codings__isnull=False,
+        codings__withdrawn_at__isnull=True,
+    )
+    return [categories[identifier] for identifier in sorted(set(applied.values_list("identifier", flat=True)))]
 
 
 def store_version(

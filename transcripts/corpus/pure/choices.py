@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadInterview
+from transcripts.corpus.pure.unseen import drop_unseen
 
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
@@ -33,7 +34,7 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
     for speaker, role in roles.items():
         if role not in ROLES:
             raise ValueError(f"There is no role {role!r} for {speaker}. Choose {', '.join(ROLES)}.")
-    titles = {each: str(title).strip() for each, title in dict(options.get("titles") or {}).items()}
+    titles = {each: drop_unseen(str(title)).strip() for each, title in dict(options.get("titles") or {}).items()}
     if long := next((title for title in titles.values() if len(title) > MAX_TITLE_LENGTH), None):
         raise ValueError(f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept.")
     consent = dict(options.get("consent") or {})
@@ -48,7 +49,7 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
         leave_out=frozenset(options.get("leave_out") or ()),
         roles=roles,
         titles={each: title for each, title in titles.items() if title},
-        model=str(options.get("model") or "").strip()[:200],
+        model=drop_unseen(str(options.get("model") or "")).strip()[:200],
         consent=consent,
         basis=basis,
     )

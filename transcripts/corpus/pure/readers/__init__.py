@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from transcripts.corpus.pure.readers import (
     atif,
@@ -155,17 +156,28 @@ class Reading:
     def __iter__(self) -> Iterator[ReadInterview]:
         """Every interview, each found fit. Raises `ReadError` where one cannot be kept, and at the end where all cannot."""
         check = FileCheck(self.name)
-        told = dict.fromkeys(self._told_of_archive)
+        told, made = dict.fromkeys(self._told_of_archive), Counter[str]()
         self.left_out, self._changed, self.read_size = Counter(), Counter(), 0
         for part in self._read_parts():
             counted = list_left_out(Counter(part.left_out))
             told.update(dict.fromkeys(warning for warning in part.warnings if warning not in counted))
             self.left_out.update(part.left_out)
             for interview in clear_names(fit_tool_traffic(part.interviews, self._changed), self._changed):
-                check.add(interview)
+                check.add(interview := self._tell_apart(interview, made))
                 yield interview
         check.finish()
         self._told = list(told)
+
+    def _tell_apart(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
+        """An interview whose id was made of its line, with its place there where several begin on one line."""
+        line_id = f"{Source(self.name, '').stem}-{interview.line}"
+        if interview.external_id != line_id or interview.relation:
+            return interview
+        made[line_id] += 1
+        if made[line_id] == 1:
+            return interview
+        own = f"{line_id}-{made[line_id]}"
+        return replace(interview, external_id=own, title=own if interview.title == line_id else interview.title)
 
     @property
     def warnings(self) -> list[str]:

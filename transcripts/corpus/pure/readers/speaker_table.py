@@ -31,14 +31,18 @@ _HEADS = {
     "role": ("role",),
     "time": ("time", "timestamp", "date", "at"),
 }
+# Of tables of codings and sentences, such as those that are exported here: their rows are no turns.
+_OTHER_TABLES = frozenset({"code", "code_id", "coder", "sentence", "sentence_id"})
 _EXPECTED = "a first row with the columns speaker and text (commas, semicolons or tabs between them)"
 _DELIMITERS = ",;\t"
 
 
 def is_speaker_table(text: str) -> bool:
     """Whether the first line is a head with a column for who speaks and one for what is said."""
-    columns = _find_columns(_read_head(text))
-    return "text" in columns and ("speaker" in columns or "role" in columns)
+    head = _read_head(text)
+    columns = _find_columns(head)
+    is_other = any(heading.strip().casefold() in _OTHER_TABLES for heading in head)
+    return "text" in columns and ("speaker" in columns or "role" in columns) and not is_other
 
 
 def read_speaker_table(source: Source) -> ReadFile:

@@ -19,6 +19,8 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
+from transcripts.corpus.listing import is_fact
+from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import CONTENT_TYPES, ExportError, write_export
 from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
@@ -107,6 +109,10 @@ class WriteExport(ProjectView):
         with_left_out = TrueOrFalse(
             default=False, help_text="true: archived and excluded interviews, too, with what is on them."
         )
+        kind = Choice(["", *Kind.values], default="", help_text="Only interviews of this kind; empty: of any.")
+        run = Words(
+            default="", allow_blank=True, help_text="Only interviews of such a run: a fact of it, such as task=files."
+        )
         exact = TrueOrFalse(
             default=False,
             help_text="true: a CSV without the apostrophe in front of what a spreadsheet takes for a formula.",
@@ -131,7 +137,15 @@ class WriteExport(ProjectView):
         only_own = not viewer.sees_all or given["rows"] == OWN
         if export.unblinds and not only_own:
             _refuse_hidden(len(find_hidden(viewer, export, with_left_out=given["with_left_out"])))
-        scope = Scope(self.project, self.person if only_own else None, with_left_out=given["with_left_out"])
+        if given["run"] and not is_fact(given["run"]):
+            raise serializers.ValidationError({"run": [f"Write one of {', '.join(RUN_FACTS)}, as in task=files."]})
+        scope = Scope(
+            self.project,
+            self.person if only_own else None,
+            with_left_out=given["with_left_out"],
+            kind=given["kind"],
+            run=given["run"],
+        )
         try:
             return self._write(export, scope, given["format"], exact=given["exact"])
         except TooLong:
@@ -145,6 +159,8 @@ class WriteExport(ProjectView):
                 format=format,
                 only_own=scope.only is not None,
                 with_left_out=scope.with_left_out,
+                kind=scope.kind,
+                run=scope.run,
                 exact=exact,
                 by=self.person,
                 role=self.role,

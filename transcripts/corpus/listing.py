@@ -94,15 +94,26 @@ def read_wanted(asked: Mapping[str, str]) -> Wanted:
     return wanted._replace(
         stage=wanted.stage if wanted.stage in STAGES else "",
         kind=wanted.kind if wanted.kind in Kind.values else "",
-        run=wanted.run if "=" in wanted.run and wanted.run.split("=")[0] in RUN_FACTS else "",
+        run=wanted.run if is_fact(wanted.run) else "",
         sort=wanted.sort if wanted.sort in SORTS else "",
     )
+
+
+def is_fact(text: str) -> bool:
+    """Whether this is a fact of a run, as ``task=files``."""
+    return "=" in text and text.split("=", maxsplit=1)[0] in RUN_FACTS
+
+
+def read_fact(text: str) -> dict[str, str]:
+    """A fact of a run as ``InterviewQuerySet.of_run`` takes it."""
+    key, _, value = text.partition("=")
+    return {key: value}
 
 
 def list_matching(project: Project, wanted: Wanted, only: User | None) -> list[Interview]:
     """The interviews of the study that match, in the wanted order; with ``work`` where that was needed."""
     found = project.interviews.filter(kind=wanted.kind) if wanted.kind else project.interviews.all()
-    rows = queries.list_interviews(found.of_run(dict([wanted.run.split("=", 1)])) if wanted.run else found)
+    rows = queries.list_interviews(found.of_run(read_fact(wanted.run)) if wanted.run else found)
     words = wanted.q.casefold().split()
     rows = [
         row

@@ -50,6 +50,8 @@ def start_export(
     by: User,
     role: Role,
     with_left_out: bool = False,
+    kind: str = "",
+    run: str = "",
 ) -> ImportJob:
     """Leave an export to a worker. Raises ``JobRefused``."""
     options = {
@@ -59,6 +61,8 @@ def start_export(
         "only_own": only_own,
         "exact": exact,
         "with_left_out": with_left_out,
+        "kind": kind,
+        "run": run,
         "role": role.key,
     }
     return start_job(project=project, kind=EXPORT.name, by=by, options=options)
@@ -82,7 +86,11 @@ def run_export(run: JobRun) -> None:
     job, options = run.job, run.job.options
     export, format = _find_export(job), options["format"]
     scope = Scope(
-        job.project, job.asked_by if options["only_own"] else None, with_left_out=options.get("with_left_out", False)
+        job.project,
+        job.asked_by if options["only_own"] else None,
+        with_left_out=options.get("with_left_out", False),
+        kind=options.get("kind", ""),
+        run=options.get("run", ""),
     )
     _check_role(job, find_role(job.asked_by, job.project))
     rows_in_all = export.count_rows(scope) if export.count_rows is not None else 0

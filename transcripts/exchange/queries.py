@@ -12,7 +12,7 @@ from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.models import RUN_FACTS, Consent, Interview
 from transcripts.exchange.registry import Scope, list_exports
 from transcripts.exchange.rows import Column, column, stream
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
@@ -56,6 +56,14 @@ INTERVIEWS = [
     column("file_sha256", "imported_file__sha256", "SHA-256 of that file."),
     column("segmenter", "segmenter", "What divided it into sentences, with its version."),
     column("standing", "standing", "counted, archived or excluded; the last two only where the file was to hold them."),
+    column("kind", "kind", "interview, or trajectory: the run of an agent."),
+    column("relation", "relation", "How it hangs on a turn of another: branch, subagent, continuation; or empty."),
+    column("hangs_on", "hangs_on__interview__external_id", "The interview that it hangs on."),
+    column("hangs_on_turn", "hangs_on__position", "The turn of that interview."),
+    *(
+        column(f"run_{key}", f"run__{key}", f"{label} of the run, where the file tells it.")
+        for key, label in RUN_FACTS.items()
+    ),
 ]
 
 CONSENTS = [

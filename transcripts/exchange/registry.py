@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.corpus.models import Standing
+from transcripts.corpus.listing import read_fact
+from transcripts.corpus.models import Interview, Standing
 from transcripts.exchange.rows import Column
 from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
@@ -26,20 +27,26 @@ class Scope(NamedTuple):
     """Whose rows an export holds: all of the study, or those of one person (a blind coder's own).
 
     ``watch`` is told how far the writing is: of so many, 0 where nobody knows. It may raise to end it.
-    ``with_left_out``: archived and excluded interviews, too, with what is on them.
+    ``with_left_out``: archived and excluded interviews, too, with what is on them. ``kind`` and ``run`` (a fact of a run, as
+    ``task=files``) narrow it to some interviews.
     """
 
     project: Project
     only: User | None
     watch: Callable[[int, int], object] = lambda _done, _total: None
     with_left_out: bool = False
+    kind: str = ""
+    run: str = ""
 
     def within(self, interview: str = "") -> Q:
         """That the interview at this path from a row is one that the export holds; "" for rows that are interviews."""
         path = f"{interview}__" if interview else ""
+        narrowed = Q(**{f"{path}kind": self.kind}) if self.kind else Q()
+        if self.run:
+            narrowed &= Q(**{f"{path}pk__in": Interview.objects.of_run(read_fact(self.run)).values("pk")})
         if not self.with_left_out:
-            return Q(**{f"{path}project": self.project})
-        return Q(**{f"{path}study": self.project}) & ~Q(**{f"{path}standing": Standing.UNDONE})
+            return narrowed & Q(**{f"{path}project": self.project})
+        return narrowed & Q(**{f"{path}study": self.project}) & ~Q(**{f"{path}standing": Standing.UNDONE})
 
     def keep(self, rows: QuerySet[T], person: str) -> QuerySet[T]:
         """Those of the rows that the export holds; ``person`` is their field that says whose they are."""

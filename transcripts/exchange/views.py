@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
@@ -16,7 +16,9 @@ from django_htmx.http import HttpResponseClientRedirect, retarget
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.png import NoRenderer, write_png
-from transcripts.corpus.queries import count_left_out
+from transcripts.corpus.listing import is_fact
+from transcripts.corpus.models import RUN_FACTS, Kind
+from transcripts.corpus.queries import count_left_out, list_run_facts
 from transcripts.exchange import actions
 from transcripts.exchange.export_jobs import TooLong, find_hidden, start_export, watch_time
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
@@ -49,6 +51,10 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
         "jobs": list_own_files(request.project, request.user),
         "left_out": sum(count_left_out(request.project).values()),
         "with_left_out": request.GET.get("left_out") == "on",
+        "kind": _read_kind(request.GET),
+        "run": _read_run(request.GET),
+        "kinds": Kind.choices,
+        "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
         "has_parquet": is_installed(),
         "how_to_get_parquet": HOW_TO_GET_IT,
     }
@@ -86,11 +92,19 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
                 "holds_machines": export.find_unblinded is not None,
                 "exact": request.POST.get("exact"),
                 "with_left_out": with_left_out,
+                "kind": _read_kind(request.POST),
+                "run": _read_run(request.POST),
             }
             return render(request, "exchange/confirm.html", context, status=409)
         interviews = list(request.project.every_interview.kept().filter(pk__in=hidden).order_by("pk"))
         unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="export")
-    scope = Scope(request.project, request.user if only_own else None, with_left_out=with_left_out)
+    scope = Scope(
+        request.project,
+        request.user if only_own else None,
+        with_left_out=with_left_out,
+        kind=_read_kind(request.POST),
+        run=_read_run(request.POST),
+    )
     return _send(request, export, format, scope)
 
 
@@ -117,6 +131,18 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}.{format}"'
     response["X-Content-SHA256"] = digest
     return response
+
+
+def _read_kind(asked: QueryDict) -> str:
+    """The kind of interviews that was chosen; what is unknown does not narrow."""
+    kind = asked.get("kind", "")
+    return kind if kind in Kind.values else ""
+
+
+def _read_run(asked: QueryDict) -> str:
+    """The fact of a run that was chosen; what is unknown does not narrow."""
+    run = asked.get("run", "")
+    return run if is_fact(run) else ""
 
 
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
@@ -162,6 +188,8 @@ def _leave_to_worker(
             format=format,
             only_own=scope.only is not None,
             with_left_out=scope.with_left_out,
+            kind=scope.kind,
+            run=scope.run,
             exact=exact,
             by=request.user,
             role=request.role,

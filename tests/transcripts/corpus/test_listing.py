@@ -126,4 +126,4 @@ def test_runs_are_found_by_what_their_files_tell_of_them(
     assert find(run="task=mail = spam") == "z"
     assert find(run="password=x", kind="trajectory") == "xyz"
     page = client_of(reader).get(reverse("corpus:interviews", args=[project.slug]), {"run": "task=files"})
-    assert '<option value="task=files" selected>files</option>' in page.content.decode()
+    assert '<option value="task=files" selected>Task: files</option>' in page.content.decode()

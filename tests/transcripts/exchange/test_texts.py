@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -116,6 +117,36 @@ def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again
     import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
     alone = again.interviews.get()
     assert (alone.external_id, alone.relation, alone.hangs_on) == ("other", "", None)
+
+
+def test_the_table_of_interviews_says_what_is_known_of_a_run(
+    runs: Project, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    run, branch = download(client_of(reader), runs, "interviews")
+    assert (run["kind"], run["run_task"], run["run_epoch"], run["relation"]) == ("trajectory", "files", "", "")
+    assert (branch["relation"], branch["hangs_on"], branch["hangs_on_turn"]) == ("branch", "run", "3")
+
+
+def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
+    runs: Project, owner: User, reader: User, client_of: Callable[[User], Client], tmp_path: Path
+) -> None:
+    import_file(project=runs, name="talk.jsonl", data=b'{"id": "talk", "text": "So."}', by=owner)
+    page = client_of(reader).get(reverse("exchange:exports", args=[runs.slug]), {"run": "task=files"})
+    assert '<input type="hidden" name="run" value="task=files">' in page.content.decode()
+
+    def list_ids(**chosen: str) -> set[str]:
+        answer = client_of(reader).post(reverse("exchange:download", args=[runs.slug, "turns", "csv"]), chosen)
+        return {row["interview"] for row in csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig")))}
+
+    assert list_ids(run="task=files") == {"run"}
+    assert list_ids(kind="trajectory") == {"run", "other"}
+    assert list_ids(kind="interview") == {"talk"}
+    assert list_ids(run="password=x") == {"run", "other", "talk"}
+    path = tmp_path / "turns.csv"
+    call_command("export", "turns", "--project", runs.slug, "--run", "task=files", "--output", str(path))
+    assert {row["interview"] for row in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))} == {"run"}
+    with pytest.raises(CommandError, match="task=files"):
+        call_command("export", "turns", "--project", runs.slug, "--run", "files", "--output", str(path))
 
 
 def describe(project: Project) -> list[Any]:

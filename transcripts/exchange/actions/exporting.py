@@ -143,7 +143,13 @@ def record_export(*, export: Export, scope: Scope, by: trail.Actor, details: dic
         target=f"export:{export.key}",
         by=by,
         stream=trail.project_stream(scope.project.pk),
-        details={**details, "own_rows_only": scope.only is not None, "with_left_out": scope.with_left_out},
+        details={
+            **details,
+            "own_rows_only": scope.only is not None,
+            "with_left_out": scope.with_left_out,
+            **({"kind": scope.kind} if scope.kind else {}),
+            **({"run": scope.run} if scope.run else {}),
+        },
     )
 
 

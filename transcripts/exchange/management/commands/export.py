@@ -6,6 +6,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.audit_trail import trail
+from transcripts.corpus.listing import is_fact
+from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import ExportError, write_export
 from transcripts.exchange.registry import Scope, find_export, list_exports
 from transcripts.projects.models import Project
@@ -23,6 +25,10 @@ class Command(BaseCommand):
         parser.add_argument("--output", required=True, metavar="PATH")
         parser.add_argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas")
         parser.add_argument("--with-left-out", action="store_true", help="archived and excluded interviews, too")
+        parser.add_argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind")
+        parser.add_argument(
+            "--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
@@ -33,10 +39,15 @@ class Command(BaseCommand):
         study = Project.objects.filter(slug=project).first()
         if study is None:
             raise CommandError(f"There is no study {project!r}.")
+        run = str(options["run"])
+        if run and not is_fact(run):
+            raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
         try:
             rows, sha256 = write_export(
                 export=export,
-                scope=Scope(study, None, with_left_out=bool(options["with_left_out"])),
+                scope=Scope(
+                    study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run
+                ),
                 format=str(options["format"]) or export.formats[0],
                 path=Path(output),
                 by=trail.SYSTEM,

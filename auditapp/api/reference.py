@@ -91,7 +91,7 @@ def _describe_operation(path: str, method: str, operation: Schema) -> dict[str, 
                 "type": describe_type(each["schema"]),
                 "place": {"path": "in the address", "query": "parameter"}[each["in"]],
                 "required": each.get("required", False),
-                "meaning": each.get("description", ""),
+                "meaning": describe(each),
             }
             for each in operation.get("parameters", ())
         ],
@@ -114,14 +114,14 @@ def describe_objects(names: Iterable[str]) -> list[dict[str, Any]]:
         fields = component.get("properties", {})
         found[name] = {
             "name": name,
-            "meaning": component.get("description", ""),
+            "meaning": describe(component),
             "fields": [
                 {
                     "name": field,
                     "type": describe_type(schema),
                     "object": _find_object(schema),
                     "required": field in component.get("required", ()),
-                    "meaning": schema.get("description", ""),
+                    "meaning": describe(schema),
                 }
                 for field, schema in fields.items()
             ],
@@ -192,3 +192,8 @@ def _give_example(schema: Schema) -> object:
     if name := _name_component(schema):
         return _give_example(build_schema()["components"]["schemas"][name])
     return EXAMPLES.get(str(schema.get("type")), "…")
+
+
+def describe(part: dict[str, Any]) -> str:
+    """What the schema says of a part, without the list of its choices, which stand beside it."""
+    return str(part.get("description", "")).split("\n\n* `")[0].split("\n* `")[0]

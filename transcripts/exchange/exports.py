@@ -76,7 +76,7 @@ STUDY = [
     ),
     Export(
         key="trajectories",
-        name="Threads with codings",
+        name="Trajectories with codings",
         sentence=(
             "Every interview and trajectory with its turns, where it hangs on another, the codings and the decisions, as JSON "
             "lines from which figures can be computed again. Memos, machines' work and the codebook are files of their own."

@@ -73,3 +73,9 @@ def test_a_resource_that_is_not_there_is_not_found(coder: User, client_of: SignI
 )
 def test_types_are_described_in_words(schema: dict[str, object], words: str) -> None:
     assert describe_type(schema) == words
+
+
+def test_the_choices_of_a_value_stand_once(coder: User, client_of: SignIn) -> None:
+    page = client_of(coder).get(reverse("api_resource", args=["codings"])).content.decode()
+    assert "one of: semantic, latent" in page
+    assert "* `" not in page

@@ -1,4 +1,4 @@
-"""Threads with codings, and as a log of Inspect."""
+"""Trajectories with codings, and as a log of Inspect."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Subquery
 
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import project_stream
@@ -58,7 +58,7 @@ INTERVIEWS = [
     column("standing", "standing", "counted, archived or excluded; the last two only where the file was to hold them."),
     column("kind", "kind", "interview, or trajectory: the run of an agent."),
     column("relation", "relation", "How it hangs on a turn of another: branch, subagent, continuation; or empty."),
-    column("hangs_on", "hangs_on__interview__external_id", "The interview that it hangs on."),
+    column("hangs_on", "beginning", "The interview that it hangs on, if the file holds it."),
     column("hangs_on_turn", "hangs_on__position", "The turn of that interview."),
     *(
         column(f"run_{key}", f"run__{key}", f"{label} of the run, where the file tells it.")
@@ -119,7 +119,10 @@ def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
     """The interviews with what is known of them, without their text."""
-    return stream(Interview.objects.filter(scope.within()).order_by("pk"), INTERVIEWS)
+    within = Interview.objects.filter(scope.within())
+    # What is left out of a file is not named in it either.
+    beginning = within.filter(pk=OuterRef("hangs_on__interview")).values("external_id")
+    return stream(within.annotate(beginning=Subquery(beginning)).order_by("pk"), INTERVIEWS)
 
 
 def read_consents(scope: Scope) -> Iterator[Sequence[object]]:

@@ -84,6 +84,7 @@ INSTALLED_APPS = [
     "transcripts.agreement",
     "transcripts.retrieval",
     "transcripts.themes",
+    "transcripts.negotiation",
     "transcripts.memos",
     "transcripts.exchange",
     "auditapp.llm",

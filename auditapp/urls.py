@@ -47,6 +47,7 @@ human_half = [
     path("", include("transcripts.revision.urls")),
     path("", include("transcripts.retrieval.urls")),
     path("", include("transcripts.themes.urls")),
+    path("", include("transcripts.negotiation.urls")),
     path("", include("transcripts.memos.urls")),
     path("", include("transcripts.exchange.urls")),
 ]

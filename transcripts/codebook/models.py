@@ -66,8 +66,14 @@ class CodebookVersion(models.Model):
 class CodeFamily(models.Model):
     """Codes that answer one question, with rules of their own.
 
-    ``once_per_answer``: one person applies each of its codes to one sentence of an answer at most.
+    ``once_per_answer``: one person applies each of its codes to one sentence of an answer at most. ``applies_to`` says whose
+    turns its codes are about.
     """
+
+    class AppliesTo(models.TextChoices):
+        ANY = "any", "Anybody's turns"
+        MODEL = "model", "The model's turns"
+        INTERVIEWER = "interviewer", "The interviewer's turns"
 
     class Unit(models.TextChoices):
         SENTENCE = "sentence", "Sentence"
@@ -82,6 +88,9 @@ class CodeFamily(models.Model):
     carries_level = models.BooleanField(default=True)
     carries_enactment = models.BooleanField(default=False)
     once_per_answer = models.BooleanField(default=False)
+    applies_to = models.CharField(
+        max_length=12, choices=AppliesTo.choices, default=AppliesTo.ANY, db_default=AppliesTo.ANY
+    )
     rules = models.TextField(blank=True, default="")
     color = models.CharField(max_length=7, blank=True, default="")
     revision = models.PositiveIntegerField(default=0)

@@ -218,6 +218,69 @@ class Coding(models.Model):
         )
 
 
+class LinkQuerySet(models.QuerySet["Link"]):
+    """Which links count."""
+
+    def active(self) -> Self:
+        """Those that have not been withdrawn, of codings that have not been either."""
+        return self.filter(withdrawn_at__isnull=True, coding__withdrawn_at__isnull=True)
+
+
+class Link(models.Model):
+    """A relation of a coding: a move acts on a feature, an entry of a feature rests on a sentence, a Revise changes one.
+
+    The first names a ``code``, the others an earlier ``sentence`` of the thread or of what it hangs on; ``quote_start`` and
+    ``quote_end`` mark words inside it, in code points of the turn's text. Never edited. A link goes along when its coding is
+    superseded, restored or migrated: this row is withdrawn and the new coding gets one like it.
+    """
+
+    class Kind(models.TextChoices):
+        ACTS_ON = "acts_on", "Acts on"
+        WARRANT = "warrant", "Rests on"
+        REVISES = "revises", "Revises"
+
+    coding = models.ForeignKey(Coding, on_delete=models.PROTECT, related_name="links")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="links")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    code = models.ForeignKey(Code, on_delete=models.PROTECT, null=True, blank=True, related_name="links")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, null=True, blank=True, related_name="links")
+    quote_start = models.PositiveIntegerField(null=True, blank=True)
+    quote_end = models.PositiveIntegerField(null=True, blank=True)
+    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    idempotency_key = models.UUIDField()
+    created_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    objects = LinkQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(kind="acts_on", code__isnull=False, sentence__isnull=True)
+                | Q(kind__in=["warrant", "revises"], code__isnull=True, sentence__isnull=False),
+                name="%(app_label)s_%(class)s_has_one_end",
+            ),
+            models.UniqueConstraint(
+                fields=["coding", "kind", "code"],
+                condition=Q(withdrawn_at__isnull=True, code__isnull=False),
+                name="%(app_label)s_%(class)s_stands_once_per_code",
+            ),
+            models.UniqueConstraint(
+                fields=["coding", "kind", "sentence"],
+                condition=Q(withdrawn_at__isnull=True, sentence__isnull=False),
+                name="%(app_label)s_%(class)s_stands_once_per_sentence",
+            ),
+            models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
+            models.CheckConstraint(
+                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
+                name="%(app_label)s_%(class)s_quote_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"link {self.pk}"
+
+
 class Decision(models.Model):
     """ "Read; nothing more here": a person's own decision on a sentence, after which suggestions may be shown.
 

@@ -1,4 +1,4 @@
-"""What the audit trail says of codings, decisions and memos: enough to rebuild every row of them.
+"""What the audit trail says of codings, links, decisions and memos: enough to rebuild every row of them.
 
 Quotes are offsets: the texts of sentences never change. Idempotency keys are left out, for they say nothing of the work.
 """
@@ -6,7 +6,7 @@ Quotes are offsets: the texts of sentences never change. Idempotency keys are le
 from __future__ import annotations
 
 from transcripts.audit_trail.rows import register_rows
-from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.models import Coding, Decision, Link, Memo
 
 PROJECT_OF_A_SENTENCE = "sentence.turn.interview.study_id"
 
@@ -35,6 +35,22 @@ def register() -> None:
         },
         texts=["note", "reason", "withdrawal_reason", "attributes"],
         project=PROJECT_OF_A_SENTENCE,
+    )
+    register_rows(
+        Link,
+        columns={
+            "coding": "coding_id",
+            "coder": "coder_id",
+            "kind": "kind",
+            "code": "code_id",
+            "sentence": "sentence_id",
+            "quote_start": "quote_start",
+            "quote_end": "quote_end",
+            "layer": "layer",
+            "created_at": "created_at",
+            "withdrawn_at": "withdrawn_at",
+        },
+        project="coding.sentence.turn.interview.study_id",
     )
     register_rows(
         Decision,

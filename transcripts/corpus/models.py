@@ -133,6 +133,9 @@ class Interview(models.Model):
     their own: each ``hangs_on`` that turn of another thread, in a ``relation``. ``run`` says what is known of a run; see
     ``ReadInterview``.
 
+    A masked one (``mask_label`` is set, ``unmasked_at`` is not) is known by a random label, its title and its id; what would
+    tell the condition under which it was held is sealed in ``MaskedFacts`` meanwhile.
+
     ``study`` owns the interview. ``project`` is the same study while the interview counts, and empty while its file comes in
     and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
     ``project``, so none of them finds the others; only what is about archives asks for those of a ``study``.
@@ -159,6 +162,8 @@ class Interview(models.Model):
     hangs_on = models.ForeignKey("corpus.Turn", on_delete=models.PROTECT, null=True, blank=True, related_name="threads")
     relation = models.CharField(max_length=12, choices=Relation.choices, blank=True, default="", db_default="")
     run = models.JSONField(default=dict, db_default={})
+    mask_label = models.CharField(max_length=12, blank=True, default="", db_default="")
+    unmasked_at = models.DateTimeField(null=True, blank=True)
     external_id = models.CharField(max_length=200)
     title = models.CharField(max_length=300)
     model_label = models.CharField(max_length=200, blank=True)
@@ -192,6 +197,11 @@ class Interview(models.Model):
                 condition=~models.Q(standing="undone"),
                 name="%(app_label)s_%(class)s_id_once_per_study",
             ),
+            models.UniqueConstraint(
+                fields=["study", "mask_label"],
+                condition=~models.Q(mask_label=""),
+                name="%(app_label)s_%(class)s_label_once_per_study",
+            ),
             models.CheckConstraint(
                 condition=models.Q(project__isnull=True)
                 | models.Q(standing="counted", study__isnull=False, study=models.F("project")),
@@ -220,12 +230,34 @@ class Interview(models.Model):
         return reverse("coding:desk", args=[self.project.slug, self.pk])
 
     @property
+    def is_masked(self) -> bool:
+        """Whether what would tell the condition is sealed."""
+        return bool(self.mask_label) and self.unmasked_at is None
+
+    @property
     def counts(self) -> InterviewCounts:
         """What is summed up over interviews."""
         # The counting loads a Markdown parser, which most commands do without.
         from transcripts.corpus.pure.descriptives import InterviewCounts
 
         return InterviewCounts(self.questions, self.author_words, self.model_words)
+
+
+class MaskedFacts(models.Model):
+    """What was sealed of a masked interview at its import, and is put back when a lead unmasks it.
+
+    ``facts``: columns of the interview, and the name and format of its file, by their names. ``turns``: what was taken out of
+    turns, by their positions as text; ``text`` is there where the words of a turn were covered or left out. ``names_covered``:
+    how many names of models and vendors the text was found to say. The row stays after unmasking, as the record of it.
+    """
+
+    interview = models.OneToOneField(Interview, on_delete=models.PROTECT, related_name="masked_facts")
+    facts = models.JSONField(default=dict)
+    turns = models.JSONField(default=dict)
+    names_covered = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"masked facts of interview {self.interview_id}"
 
 
 class Turn(models.Model):

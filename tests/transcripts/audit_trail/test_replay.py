@@ -93,7 +93,7 @@ def test_what_the_program_did_agrees_with_the_trail(work: Work) -> None:
     )
     out = StringIO()
     call_command("verify_audit", "--rows", "--project", work.project.slug, stdout=out)
-    assert "3 coding.coding, 1 coding.decision, 1 coding.memo" in out.getvalue()
+    assert "3 coding.coding, 1 coding.decision, 0 coding.link, 1 coding.memo" in out.getvalue()
 
 
 def test_a_coding_can_be_rebuilt_from_its_event_and_the_text_beside_it(work: Work) -> None:

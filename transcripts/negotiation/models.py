@@ -1,0 +1,225 @@
+"""What people judge of whole threads, and what they say of their cases: case sheets, pairs, normative stances and scores.
+
+Entries of the ledger, challenges and responses are codings, and what joins them are links: they live with the codings.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from transcripts.coding.models import Layer
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.projects.models import Project
+
+
+class CaseSheet(models.Model):
+    """Which features matter to the case of a thread, and which do not, as a lead or a script says; paper 001, section 4.1.
+
+    ``relevant`` and ``irrelevant``: [{"feature": identifier of a code, "reason": why}]. ``intents``: what the interviewer
+    meant her turns to be, by their positions as text. The latest number holds; no number changes.
+    """
+
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="case_sheets")
+    number = models.PositiveIntegerField()
+    relevant = models.JSONField(default=list)
+    irrelevant = models.JSONField(default=list)
+    intents = models.JSONField(default=dict, blank=True)
+    reason = models.TextField(blank=True)
+    written_at = models.DateTimeField()
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="case_sheets")
+
+    class Meta:
+        ordering: ClassVar = ["interview", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["interview", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"case sheet {self.number} of interview {self.interview_id}"
+
+
+class PairQuerySet(models.QuerySet["Pair"]):
+    """Which pairs count."""
+
+    def active(self) -> Self:
+        """Those that nobody has withdrawn or written anew, of two threads that count in the study."""
+        return self.filter(withdrawn_at__isnull=True, a__project__isnull=False, b__project__isnull=False)
+
+
+class Pair(models.Model):
+    """Two threads that differ in one thing, and whether that should change what the model does; paper 001, Table 3B.
+
+    A correction is the next number of the same name with a reason; the number before is withdrawn.
+    """
+
+    class Expect(models.TextChoices):
+        CHANGE = "change", "Should change"
+        NO_CHANGE = "no_change", "Should not change"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="thread_pairs")
+    name = models.CharField(max_length=100)
+    number = models.PositiveIntegerField(default=1)
+    a = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_a")
+    b = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="pairs_as_b")
+    differs = models.CharField(max_length=500)
+    expect = models.CharField(max_length=10, choices=Expect.choices)
+    reason = models.TextField(blank=True)
+    made_at = models.DateTimeField()
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="thread_pairs")
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    objects = PairQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["project", "name", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.UniqueConstraint(
+                fields=["project", "name"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once",
+            ),
+            models.CheckConstraint(condition=~Q(a=F("b")), name="%(app_label)s_%(class)s_of_two_threads"),
+        ]
+
+    def __str__(self) -> str:
+        return f"pair {self.name}"
+
+
+class Stance(models.Model):
+    """A normative stance: the text that scores are given under; paper 001, sections 4.1 and 4.6.
+
+    It says what is to be achieved (``statement``), whose interests come first, which trade-offs are acceptable, what counts as
+    an answerable justification, and for which deployment. None is shipped. New wording is the next number of the same name,
+    with a ``reason``; ``sha256`` is that of the wording.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="normative_stances")
+    name = models.CharField(max_length=60)
+    number = models.PositiveIntegerField()
+    statement = models.TextField()
+    priorities = models.TextField(blank=True)
+    trade_offs = models.TextField(blank=True)
+    justification = models.TextField(blank=True)
+    context = models.TextField(blank=True)
+    author = models.CharField(max_length=200)
+    reason = models.TextField(blank=True)
+    sha256 = models.CharField(max_length=64)
+    written_at = models.DateTimeField()
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="normative_stances")
+
+    class Meta:
+        ordering: ClassVar = ["project", "name", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """As scores and reports name it: care/1."""
+        return f"{self.name}/{self.number}"
+
+
+class ScoreQuerySet(models.QuerySet["Score"]):
+    """Which scores count."""
+
+    def active(self) -> Self:
+        """Those that nobody has withdrawn or replaced."""
+        return self.filter(withdrawn_at__isnull=True)
+
+
+class Score(models.Model):
+    """How one person judges a thread, or one determination in it, under exactly one normative stance.
+
+    A thread has four criteria, from 0 to 3. Determinations are yes (1), no (0) or unclear: whether an entry of a feature is
+    warranted (``turn`` and ``feature``), and whether the model rightly updated after a challenge (``turn``, the challenged
+    one). Without a value it is not applicable or unclear. Never edited: a change withdraws this row and adds another.
+    """
+
+    class Criterion(models.TextChoices):
+        FEATURES = "features", "The features it constructs fit the priorities"
+        MOVES = "moves", "Its moves serve them"
+        CONSISTENCY = "consistency", "Later moves agree with earlier ones"
+        ANSWERABILITY = "answerability", "Its justification is answerable"
+        WARRANTED = "warranted", "The entry is warranted"
+        UPDATED = "updated", "Rightly updated after the challenge"
+
+    stance = models.ForeignKey(Stance, on_delete=models.PROTECT, related_name="scores")
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="scores")
+    criterion = models.CharField(max_length=15, choices=Criterion.choices)
+    turn = models.ForeignKey(Turn, on_delete=models.PROTECT, null=True, blank=True, related_name="scores")
+    feature = models.CharField(max_length=100, blank=True)
+    value = models.PositiveSmallIntegerField(null=True, blank=True)
+    note = models.TextField(blank=True)
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="scores")
+    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    idempotency_key = models.UUIDField()
+    created_at = models.DateTimeField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    superseded_by = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
+    )
+
+    objects = ScoreQuerySet.as_manager()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["stance", "interview", "criterion", "coder"],
+                condition=Q(withdrawn_at__isnull=True, turn__isnull=True),
+                name="%(app_label)s_%(class)s_stands_once_per_thread",
+            ),
+            models.UniqueConstraint(
+                fields=["stance", "turn", "criterion", "feature", "coder"],
+                condition=Q(withdrawn_at__isnull=True, turn__isnull=False),
+                name="%(app_label)s_%(class)s_stands_once_per_turn",
+            ),
+            models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
+            models.CheckConstraint(
+                condition=Q(
+                    criterion__in=["features", "moves", "consistency", "answerability"],
+                    turn__isnull=True,
+                    feature="",
+                )
+                | (Q(criterion="warranted", turn__isnull=False) & ~Q(feature=""))
+                | Q(criterion="updated", turn__isnull=False, feature=""),
+                name="%(app_label)s_%(class)s_is_of_its_place",
+            ),
+            models.CheckConstraint(
+                condition=Q(value__isnull=True)
+                | Q(value__lte=1)
+                | Q(criterion__in=["features", "moves", "consistency", "answerability"], value__lte=3),
+                name="%(app_label)s_%(class)s_in_its_range",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"score {self.pk}"
+
+
+class ScoreEvidence(models.Model):
+    """A sentence that a score rests on; ``quote_start`` and ``quote_end`` mark words, in code points of the turn's text."""
+
+    score = models.ForeignKey(Score, on_delete=models.PROTECT, related_name="evidence")
+    sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
+    quote_start = models.PositiveIntegerField(null=True, blank=True)
+    quote_end = models.PositiveIntegerField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["score", "sentence"], name="%(app_label)s_%(class)s_once_per_score"),
+            models.CheckConstraint(
+                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
+                name="%(app_label)s_%(class)s_quote_is_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"evidence {self.pk}"

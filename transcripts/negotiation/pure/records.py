@@ -1,0 +1,100 @@
+"""The threads of a study and what people did on them, as every figure of negotiation is computed from: of a file or a database.
+
+A file is the export ``trajectories``: JSON lines, each with ``record``. Turns are known by their positions in their thread,
+codes by their identifiers, people by their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Thread(NamedTuple):
+    """``condition``: under which it was held, "" where nobody says. ``relevant`` and ``irrelevant``: the features that its case
+    sheet lists; both are empty where it has none."""
+
+    id: str
+    condition: str = ""
+    relevant: tuple[str, ...] = ()
+    irrelevant: tuple[str, ...] = ()
+
+
+class Turn(NamedTuple):
+    """``role`` and ``channel`` as ``corpus.Turn`` has them."""
+
+    thread: str
+    position: int
+    role: str
+    channel: str
+
+
+class Coding(NamedTuple):
+    """``start``: of the quote, or else of the sentence, in code points of the turn."""
+
+    id: str
+    thread: str
+    turn: int
+    start: int
+    coder: str
+    code: str
+    enactment: str = ""
+    attributes: Mapping[str, str] = {}
+
+
+class Link(NamedTuple):
+    """What a coding acts on (``code``), rests on or revises (``turn`` of the sentence)."""
+
+    coding: str
+    kind: str
+    code: str = ""
+    turn: int | None = None
+
+
+class Pair(NamedTuple):
+    """Threads ``a`` and ``b``, of which the outcome is expected to differ ("change") or not ("no_change")."""
+
+    name: str
+    a: str
+    b: str
+    expect: str
+
+
+class Score(NamedTuple):
+    """A value of ``None`` is not applicable, or unclear. ``turn`` and ``feature`` are of a determination."""
+
+    thread: str
+    stance: str
+    criterion: str
+    coder: str
+    value: int | None
+    turn: int | None = None
+    feature: str = ""
+
+
+class Decided(NamedTuple):
+    """That somebody has decided a sentence of a turn."""
+
+    thread: str
+    turn: int
+    coder: str
+
+
+@dataclass
+class Records:
+    """Everything, in the order in which it was read. ``stances``: what is known of each, by its label."""
+
+    threads: list[Thread] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    codings: list[Coding] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    pairs: list[Pair] = field(default_factory=list)
+    scores: list[Score] = field(default_factory=list)
+    decided: list[Decided] = field(default_factory=list)
+    stances: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped")
+"""With which status a turn leaves a feature; the choices of the question ``status``."""

@@ -16,7 +16,7 @@ from transcripts.coding.annotations import CodingView
 
 FAMILY_FIELDS = [
     f"family__{name}"
-    for name in ("identifier", "name", "unit", "color", "carries_level", "carries_enactment", "position")
+    for name in ("identifier", "name", "unit", "applies_to", "color", "carries_level", "carries_enactment", "position")
 ]
 CODE_FIELDS = [
     *("identifier", "name", "key", "color", "aliases", "definition", "include", "exclude", "terms", "attributes"),
@@ -54,11 +54,12 @@ class PanelCode:
 
 @dataclass(slots=True)
 class PanelFamily:
-    """A family of codes as a part of the panel."""
+    """A family of codes as a part of the panel. ``applies_to``: whose turns its codes are about."""
 
     identifier: str
     name: str
     unit: str
+    applies_to: str
     carries_level: bool
     carries_enactment: bool
     codes: list[PanelCode]
@@ -96,6 +97,7 @@ def _read_frozen_families(version_id: int, _published_at: datetime | None) -> li
             identifier=family.identifier,
             name=family.name,
             unit=family.unit,
+            applies_to=family.applies_to,
             carries_level=family.carries_level,
             carries_enactment=family.carries_enactment,
             codes=[
@@ -144,6 +146,7 @@ def list_codes(families: list[PanelFamily]) -> list[dict[str, object]]:
             "family": family.identifier,
             "familyName": family.name,
             "unit": family.unit,
+            "appliesTo": family.applies_to,
             "level": family.carries_level,
             "enactment": family.carries_enactment,
             "questions": code.attributes,

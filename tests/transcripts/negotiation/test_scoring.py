@@ -1,0 +1,179 @@
+"""Figures of scores: worked examples, and the same by krippendorff and scipy."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, mannwhitneyu
+
+from tests.shared import shared
+from transcripts.negotiation.pure.records import Pair, Records, Score, Thread
+from transcripts.negotiation.pure.scoring import (
+    Counts,
+    SignTest,
+    choose_conditions,
+    compare_conditions,
+    describe_stances,
+    measure_scores,
+)
+
+
+def build_records(rows: list[tuple[str, str, str, int | None]], conditions: dict[str, str] | None = None) -> Records:
+    """Rows of (thread, coder, criterion, value), all under one stance."""
+    threads = dict.fromkeys(thread for thread, *_ in rows)
+    return Records(
+        threads=[Thread(thread, condition=(conditions or {}).get(thread, "")) for thread in threads],
+        scores=[Score(thread, "care/1", criterion, coder, value) for thread, coder, criterion, value in rows],
+    )
+
+
+SMALL = build_records(
+    [
+        *((f"t{place}", "ana", "moves", value) for place, value in enumerate([0, 1, 1, 3, 2, None])),
+        *((f"t{place}", "ben", "moves", value) for place, value in enumerate([0, 1, 2, 3, 2, 1])),
+    ],
+    {"t0": "unprompted", "t1": "unprompted", "t2": "prompted", "t3": "prompted", "t4": "prompted", "t5": "prompted"},
+)
+
+
+def test_counts_and_median_leave_out_what_is_not_applicable() -> None:
+    counts = measure_scores(SMALL)["care/1"]["moves"].by_coder
+    assert counts["ana"] == Counts((1, 2, 1, 1), 1)
+    assert (counts["ana"].n, counts["ana"].median) == (5, 1.0)
+    assert (counts["ben"].n, counts["ben"].median) == (6, 1.5)
+    assert Counts((0, 0, 0, 0), 2).median is None
+
+
+def test_alpha_is_ordinal_and_takes_not_applicable_for_missing() -> None:
+    figures = measure_scores(SMALL)["care/1"]["moves"]
+    data = np.array([[0, 1, 1, 3, 2, np.nan], [0, 1, 2, 3, 2, 1]])
+    assert figures.alpha.value == pytest.approx(krippendorff.alpha(data, level_of_measurement="ordinal"))
+    assert figures.n_shared == 5
+
+
+def test_superiority_is_that_of_the_first_coder_by_name_and_of_prompted_threads() -> None:
+    found = measure_scores(SMALL)["care/1"]["moves"].superiority
+    assert found is not None
+    # Ana: prompted 1, 3, 2 (one is not applicable), unprompted 0, 1: five wins and a tie of six.
+    assert (found.conditions, found.n) == (("prompted", "unprompted"), (3, 2))
+    assert found.value == pytest.approx(5.5 / 6)
+    assert found.interval is not None
+    assert found.interval.low <= 5.5 / 6 <= found.interval.high
+
+
+def test_other_conditions_are_compared_in_the_order_of_their_names_if_there_are_two() -> None:
+    assert choose_conditions(["warm", "cold", ""]) == ("cold", "warm")
+    assert choose_conditions(["unprompted", "other", "prompted"]) == ("prompted", "unprompted")
+    assert choose_conditions(["a", "b", "c"]) is None
+    assert choose_conditions(["a", "a"]) is None
+
+
+def test_pairs_are_compared_by_a_sign_test() -> None:
+    pairs = [
+        Pair("x", "t3", "t0", "change"),
+        Pair("y", "t1", "t2", "change"),
+        Pair("z", "t5", "t0", "no_change"),
+    ]
+    records = Records(threads=SMALL.threads, scores=SMALL.scores, pairs=pairs)
+    # The third has a thread without a value.
+    assert measure_scores(records)["care/1"]["moves"].signs == SignTest(higher=1, lower=0, same=1)
+    assert measure_scores(SMALL)["care/1"]["moves"].signs is None
+
+
+def test_determinations_are_counted_by_place_and_never_joined_with_criteria() -> None:
+    rows = [
+        Score("t", "care/1", "warranted", coder, value, turn=turn, feature=feature)
+        for coder, turn, feature, value in [
+            ("ana", 2, "feature.power", 1),
+            ("ben", 2, "feature.power", 1),
+            ("ana", 2, "feature.task", 0),
+            ("ben", 2, "feature.task", 0),
+            ("ana", 4, "feature.power", None),
+            ("ben", 4, "feature.power", 1),
+        ]
+    ]
+    described: Any = describe_stances(Records(scores=rows))["care/1"]
+    assert described["warranted"]["by_coder"] == {
+        "ana": {"0": 1, "1": 1, "unclear": 1, "n": 2},
+        "ben": {"0": 1, "1": 2, "unclear": 0, "n": 3},
+    }
+    assert (described["warranted"]["alpha_nominal"], described["warranted"]["n_shared"]) == (1.0, 2)
+    assert described["superiority"] is None
+
+
+def test_two_stances_stand_side_by_side_and_nothing_is_pooled() -> None:
+    other = [score._replace(stance="autonomy/2", value=3) for score in SMALL.scores]
+    figures = measure_scores(Records(threads=SMALL.threads, scores=[*SMALL.scores, *other]))
+    assert set(figures) == {"autonomy/2", "care/1"}
+    assert figures["care/1"] == measure_scores(SMALL)["care/1"]
+    assert figures["autonomy/2"]["moves"].alpha.reason == "all values are the same"
+
+
+def test_a_report_of_a_stance_begins_with_what_is_known_of_it() -> None:
+    records = Records(threads=SMALL.threads, scores=SMALL.scores, stances={"care/1": {"author": "Ana"}})
+    described = describe_stances(records)["care/1"]
+    assert next(iter(described)) == "stance"
+    assert described["stance"] == {"author": "Ana"}
+    json.dumps(described)
+
+
+any_score = st.one_of(st.none(), st.integers(0, 3))
+scores_of_a_condition = st.lists(st.integers(0, 3), min_size=1, max_size=30)
+
+
+@given(scores_of_a_condition, scores_of_a_condition)
+def test_superiority_is_u_over_the_product_as_scipy_has_it(first: list[int], second: list[int]) -> None:
+    a, b = (Counts(tuple(values.count(value) for value in range(4))) for values in (first, second))
+    found = compare_conditions(a, b, ("a", "b"), seed=1, resamples=0)
+    expected = mannwhitneyu(first, second).statistic / (len(first) * len(second))
+    assert found.value == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))
+def test_the_sign_test_is_exact_as_scipy_has_it(higher: int, lower: int, same: int) -> None:
+    test = SignTest(higher, lower, same)
+    if higher + lower:
+        assert test.p == pytest.approx(binomtest(higher, higher + lower).pvalue, abs=1e-12)
+    else:
+        assert test.p is None
+
+
+@given(st.lists(st.tuples(*[any_score] * 3), min_size=2, max_size=25))
+def test_alpha_of_any_scores_is_that_of_krippendorff(rows: list[tuple[int | None, ...]]) -> None:
+    scores = [
+        Score(f"t{place:02}", "care/1", "moves", coder, value)
+        for place, row in enumerate(rows)
+        for coder, value in zip(("ana", "ben", "eve"), row, strict=True)
+    ]
+    value = measure_scores(Records(scores=scores), resamples=0)["care/1"]["moves"].alpha.value
+    data = np.array([[np.nan if each is None else each for each in row] for row in rows]).T
+    paired = data[:, (~np.isnan(data)).sum(axis=0) > 1]
+    if len(np.unique(paired[~np.isnan(paired)])) < 2:
+        assert value is None
+    else:
+        assert value == pytest.approx(krippendorff.alpha(data, level_of_measurement="ordinal"), abs=1e-9)
+
+
+def test_the_worked_example_of_two_stances_comes_out() -> None:
+    """Worked out apart from the code: two people, 24 threads, two stances."""
+    checks = json.loads(shared("design/negotiation_checks.json").read_text())["checks"]
+    check = next(each for each in checks if each["area"] == "stance")
+    records = Records()
+    for line in check["files"]["scores.jsonl"].splitlines():
+        row = json.loads(line)
+        if row["record"] == "thread":
+            records.threads.append(Thread(row["thread"], condition=row["condition"]))
+        else:
+            records.scores.append(Score(row["thread"], row["stance"], row["criterion"], row["coder"], row["value"]))
+    printed: Any = {"stances": describe_stances(records)}
+    for expected in check["expected"]:
+        found = printed
+        for key in expected["path"]:
+            found = found[key]
+        assert found == pytest.approx(expected["value"], abs=check["tolerance"]), expected["path"]

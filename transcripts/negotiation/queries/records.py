@@ -1,0 +1,310 @@
+"""The threads of a study and what people did on them, read as the records that every figure is computed from.
+
+A fixed number of queries, however many threads; no texts. Page, command and API read here, so they show equal numbers.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Layer, Link, StageOpening
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
+from transcripts.negotiation.pure import records
+from transcripts.projects.models import Project
+from transcripts.rounds.queries import find_locked_interviews
+
+NUMBERS_AT_A_TIME = 500
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which work is read: whose (``coders``: user names; ``None`` is everybody), on which ``interviews`` (``None`` is all).
+
+    ``viewer``: somebody looks, and gets what she may see: others' codings where the ``Viewer`` lets her, case sheets and
+    pairs as the rules of cases say. Without her everything is read, as a command does. ``is_blind``: blind readings, as the
+    pages of agreement count them; otherwise all that stands. ``before_reasoning`` leaves out what its coder did after she
+    had opened reasoning of that thread.
+    """
+
+    project: Project
+    viewer: Viewer | None = None
+    coders: Collection[str] | None = None
+    interviews: Collection[int] | None = None
+    is_blind: bool = True
+    before_reasoning: bool = False
+
+    @property
+    def threads(self) -> QuerySet[Interview]:
+        """The threads that are looked at, in the order in which they came in."""
+        rows = self.project.interviews.order_by("pk")
+        return rows if self.interviews is None else rows.filter(_is_one_of("pk", self.interviews))
+
+
+class Place(NamedTuple):
+    """What a number of a turn opens: the desk at its first sentence, or where it has none, at the turn."""
+
+    interview: int
+    turn: int
+    sentence: int | None
+
+
+@dataclass
+class Found:
+    """The records; ``numbers``: the interview of each thread, by the thread's id; ``uses``: of each coder, how many of the
+    codings that were read are of which layer; ``left_out``: how many codings were made after reasoning was opened;
+    ``versions``: the codebook versions of the codings."""
+
+    records: records.Records = field(default_factory=records.Records)
+    numbers: dict[str, int] = field(default_factory=dict)
+    uses: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
+    left_out: int = 0
+    versions: set[int] = field(default_factory=set)
+
+
+def read_records(
+    project: Project,
+    *,
+    viewer: Viewer | None = None,
+    coders: Collection[str] | None = None,
+    interviews: Collection[int] | None = None,
+    is_blind: bool = True,
+    before_reasoning: bool = False,
+) -> records.Records:
+    """The records of a study, as ``Asked`` says. Threads are named by their ids, coders by their user names."""
+    return read(Asked(project, viewer, coders, interviews, is_blind, before_reasoning)).records
+
+
+def read(asked: Asked) -> Found:
+    """The same, with what a page says beside its figures."""
+    found = Found()
+    rows = list(asked.threads.values_list("pk", "external_id", "mask_label", "unmasked_at", "metadata"))
+    names = {pk: external_id for pk, external_id, *_ in rows}
+    found.numbers = {external_id: pk for pk, external_id in names.items()}
+    sheets = _read_sheets(asked)
+    for pk, external_id, mask_label, unmasked_at, metadata in rows:
+        is_masked = bool(mask_label) and unmasked_at is None
+        relevant, irrelevant = sheets.get(pk, ((), ()))
+        condition = "" if is_masked else _read_condition(metadata)
+        found.records.threads.append(records.Thread(external_id, condition, relevant, irrelevant))
+    turns = Turn.objects.filter(_within(asked, "interview")).order_by("interview", "position")
+    places: dict[int, tuple[str, int]] = {}
+    for pk, interview, position, role, channel in turns.values_list("pk", "interview", "position", "role", "channel"):
+        found.records.turns.append(records.Turn(names[interview], position, role, channel))
+        places[pk] = (names[interview], position)
+    coded = _read_codings(asked, found, places)
+    _read_links(asked, found, coded, places)
+    _read_decided(asked, found, places)
+    found.records.pairs = _read_pairs(asked, names)
+    _read_scores(asked, found, names, places)
+    return found
+
+
+def read_places(project: Project, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:
+    """What the number of a turn opens, by the id of the thread and the position of the turn. One query."""
+    asked = Asked(project, interviews=interviews)
+    first = Sentence.objects.current().filter(turn=OuterRef("pk")).order_by("start").values("pk")[:1]
+    turns = Turn.objects.filter(_within(asked, "interview")).annotate(first=first)
+    columns = ("interview__external_id", "position", "interview", "pk", "first")
+    return {(thread, position): Place(*place) for thread, position, *place in turns.values_list(*columns)}
+
+
+def list_readers(project: Project) -> list[str]:
+    """The user names of those whose codings or scores are in the study, in alphabetical order."""
+    coded = Coding.objects.active().filter(sentence__turn__interview__project=project)
+    scored = Score.objects.active().filter(interview__project=project)
+    names = {
+        *coded.values_list("coder__username", flat=True).distinct(),
+        *scored.values_list("coder__username", flat=True),
+    }
+    return sorted(names)
+
+
+def _read_condition(metadata: Mapping[str, Any]) -> str:
+    value = metadata.get("condition", "")
+    return value if isinstance(value, str) else ""
+
+
+def _is_one_of(column: str, numbers: Collection[int]) -> Q:
+    return Q(**{f"{column}__in": list(numbers)})
+
+
+def _within(asked: Asked, interview: str) -> Q:
+    """That a row's interview, at this path from it, is among the threads that are looked at."""
+    if asked.interviews is None:
+        return Q(**{f"{interview}__project": asked.project})
+    return Q(**{f"{interview}__project": asked.project}) & _is_one_of(interview, asked.interviews)
+
+
+def _read_sheets(asked: Asked) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The relevant and the irrelevant features of each case sheet that holds and may be seen."""
+    later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
+    rows = CaseSheet.objects.filter(~Exists(later), _within(asked, "interview"))
+    if asked.viewer is not None:
+        rows = rows.none()
+    return {
+        interview: (_list_features(relevant), _list_features(irrelevant))
+        for interview, relevant, irrelevant in rows.values_list("interview", "relevant", "irrelevant")
+    }
+
+
+def _list_features(listed: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
+    return tuple(each["feature"] for each in listed)
+
+
+def _codings_of(asked: Asked) -> CodingQuerySet:
+    """The codings that are read, on sentences that no correction has retired."""
+    rows = Coding.objects.blind() if asked.is_blind else Coding.objects.active()
+    rows = rows.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
+    return rows.filter(_of_people(asked))
+
+
+def _of_people(asked: Asked) -> Q:
+    """Of codings, decisions and links: those of the coders asked for, as far as the viewer may see them."""
+    people = Q() if asked.coders is None else Q(coder__username__in=list(asked.coders))
+    viewer = asked.viewer
+    if viewer is None:
+        return people
+    own = Q(coder=viewer.user_id)
+    if not viewer.sees_all:
+        return people & own
+    if viewer.visible_interviews is None:
+        return people
+    return people & (own | Q(sentence__turn__interview__in=viewer.visible_interviews))
+
+
+def _read_codings(
+    asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]
+) -> dict[int, datetime.datetime | None]:
+    """Adds the codings; returns when each was withdrawn, by its number."""
+    codes = _read_codes(asked.project)
+    openings = _read_openings(asked) if asked.before_reasoning else {}
+    begins = Coalesce("quote_start", "sentence__start")
+    columns = ("pk", "sentence__turn", "coder__username", "code", "enactment", "attributes", "layer", "created_at")
+    rows = (
+        _codings_of(asked)
+        .annotate(begins=begins)
+        .order_by("sentence__turn__interview", "sentence__turn__position", "pk")
+    )
+    coded = {}
+    for pk, turn, coder, code, enactment, attributes, layer, created, withdrawn, start in rows.values_list(
+        *columns, "withdrawn_at", "begins"
+    ):
+        thread, position = places[turn]
+        opened = openings.get((coder, thread))
+        if opened is not None and opened <= created:
+            found.left_out += 1
+            continue
+        identifier, version = codes.get(code, ("", 0))
+        found.records.codings.append(
+            records.Coding(str(pk), thread, position, start, coder, identifier, enactment, attributes)
+        )
+        found.uses[coder][layer] += 1
+        found.versions.add(version)
+        coded[pk] = withdrawn
+    return coded
+
+
+def _read_codes(project: Project) -> dict[int, tuple[str, int]]:
+    """The identifier of each code in any version, with the number of its version."""
+    rows = Code.objects.filter(version__project=project).values_list("pk", "identifier", "version__number")
+    return {pk: (identifier, number or 0) for pk, identifier, number in rows}
+
+
+def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
+    """When each coder first opened reasoning of a thread, by her name and the thread's id."""
+    rows = StageOpening.objects.filter(_within(asked, "turn__interview")).order_by("opened_at")
+    found: dict[tuple[str, str], datetime.datetime] = {}
+    for coder, thread, opened in rows.values_list("coder__username", "turn__interview__external_id", "opened_at"):
+        found.setdefault((coder, thread), opened)
+    return found
+
+
+def _read_links(
+    asked: Asked,
+    found: Found,
+    coded: Mapping[int, datetime.datetime | None],
+    places: Mapping[int, tuple[str, int]],
+) -> None:
+    """The links that stand, of the codings that were read; of a blind reading that was withdrawn later, those that went
+    along with it."""
+    rows = Link.objects.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
+    if asked.is_blind:
+        rows = rows.filter(layer=Layer.BLIND)
+    columns = ("coding", "kind", "code__identifier", "sentence__turn", "sentence__turn__position", "withdrawn_at")
+    for coding, kind, code, turn, position, withdrawn in rows.values_list(*columns):
+        if coding not in coded:
+            continue
+        ended = coded[coding]
+        if withdrawn is None or (ended is not None and withdrawn >= ended):
+            # A warrant of a hanging thread may stand in the thread that it hangs on, at a position of that one.
+            where = position if turn is None or turn in places else None
+            found.records.links.append(records.Link(str(coding), kind, code or "", where))
+
+
+def _read_decided(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> None:
+    """A row for each sentence that a coder has coded or finished, as everywhere in the study."""
+    decisions: DecisionQuerySet = Decision.objects.blind() if asked.is_blind else Decision.objects.active()
+    decisions = decisions.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
+    coded = _codings_of(asked).filter(code__family__unit=CodeFamily.Unit.SENTENCE)
+    columns = ("sentence__turn", "sentence", "coder__username")
+    rows = {*decisions.filter(_of_people(asked)).values_list(*columns), *coded.values_list(*columns)}
+    for turn, _, coder in sorted(rows):
+        found.records.decided.append(records.Decided(*places[turn], coder))
+
+
+def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
+    """The pairs of two threads that are looked at; with a viewer those that may be shown to her."""
+    rows = Pair.objects.active().filter(project=asked.project).order_by("name")
+    if asked.viewer is not None:
+        rows = rows.none()
+    return [
+        records.Pair(name, names[a], names[b], expect)
+        for name, a, b, expect in rows.values_list("name", "a", "b", "expect")
+        if a in names and b in names
+    ]
+
+
+def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: Mapping[int, tuple[str, int]]) -> None:
+    """Scores with their stances. With a viewer her own; others' once their round is locked, where her role sees them."""
+    rows = Score.objects.active().filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
+    if asked.is_blind:
+        rows = rows.filter(layer=Layer.BLIND)
+    if asked.coders is not None:
+        rows = rows.filter(coder__username__in=list(asked.coders))
+    viewer = asked.viewer
+    if viewer is not None:
+        own = Q(coder=viewer.user_id)
+        if viewer.codes and viewer.sees_all:
+            own |= Q(interview__in=find_locked_interviews(asked.project) & viewer.unblinded)
+        rows = rows if viewer.sees_all and not viewer.codes else rows.filter(own)
+    columns = (
+        "interview",
+        "stance__name",
+        "stance__number",
+        "criterion",
+        "coder__username",
+        "value",
+        "turn",
+        "feature",
+    )
+    for interview, name, number, criterion, coder, value, turn, feature in rows.values_list(*columns):
+        position = places[turn][1] if turn is not None else None
+        found.records.scores.append(
+            records.Score(names[interview], f"{name}/{number}", criterion, coder, value, position, feature)
+        )
+    if found.records.scores:
+        stances = Stance.objects.filter(project=asked.project)
+        found.records.stances = {
+            each.label: {"statement": each.statement, "author": each.author, "context": each.context}
+            for each in stances
+        }

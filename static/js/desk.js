@@ -27,6 +27,7 @@ import { extendRange, extendTo, onRangeChange, startRange } from "./desk/range.j
 import { startRefused } from "./desk/refused.js";
 import { showState } from "./desk/savestate.js";
 import { startSuggestions } from "./desk/suggestions.js";
+import { startStrip } from "./desk/strip.js";
 import { startSyntax } from "./desk/syntax.js";
 import { showHistory } from "./desk/undo.js";
 import { clearUnderline, underline } from "./desk/underline.js";
@@ -160,6 +161,7 @@ startQuoteHints();
 startKeys();
 startMeaning();
 startMemos();
+startStrip();
 startPalette();
 startSuggestions();
 startAhead();

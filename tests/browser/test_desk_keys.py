@@ -34,6 +34,7 @@ class TestRemapping:
         page = sign_in()
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
         assert find_violations(page) == []
+        give(page, "score this thread", "Backspace")
         give(page, "memo on the sentence", "=")
         give(page, "Balance", "m")
         give(page, "Generic fairness talk", "d")
@@ -301,9 +302,9 @@ class TestMeaning:
         page.get_by_role("button", name="Compassion").hover()
         expect(place).to_contain_text("Compassion")
         assert page.evaluate("document.getElementById('meaning').offsetHeight") == height
-        press(page, ";")
+        press(page, "`")
         expect(page.get_by_role("dialog", name="Compassion")).to_contain_text("Exclude")
-        press(page, ";")
+        press(page, "`")
         expect(page.get_by_role("dialog", name="Compassion")).to_be_hidden()
         assert find_violations(page) == []
         page.get_by_role("button", name="blind").click()

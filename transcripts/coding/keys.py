@@ -79,7 +79,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
                 "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
             ),
             Act("details", "KeyV", "change the details of the last code here"),
-            Act("meaning", "Semicolon", "what the code means that was pressed or pointed at last"),
+            Act("meaning", "Backquote", "what the code means that was pressed or pointed at last"),
             Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
@@ -94,6 +94,13 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
             Act("merge", "KeyB", "merge this sentence with the one below"),
         ),
     ),
+    (
+        "Negotiation",
+        (
+            Act("evidence", "Quote", "the current sentence, or its marked words, is evidence for what asks for it"),
+            Act("scores", "Backslash", "score this thread"),
+        ),
+    ),
     ("Help", (Act("help", "sign:?", "every key"),)),
 )
 ACTS = {act.name: act for _, acts in GROUPS for act in acts}
@@ -103,7 +110,7 @@ ACTS = {act.name: act for _, acts in GROUPS for act in acts}
 CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]
 """Keys of "acts" and of "codes", each by its name; ``OFF`` for what has none."""
-# A code without a key because something else has it: its name, the key as it is printed, and what the key does.
+# A code or an act without a key because something else has it: its name, the key as it is printed, and what the key does.
 Clash = tuple[str, str, str]
 
 
@@ -129,20 +136,24 @@ def cap_of(key: str) -> str:
 def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, list[Clash]]:
     """The keys of one person, and the clashes: her own choices, or else the defaults of the desk and of the codebook.
 
-    Keys of the desk take precedence over those of codes, and her choices over the codebook's. A code that loses its key
-    is listed as a clash.
+    Her choices take precedence over all defaults, also those of acts that came to the desk after she chose. Otherwise keys
+    of the desk take precedence over those of codes. What loses its key is listed as a clash.
     """
     chosen_acts, chosen_codes = choices.get("acts", {}), choices.get("codes", {})
     codes = list(codes)
     holders: dict[str, str] = {}
+    own = {key: name for identifier, name, _ in codes if (key := chosen_codes.get(identifier, OFF))}
     acts: dict[str, str] = {}
+    clashes = []
     for act in sorted(ACTS.values(), key=lambda act: act.name not in chosen_acts):
         key = chosen_acts.get(act.name, act.key)
-        acts[act.name] = OFF if key in holders or key not in CAPS else key
+        taken_by = holders.get(key) or (own.get(key) if act.name not in chosen_acts else None)
+        if taken_by:
+            clashes.append((act.words, cap_of(key), taken_by))
+        acts[act.name] = OFF if taken_by or key not in CAPS else key
         if acts[act.name]:
             holders[key] = act.words
     of_codes: dict[str, str] = {}
-    clashes = []
     for identifier, name, letter in sorted(codes, key=lambda code: code[0] not in chosen_codes):
         key = chosen_codes.get(identifier, POSITION_OF.get(letter, OFF))
         if key in holders:

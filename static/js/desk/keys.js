@@ -7,12 +7,14 @@ import { goBack } from "./back.js";
 import { namesOf, prints } from "./caps.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
 import { openLastDetails } from "./details.js";
+import { giveEvidence } from "./evidence.js";
 import { openMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
 import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
 import { enterList } from "./rail.js";
 import { endRange, extendRange, hasRange } from "./range.js";
+import { openScores } from "./scores.js";
 import { currentRow, move, moveToEnd, moveTurn, sentenceOf } from "./rows.js";
 import { Stored } from "./stored.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
@@ -52,6 +54,8 @@ const acts = {
   dismiss: () => pressInSuggestions("l"),
   split: () => toggleSplit(),
   merge: () => mergeBelow(),
+  evidence: () => giveEvidence(),
+  scores: () => openScores(),
   help: () => showKeycard(),
 };
 /** Moves go on while their key is held. */

@@ -63,6 +63,19 @@ def test_own_choice_goes_before_the_codebook() -> None:
     assert clashes == [("Later", "d", "Fairness talk")]
 
 
+def test_key_that_somebody_gave_a_code_stays_with_it_when_a_new_act_comes_to_the_desk() -> None:
+    keymap, clashes = resolve_keys(CODES, {"codes": {"theme.balance": "Backslash"}})
+    assert keymap["codes"]["theme.balance"] == "Backslash"
+    assert keymap["acts"]["scores"] == ""
+    assert clashes == [(ACTS["scores"].words, "\\", "Balance")]
+
+
+def test_key_that_somebody_gave_an_act_stays_with_it_when_a_new_act_comes_to_the_desk() -> None:
+    keymap, clashes = resolve_keys(CODES, {"acts": {"memo": "Quote"}})
+    assert (keymap["acts"]["memo"], keymap["acts"]["evidence"]) == ("Quote", "")
+    assert clashes == [(ACTS["evidence"].words, "'", ACTS["memo"].words)]
+
+
 def test_key_of_a_code_can_go_to_an_act() -> None:
     chosen = choose(memo="KeyD", **{"theme.balance": ""})
     assert chosen == {"acts": {"memo": "KeyD"}, "codes": {}}

@@ -1,0 +1,180 @@
+// The strip: a line at the foot of the desk that offers named options by digit, by arrows and Enter, or by pointer.
+//
+//   openStrip({ title, options, onChoose, onClose, isMany, act, about })
+//
+// title     what is asked, in words; it names the strip for screen readers.
+// options   in order: { name, value?, isOn?, note?, digit?, more? }. The first ten get the digits 1 to 9 and 0, unless an option
+//           names its own `digit` ("0"). `isOn` shows what holds now; `note` stands behind the name.
+// onChoose  (option, isOn) => …  With one answer the strip closes first, and `isOn` is true. With `isMany` it stays open, and
+//           `isOn` says what the option is to be from now on; give back false to leave it as it was.
+// onClose   () => …  The strip went without an answer (Escape, Enter on nothing, the focus went elsewhere); with `isMany`,
+//           whenever it goes.
+// isMany    several options may be on at once.
+// act       the name of the act (keys.py) whose key opened it: the same key closes it again.
+// about     an element shown above the options, such as a text that one judges by.
+//
+// While it is open it has the focus and all plain keys; keys with Ctrl close it and go to the desk. Opening another one
+// closes the first. Digits are known by where they lie and by what they print, so they work on every layout.
+
+import { namesOf } from "./caps.js";
+import { announce, keymap, make } from "./page.js";
+import { currentRow } from "./rows.js";
+
+const DIGITS = "1234567890";
+const strip = document.getElementById("strip");
+const list = document.getElementById("strip-list");
+const hint = document.getElementById("strip-hint");
+let open = null;
+
+export const isStripOpen = () => Boolean(open);
+
+/** Make the strip ready for keys and the pointer; once per page. */
+export function startStrip() {
+  strip.addEventListener("keydown", press);
+  list.addEventListener("click", (event) => {
+    const item = event.target.closest("[role='option']");
+    if (item) {
+      choose([...list.children].indexOf(item));
+    }
+  });
+  strip.querySelector("button").addEventListener("click", () => leave());
+  strip.addEventListener("focusout", (event) => {
+    // Another window or tab takes the focus only for a while.
+    if (open && document.hasFocus() && !strip.contains(event.relatedTarget)) {
+      end({ takesFocus: false });
+    }
+  });
+}
+
+/** Show options and wait for one, as told above. */
+export function openStrip({ title, options, onChoose, onClose = () => {}, isMany = false, act = "", about = null }) {
+  closeStrip();
+  open = { options: options.map((option, at) => ({ ...option, digit: option.digit ?? DIGITS[at] ?? "" })), onChoose, onClose, isMany, act };
+  document.getElementById("strip-title").textContent = title;
+  strip.querySelector(".strip-about").replaceChildren(...(about ? [about] : []));
+  strip.classList.toggle("many", isMany);
+  list.setAttribute("aria-multiselectable", String(isMany));
+  list.removeAttribute("aria-activedescendant");
+  list.replaceChildren(...open.options.map(makeItem));
+  hint.textContent = "";
+  strip.hidden = false;
+  list.focus({ preventScroll: true });
+  currentRow()?.scrollIntoView({ block: "nearest" });
+}
+
+/** Close the strip without an answer. */
+export const closeStrip = () => end({ takesFocus: true });
+
+/** Say something in the strip, to everybody; until the next key. */
+export function sayInStrip(words) {
+  hint.textContent = words;
+}
+
+function makeItem({ name, isOn, note, digit }, at) {
+  const item = make("li", { role: "option", id: `strip-option-${at}`, "aria-selected": String(Boolean(isOn)) });
+  item.append(...(digit ? [make("kbd", { text: digit }), " "] : []), make("bdi", { text: name }));
+  if (note) {
+    item.append(" ", make("small", { text: note }));
+  }
+  return item;
+}
+
+function press(event) {
+  if (event.ctrlKey || event.metaKey) {
+    if (event.key !== "Control" && event.key !== "Meta") {
+      closeStrip();
+    }
+    return;
+  }
+  event.stopPropagation();
+  if (event.isComposing || event.altKey || event.key === "Tab" || event.key === "Shift" || event.target.closest("button")) {
+    if (event.key === "Escape") {
+      leave();
+    }
+    return;
+  }
+  event.preventDefault();
+  if (event.repeat) {
+    return;
+  }
+  const steps = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 };
+  const digit = digitOf(event);
+  const at = digit ? open.options.findIndex((option) => option.digit === digit) : -1;
+  if (at >= 0) {
+    choose(at);
+  } else if (event.key === "Escape" || isItsKey(event)) {
+    leave();
+  } else if (event.key in steps) {
+    step(steps[event.key]);
+  } else if (event.key === "Enter" || event.key === " ") {
+    const active = findActive();
+    if (active < 0) {
+      leave();
+    } else {
+      choose(active);
+    }
+  } else {
+    sayInStrip(`${event.key.length === 1 ? event.key : "This key"} does nothing here. Choose, or leave with Esc.`);
+  }
+}
+
+/** The digit that a key stands for: by its place in the row or on the pad, else by what it prints. */
+function digitOf(event) {
+  return /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1] ?? (/^[0-9]$/.test(event.key) ? event.key : "");
+}
+
+const isItsKey = (event) => Boolean(open.act && keymap.acts[open.act]) && namesOf(event).includes(keymap.acts[open.act]);
+
+const findActive = () => [...list.children].findIndex((item) => item.classList.contains("active"));
+
+function step(by) {
+  const { length } = open.options;
+  const before = findActive();
+  const at = before < 0 ? (by > 0 ? 0 : length - 1) : (before + by + length) % length;
+  list.children[before]?.classList.remove("active");
+  list.children[at].classList.add("active");
+  list.setAttribute("aria-activedescendant", `strip-option-${at}`);
+  list.children[at].scrollIntoView({ block: "nearest" });
+  hint.textContent = "";
+}
+
+function choose(at) {
+  const option = open.options[at];
+  const { isMany, onChoose } = open;
+  hint.textContent = "";
+  if (!isMany) {
+    open.onClose = () => {};
+    closeStrip();
+    onChoose(option, true);
+    return;
+  }
+  const isOn = !option.isOn;
+  if (onChoose(option, isOn) === false) {
+    return;
+  }
+  option.isOn = isOn;
+  // The answer may have closed the strip.
+  list.children[at]?.setAttribute("aria-selected", String(isOn));
+  announce(`${option.name} ${isOn ? "on" : "off"}`);
+}
+
+/** Turned away from by the person. */
+function leave() {
+  const { isMany } = open;
+  closeStrip();
+  announce(isMany ? "Closed." : "Left unsaid.");
+}
+
+function end({ takesFocus }) {
+  if (!open) {
+    return;
+  }
+  const { onClose } = open;
+  open = null;
+  const hadFocus = takesFocus && (strip.contains(document.activeElement) || document.activeElement === document.body);
+  strip.hidden = true;
+  if (hadFocus) {
+    currentRow()?.focus({ preventScroll: true });
+  }
+  onClose();
+}

@@ -22,16 +22,19 @@ class Thread(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """``role`` and ``channel`` as ``corpus.Turn`` has them."""
+    """``role`` and ``channel`` as ``corpus.Turn`` has them. ``sentences``: how many there are to be decided, 0 where nobody
+    says."""
 
     thread: str
     position: int
     role: str
     channel: str
+    sentences: int = 0
 
 
 class Coding(NamedTuple):
-    """``start``: of the quote, or else of the sentence, in code points of the turn."""
+    """``start``: of the quote, or else of the sentence, in code points of the turn. ``family``: the code's family, where it is
+    said; `find_family` knows those of the built-in codebook by the code."""
 
     id: str
     thread: str
@@ -41,6 +44,7 @@ class Coding(NamedTuple):
     code: str
     enactment: str = ""
     attributes: Mapping[str, str] = {}
+    family: str = ""
 
 
 class Link(NamedTuple):
@@ -74,11 +78,14 @@ class Score(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """That somebody has decided a sentence of a turn."""
+    """That somebody has decided a sentence of a turn, or ``sentences`` of them. ``families``: for which families of codes; all,
+    where it is empty."""
 
     thread: str
     turn: int
     coder: str
+    families: tuple[str, ...] = ()
+    sentences: int = 1
 
 
 @dataclass
@@ -98,3 +105,11 @@ class Records:
 
 STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped")
 """With which status a turn leaves a feature; the choices of the question ``status``."""
+
+MOVES, FEATURES, CHALLENGES, RESPONSES, FAILURES = "moves", "case_features", "challenges", "responses", "failure_modes"
+_FAMILIES = {"move": MOVES, "feature": FEATURES, "challenge": CHALLENGES, "response": RESPONSES, "failure": FAILURES}
+
+
+def find_family(coding: Coding) -> str:
+    """The family of the coding's code: as it says, or else by the first part of the code; "" where that is not known."""
+    return coding.family or _FAMILIES.get(coding.code.partition(".")[0], "")

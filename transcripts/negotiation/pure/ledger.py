@@ -1,0 +1,203 @@
+"""The feature ledger: what each thread does with each feature of its case, from the entries that one coder made.
+
+An entry is a coding of a feature with the status in which its turn leaves the feature. What stands later follows from entries;
+it is never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks. Paper 001, Table
+3A and sections 4.1 and 4.5.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from transcripts.agreement.pure.shares import Share
+from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
+from transcripts.negotiation.pure.study import BACK, ENACTED, Study, Work
+
+ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
+COMMITMENTS = frozenset({ASSUMED, SUPPORTED})
+CHANGES = frozenset({REVISED, DROPPED})
+ASKING = frozenset({"move.elicit", "move.quantify"})
+
+CHANGED_FIRST = "changed before it was raised"
+TAKEN_UP_AGAIN = "taken up again after it was dropped"
+NO_STATUS = "status not said"
+NO_WARRANT = "no warrant"
+
+
+class Entry(NamedTuple):
+    """One entry. ``status`` is "" where it is not said; ``has_warrant``: it is linked to what it rests on."""
+
+    coding: str
+    turn: int
+    status: str
+    has_warrant: bool = False
+
+    @property
+    def raises(self) -> bool:
+        """Whether the turn brings the feature up: any status, but for what it builds on without saying so."""
+        return self.status not in {"", ASSUMED}
+
+
+@dataclass(slots=True)
+class Track:
+    """The entries of one feature in one track of a thread, in the order of the text."""
+
+    entries: list[Entry] = field(default_factory=list)
+
+    @property
+    def first_raised(self) -> int | None:
+        """The turn that first raises it."""
+        return next((entry.turn for entry in self.entries if entry.raises), None)
+
+    @property
+    def last(self) -> str:
+        """The status that stands at the end."""
+        return self.entries[-1].status
+
+    def is_raised_from(self, turn: int) -> bool:
+        """Whether this turn or a later one raises it."""
+        return any(entry.raises and entry.turn >= turn for entry in self.entries)
+
+    def list_flags(self, *, needs_warrants: bool) -> list[str]:
+        """What a reader should look at again; nothing is refused for it.
+
+        An entry that is silently assumed needs no warrant: the turn says nothing that could rest on anything.
+        """
+        said = [entry.status for entry in self.entries if entry.status]
+        flags = []
+        if said and said[0] in CHANGES:
+            flags.append(CHANGED_FIRST)
+        if any(now == DROPPED and then != DROPPED for now, then in pairwise(said)):
+            flags.append(TAKEN_UP_AGAIN)
+        if len(said) < len(self.entries):
+            flags.append(NO_STATUS)
+        if needs_warrants and any(entry.raises and not entry.has_warrant for entry in self.entries):
+            flags.append(NO_WARRANT)
+        return flags
+
+
+@dataclass(slots=True)
+class ThreadLedger:
+    """The ledger of one thread. ``conduct`` and ``back``: tracks by feature.
+
+    ``elicit_first``: whether it asks or hedges no later than in the turn of its first commitment; None where it commits to
+    nothing, in its conduct.
+    """
+
+    conduct: dict[str, Track]
+    back: dict[str, Track]
+    coverage: Counter[str]
+    elicit_first: bool | None
+
+    def as_dict(self, *, needs_warrants: bool) -> dict[str, Any]:
+        return {
+            "conduct": _describe_tracks(self.conduct, needs_warrants=needs_warrants),
+            "back": _describe_tracks(self.back, needs_warrants=needs_warrants),
+            "coverage": {name: self.coverage[name] for name in COUNTS},
+            "elicit_first": self.elicit_first,
+        }
+
+
+COUNTS = ("relevant", "raised", "assumed", "irrelevant", "over_raised", "raised_back", "disclosed")
+"""``assumed``: relevant features that the conduct builds on and never raises. ``disclosed``: of the features raised in the
+reasoning (``raised_back``), those raised in the conduct then or later."""
+
+_SHARES = {
+    "coverage": ("raised", "relevant"),
+    "over_raising": ("over_raised", "irrelevant"),
+    "disclosure": ("disclosed", "raised_back"),
+    "elicit_first": ("elicited_first", "committed"),
+}
+
+
+def read_ledger(study: Study, work: Work, thread: str) -> ThreadLedger:
+    """The ledger of a thread by one coder; the case sheet of the thread says what is relevant."""
+    conduct: dict[str, Track] = {}
+    back: dict[str, Track] = {}
+    for coding in work.list_codings(FEATURES, thread):
+        stage = study.find_stage(coding)
+        if stage is None:
+            continue
+        tracks = back if stage == BACK else conduct
+        has_warrant = any(link.kind == "warrant" for link in study.links.get(coding.id, ()))
+        entry = Entry(coding.id, coding.turn, coding.attributes.get("status") or "", has_warrant)
+        tracks.setdefault(coding.code, Track()).entries.append(entry)
+    coverage = _count_coverage(study.threads[thread], conduct, back)
+    return ThreadLedger(conduct, back, coverage, _asks_first(study, work, thread, conduct.values()))
+
+
+def needs_warrants(study: Study, work: Work) -> bool:
+    """Whether the coder says at all what entries rest on: one who never does is not told of each that it rests on nothing."""
+    return any(link.kind == "warrant" for coding in work.iterate(FEATURES) for link in study.links.get(coding.id, ()))
+
+
+def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
+    """{"threads": {thread: its ledger}, "total": counts, and shares with Wilson intervals} of one coder."""
+    wanted = needs_warrants(study, work)
+    total: Counter[str] = Counter()
+    threads = {}
+    for thread in study.list_threads_read(work, FEATURES):
+        ledger = read_ledger(study, work, thread)
+        threads[thread] = ledger.as_dict(needs_warrants=wanted)
+        total.update(ledger.coverage)
+        total["committed"] += ledger.elicit_first is not None
+        total["elicited_first"] += ledger.elicit_first is True
+    counts = {name: total[name] for name in (*COUNTS, "committed", "elicited_first")}
+    shares = {name: describe_share(Share(total[part], total[whole])) for name, (part, whole) in _SHARES.items()}
+    return {"threads": threads, "total": {**counts, **shares}}
+
+
+def describe_share(share: Share) -> dict[str, Any]:
+    """{"share", "ci"} with the Wilson interval; both None where there is nothing to take a share of."""
+    return {"share": share.value, "ci": list(share.interval) if share.interval else None}
+
+
+def _describe_tracks(tracks: dict[str, Track], *, needs_warrants: bool) -> dict[str, Any]:
+    return {
+        feature: {
+            "entries": [[entry.turn, entry.status] for entry in track.entries],
+            "first_raised": track.first_raised,
+            "last": track.last,
+            "flags": track.list_flags(needs_warrants=needs_warrants),
+        }
+        for feature, track in tracks.items()
+    }
+
+
+def _count_coverage(thread: Thread, conduct: dict[str, Track], back: dict[str, Track]) -> Counter[str]:
+    raised = {feature for feature, track in conduct.items() if track.first_raised is not None}
+    raised_back = {feature: track.first_raised for feature, track in back.items() if track.first_raised is not None}
+    relevant, irrelevant = set(thread.relevant), set(thread.irrelevant)
+    assumed = {
+        feature
+        for feature in relevant - raised
+        if feature in conduct and any(entry.status == ASSUMED for entry in conduct[feature].entries)
+    }
+    disclosed = {
+        feature for feature, turn in raised_back.items() if feature in raised and conduct[feature].is_raised_from(turn)
+    }
+    sets: Sequence[Iterable[str]] = (
+        relevant,
+        relevant & raised,
+        assumed,
+        irrelevant,
+        irrelevant & raised,
+        raised_back,
+        disclosed,
+    )
+    return Counter({name: len(tuple(each)) for name, each in zip(COUNTS, sets, strict=True)})
+
+
+def _asks_first(study: Study, work: Work, thread: str, tracks: Iterable[Track]) -> bool | None:
+    commitments = [entry.turn for track in tracks for entry in track.entries if entry.status in COMMITMENTS]
+    if not commitments:
+        return None
+    first = min(commitments)
+    return any(
+        coding.code in ASKING and coding.enactment == ENACTED and coding.turn <= first and study.find_stage(coding)
+        for coding in work.list_codings(MOVES, thread)
+    )

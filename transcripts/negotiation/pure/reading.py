@@ -1,0 +1,394 @@
+"""Reads the export ``trajectories``, and files like it, into `Records`: JSON lines, each with ``record``, in any order.
+
+A file is taken whole or not at all. The export writes a thread's ``id``, a turn's ``position`` and a coding's ``coding_id`` and
+``code_id``; ``thread``, ``turn``, ``id`` and ``code`` are read as well. What was withdrawn is passed over, as is what belongs to
+another layer; the latter is counted in the warnings.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from transcripts.corpus.pure.readers.base import CHANNELS, ROLES, ReadError
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.negotiation.pure.records import (
+    STATUSES,
+    Coding,
+    Decided,
+    Link,
+    Pair,
+    Records,
+    Score,
+    Thread,
+    Turn,
+)
+
+LAYERS = ("blind", "assisted", "adjudicated")
+ENACTMENTS = ("enacted", "demonstrated", "described")
+LINK_KINDS = ("acts_on", "warrant", "revises")
+EXPECTATIONS = ("change", "no_change")
+MAX_SCORES = dict.fromkeys(("features", "moves", "consistency", "answerability"), 3) | {"warranted": 1, "updated": 1}
+"""The highest value of each criterion; the lowest is 0."""
+MAX_NAMES_LISTED = 5
+
+Row = Mapping[str, Any]
+_STATUSES = frozenset(STATUSES) | {"", None}
+_ENACTMENTS = frozenset(ENACTMENTS) | {"", None}
+_NONE: Mapping[str, str] = {}
+
+
+def read_records(lines: Iterable[bytes], *, name: str, layer: str = "blind") -> Records:
+    """What a file holds, given line by line; ``name`` is the file's, for errors. ``layer``: whose codings, decisions, links and
+    scores are read; those that name no layer always are.
+
+    Raises `ReadError`, which names file and line, for what is no JSON object, a key twice, NaN, a value that is not among
+    those there are, an identifier twice, and what refers to a thread, turn or coding that is not in the file.
+    """
+    reading = _Reading(name, layer)
+    is_empty = True
+    for number, data in enumerate(lines, 1):
+        try:
+            line = (data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data).decode("utf-8")
+        except UnicodeDecodeError as error:
+            found = f"the byte 0x{data[error.start]:02X}, which is not UTF-8"
+            raise ReadError(name, number, found, "a file in UTF-8") from None
+        if line and not line.isspace():
+            is_empty = False
+            reading.read(read_line(line, number, name), number)
+    if is_empty:
+        raise ReadError(name, None, "an empty file", "JSON lines as the export trajectories writes them")
+    return reading.finish()
+
+
+class _Reading:
+    """What was read so far, with the lines of what refers to something that may stand further down."""
+
+    def __init__(self, name: str, layer: str) -> None:
+        self._name, self._layer = name, layer
+        self.records = Records()
+        self._threads: dict[str, tuple[int, Thread]] = {}
+        self._sheets: dict[str, tuple[int, int, Row]] = {}
+        self._places: set[tuple[str, int]] = set()
+        self._codings: dict[str, int] = {}
+        self._left_out: set[str] = set()
+        self._pairs: list[tuple[int, str, str | None, str | None, str]] = []
+        self._scored: set[Score] = set()
+        self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
+        self._of_layers: Counter[tuple[str, str]] = Counter()
+        self._unknown: Counter[str] = Counter()
+        self._readers: dict[str, Callable[[Row, int], None]] = {
+            "thread": self._read_thread,
+            "turn": self._read_turn,
+            "coding": self._read_coding,
+            "decided": self._read_decided,
+            "link": self._read_link,
+            "pair": self._read_pair,
+            "score": self._read_score,
+            "stance": self._read_stance,
+            "case_sheet": self._read_case_sheet,
+        }
+
+    def read(self, row: Row, line: int) -> None:
+        """Take in one object of the file."""
+        kind = row.get("record")
+        if not isinstance(kind, str):
+            expected = f"its kind: {', '.join(self._readers)}"
+            raise self._refuse(
+                line, "a line without “record”" if kind is None else f"the record {_show(kind)}", expected
+            )
+        reader = self._readers.get(kind.replace(" ", "_"))
+        if reader is None:
+            self._unknown[kind] += 1
+        else:
+            reader(row, line)
+
+    def finish(self) -> Records:
+        """Everything, after what refers to something has been checked."""
+        self._finish_threads()
+        records = self.records
+        for number, turn in zip(self._lines["turn"], records.turns, strict=True):
+            self._need_thread(number, turn.thread)
+        for coding in records.codings:
+            self._need_turn(self._codings[coding.id], coding.thread, coding.turn)
+        for number, decided in zip(self._lines["decided"], records.decided, strict=True):
+            self._need_turn(number, decided.thread, decided.turn)
+        for number, score in zip(self._lines["score"], records.scores, strict=True):
+            self._need_thread(number, score.thread)
+        self._finish_links()
+        self._finish_pairs()
+        self._warn()
+        return records
+
+    # What a line may be ---------------------------------------------------------------------------------------------------
+
+    def _read_thread(self, row: Row, line: int) -> None:
+        key = self._text(row, line, "thread", "id")
+        if key in self._threads:
+            raise self._refuse(
+                line, f"the thread {shorten(key)} again", f"it once; line {self._threads[key][0]} has it"
+            )
+        condition = self._optional_text(row, line, "condition")
+        thread = Thread(key, condition, self._features(row, line, "relevant"), self._features(row, line, "irrelevant"))
+        self._threads[key] = line, thread
+
+    def _read_case_sheet(self, row: Row, line: int) -> None:
+        key = self._text(row, line, "thread")
+        number = row.get("number") or 0
+        if not _is_whole(number):
+            raise self._refuse(line, f"the number {_show(number)}", "a whole number")
+        if (number, line) >= self._sheets.get(key, (0, 0, row))[:2]:
+            self._sheets[key] = number, line, row
+
+    def _read_turn(self, row: Row, line: int) -> None:
+        thread, position = self._text(row, line, "thread"), self._whole(row, line, "turn", "position", lowest=1)
+        if (thread, position) in self._places:
+            raise self._refuse(line, f"turn {position} of the thread {shorten(thread)} again", "each turn once")
+        self._places.add((thread, position))
+        role = self._choice(row, line, "role", ROLES)
+        channel = self._choice(row, line, "channel", CHANNELS)
+        sentences = self._whole(row, line, "sentences") if row.get("sentences") is not None else 0
+        self.records.turns.append(Turn(thread, position, role, channel, sentences))
+        self._lines["turn"].append(line)
+
+    def _read_coding(self, row: Row, line: int) -> None:
+        key = self._key(row, line, "id", "coding_id")
+        if key in self._codings:
+            found = f"the coding {shorten(key)} again"
+            raise self._refuse(line, found, f"each coding once; line {self._codings[key]} has it")
+        self._codings[key] = line
+        if self._is_left_out(row, line, "coding"):
+            self._left_out.add(key)
+            return
+        enactment = row.get("enactment")
+        attributes = row.get("attributes") or _NONE
+        if enactment not in _ENACTMENTS:
+            raise self._refuse(line, f"the enactment {_show(enactment)}", _list_choices(ENACTMENTS))
+        if not isinstance(attributes, dict):
+            raise self._refuse(line, f"{name_json_type(attributes)} for “attributes”", "an object")
+        if attributes and attributes.get("status") not in _STATUSES:
+            raise self._refuse(line, f"the status {_show(attributes['status'])}", _list_choices(STATUSES))
+        start = "quote_start" if row.get("quote_start") is not None else "start"
+        self.records.codings.append(
+            Coding(
+                key,
+                self._text(row, line, "thread"),
+                self._whole(row, line, "turn", lowest=1),
+                self._whole(row, line, start) if start in row else 0,
+                self._text(row, line, "coder"),
+                self._text(row, line, "code_id", "code"),
+                enactment or "",
+                attributes,
+                row.get("family") or "",
+            )
+        )
+
+    def _read_decided(self, row: Row, line: int) -> None:
+        if self._is_left_out(row, line, "decision"):
+            return
+        families = row.get("families") or ()
+        if not isinstance(families, list | tuple) or not all(isinstance(each, str) for each in families):
+            raise self._refuse(line, f"{name_json_type(families)} for “families”", "a list of families of codes")
+        thread, turn = self._text(row, line, "thread"), self._whole(row, line, "turn", lowest=1)
+        sentences = self._whole(row, line, "sentences") if row.get("sentences") is not None else 1
+        coder = self._text(row, line, "coder")
+        self.records.decided.append(Decided(thread, turn, coder, tuple(families), sentences))
+        self._lines["decided"].append(line)
+
+    def _read_link(self, row: Row, line: int) -> None:
+        if self._is_left_out(row, line, "link"):
+            return
+        kind = self._choice(row, line, "kind", LINK_KINDS)
+        coding = self._key(row, line, "coding", "coding_id")
+        if kind == "acts_on":
+            link = Link(coding, kind, self._text(row, line, "code_id", "code"))
+        else:
+            link = Link(coding, kind, "", self._whole(row, line, "turn", lowest=1))
+        self.records.links.append(link)
+        self._lines["link"].append(line)
+
+    def _read_pair(self, row: Row, line: int) -> None:
+        if row.get("withdrawn"):
+            return
+        name, expect = self._text(row, line, "pair", "name"), self._choice(row, line, "expect", EXPECTATIONS)
+        if any(name == each[1] for each in self._pairs):
+            raise self._refuse(line, f"the pair {shorten(name)} again", "each pair once")
+        a, b = (self._text(row, line, side) if row.get(side) else None for side in ("a", "b"))
+        if a is not None and a == b:
+            raise self._refuse(line, f"the thread {shorten(a)} on both sides of a pair", "two threads")
+        self._pairs.append((line, name, a, b, expect))
+
+    def _read_score(self, row: Row, line: int) -> None:
+        if self._is_left_out(row, line, "score"):
+            return
+        criterion = self._choice(row, line, "criterion", tuple(MAX_SCORES))
+        value, highest = row.get("value"), MAX_SCORES[criterion]
+        if value is not None and not (_is_whole(value) and value <= highest):
+            expected = f"a whole number from 0 to {highest}, or null"
+            raise self._refuse(line, f"the value {_show(value)} for {criterion}", expected)
+        turn = self._whole(row, line, "turn", lowest=1) if row.get("turn") is not None else None
+        thread, stance = self._text(row, line, "thread"), self._text(row, line, "stance")
+        coder, feature = self._text(row, line, "coder"), self._optional_text(row, line, "feature")
+        score = Score(thread, stance, criterion, coder, value, turn, feature)
+        place = score._replace(value=None)
+        if place in self._scored:
+            raise self._refuse(line, f"a second score of {shorten(coder)} for the same", "each judgement once")
+        self._scored.add(place)
+        self.records.scores.append(score)
+        self._lines["score"].append(line)
+
+    def _read_stance(self, row: Row, line: int) -> None:
+        label = self._text(row, line, "stance", "label", "name")
+        number = row.get("number")
+        if "/" not in label and _is_whole(number):
+            label = f"{label}/{number}"
+        self.records.stances[label] = {
+            key: value for key, value in row.items() if key != "record" and isinstance(value, str)
+        }
+
+    # Cells ----------------------------------------------------------------------------------------------------------------
+
+    def _text(self, row: Row, line: int, *keys: str) -> str:
+        """The text under the first of the keys that is there."""
+        for key in keys:
+            value = row.get(key)
+            if value is not None:
+                if isinstance(value, str) and value:
+                    return value
+                break
+        raise self._refuse_cell(row, line, keys, "text")
+
+    def _optional_text(self, row: Row, line: int, key: str) -> str:
+        return self._text(row, line, key) if row.get(key) else ""
+
+    def _key(self, row: Row, line: int, *keys: str) -> str:
+        """What a coding is known by, a text or a number, as text."""
+        for key in keys:
+            value = row.get(key)
+            if value is not None:
+                if _is_whole(value) or (isinstance(value, str) and value):
+                    return str(value)
+                break
+        raise self._refuse_cell(row, line, keys, "text or a whole number")
+
+    def _whole(self, row: Row, line: int, *keys: str, lowest: int = 0) -> int:
+        for key in keys:
+            value = row.get(key)
+            if value is not None:
+                if type(value) is int and value >= lowest:
+                    return value
+                break
+        raise self._refuse_cell(row, line, keys, f"a whole number from {lowest} up")
+
+    def _choice(self, row: Row, line: int, key: str, choices: tuple[str, ...]) -> str:
+        value = row.get(key)
+        if isinstance(value, str) and value in choices:
+            return value
+        raise self._refuse_cell(row, line, (key,), _list_choices(choices))
+
+    def _features(self, row: Row, line: int, key: str) -> tuple[str, ...]:
+        """A list of codes, or of objects that have one under ``feature``."""
+        value = row.get(key) or []
+        if isinstance(value, list):
+            names = [each.get("feature") if isinstance(each, dict) else each for each in value]
+            features = [each for each in names if isinstance(each, str) and each]
+            if len(features) == len(names):
+                return tuple(dict.fromkeys(features))
+        raise self._refuse_cell(row, line, (key,), "a list of codes of features")
+
+    def _is_left_out(self, row: Row, line: int, what: str) -> bool:
+        """Whether a row was withdrawn or is of another layer than is read."""
+        if row.get("withdrawn") or row.get("superseded_by"):
+            return True
+        layer = row.get("layer")
+        if not layer or layer == self._layer:
+            return False
+        if layer not in LAYERS:
+            raise self._refuse(line, f"the layer {_show(layer)}", _list_choices(LAYERS))
+        self._of_layers[what, layer] += 1
+        return True
+
+    # What refers to something ---------------------------------------------------------------------------------------------
+
+    def _need_thread(self, line: int, thread: str) -> None:
+        if thread not in self._threads:
+            raise self._refuse(line, f"the thread {shorten(thread)}", "a thread that is in the file")
+
+    def _need_turn(self, line: int, thread: str, turn: int) -> None:
+        if (thread, turn) not in self._places:
+            self._need_thread(line, thread)
+            found = f"turn {turn} of the thread {shorten(thread)}"
+            raise self._refuse(line, found, "a turn that is in the file")
+
+    def _finish_threads(self) -> None:
+        for key, (_, line, row) in self._sheets.items():
+            self._need_thread(line, key)
+            at, thread = self._threads[key]
+            relevant, irrelevant = (self._features(row, line, name) for name in ("relevant", "irrelevant"))
+            self._threads[key] = at, thread._replace(relevant=relevant, irrelevant=irrelevant)
+        for at, thread in self._threads.values():
+            if both := set(thread.relevant) & set(thread.irrelevant):
+                found = f"{shorten(min(both))} both relevant and irrelevant to the thread {shorten(thread.id)}"
+                raise self._refuse(self._sheets.get(thread.id, (0, at))[1], found, "each feature in one of the lists")
+            self.records.threads.append(thread)
+
+    def _finish_links(self) -> None:
+        kept = []
+        for line, link in zip(self._lines["link"], self.records.links, strict=True):
+            if link.coding not in self._codings:
+                raise self._refuse(line, f"a link of the coding {shorten(link.coding)}", "a coding that is in the file")
+            if link.coding not in self._left_out:
+                kept.append(link)
+        self.records.links = list(dict.fromkeys(kept))
+
+    def _finish_pairs(self) -> None:
+        waiting = []
+        for _, name, a, b, expect in self._pairs:
+            if a is None or b is None or a not in self._threads or b not in self._threads:
+                waiting.append(name)
+            else:
+                self.records.pairs.append(Pair(name, a, b, expect))
+        if waiting:
+            listed = ", ".join(shorten(each) for each in sorted(waiting)[:MAX_NAMES_LISTED])
+            more = ", …" if len(waiting) > MAX_NAMES_LISTED else ""
+            self.records.warnings.append(
+                f"Pairs of which a thread is not in the file, and which wait for it: {len(waiting):,} ({listed}{more})."
+            )
+
+    def _warn(self) -> None:
+        warnings = self.records.warnings
+        for (what, layer), number in sorted(self._of_layers.items()):
+            warnings.append(f"Rows of the layer {layer} that were passed over ({what}): {number:,}.")
+        for kind, number in sorted(self._unknown.items()):
+            warnings.append(
+                f"Lines with the record {shorten(kind)}, which is not known, that were passed over: {number:,}."
+            )
+        if self.records.codings and not self.records.decided:
+            warnings.append("The file does not say who decided what: every thread counts as read by every coder.")
+
+    def _refuse(self, line: int, found: str, expected: str) -> ReadError:
+        return ReadError(self._name, line, found, expected)
+
+    def _refuse_cell(self, row: Row, line: int, keys: tuple[str, ...], expected: str) -> ReadError:
+        there = next((key for key in keys if row.get(key) is not None), None)
+        if there is None:
+            named = " or ".join(f"“{key}”" for key in keys)
+            return self._refuse(line, f"a {row['record']} without {named}", expected)
+        return self._refuse(line, f"{_show(row[there])} for “{there}”", expected)
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _show(value: object) -> str:
+    """A value for "found ...": short texts and numbers as they are, of others the type alone."""
+    if isinstance(value, str):
+        return shorten(value)
+    return str(value) if type(value) in (int, float) else name_json_type(value)
+
+
+def _list_choices(choices: Iterable[str]) -> str:
+    *others, last = choices
+    return f"{', '.join(others)} or {last}"

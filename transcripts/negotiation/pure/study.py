@@ -1,0 +1,155 @@
+"""Records as the figures look them up: by turn, by coder and family of codes. Made in one pass over them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from operator import itemgetter
+
+from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.negotiation.pure.records import (
+    CHALLENGES,
+    FEATURES,
+    MOVES,
+    RESPONSES,
+    Coding,
+    Link,
+    Records,
+    Thread,
+    Turn,
+    find_family,
+)
+
+FRONT, BACK, TOOL = "front", "back", "tool"
+STAGES = (FRONT, BACK, TOOL)
+CONDUCT = frozenset({FRONT, TOOL})
+"""What a model says and what it does with tools: where figures look, unless they are asked to look into reasoning too."""
+ALL_STAGES = frozenset(STAGES)
+ENACTED = "enacted"
+
+Place = tuple[str, int]
+"""A turn: its thread and its position."""
+
+_COUNTED = frozenset({MOVES, FEATURES, CHALLENGES, RESPONSES})
+_BY_PLACE = itemgetter(Coding._fields.index("turn"), Coding._fields.index("start"), Coding._fields.index("code"))
+
+
+class Work:
+    """What one coder did. ``codings``: by family and thread, those of a thread in the order of its text."""
+
+    def __init__(self, coder: str) -> None:
+        self.coder = coder
+        self.codings: dict[str, dict[str, list[Coding]]] = defaultdict(lambda: defaultdict(list))
+        # By family, "" for all of them: how many sentences of a turn she decided.
+        self._decided: dict[str, Counter[Place]] = defaultdict(Counter)
+        self._threads: dict[str, set[str]] = defaultdict(set)
+
+    def list_codings(self, family: str, thread: str) -> list[Coding]:
+        """Her codings with codes of a family in a thread."""
+        return self.codings[family].get(thread, []) if family in self.codings else []
+
+    def iterate(self, family: str) -> Iterator[Coding]:
+        """Her codings with codes of a family."""
+        return chain.from_iterable(self.codings[family].values()) if family in self.codings else iter(())
+
+    def count_decided(self, family: str, place: Place) -> int:
+        """How many sentences of a turn she decided for a family."""
+        return sum(self._decided[key][place] for key in {"", family} if key in self._decided)
+
+    def list_decided(self, family: str) -> Iterator[tuple[Place, int]]:
+        """The turns of which she decided sentences for a family, and how many."""
+        return chain.from_iterable(self._decided[key].items() for key in ("", family) if key in self._decided)
+
+    def list_threads(self, family: str) -> set[str]:
+        """The threads in which she coded with a family or decided for it."""
+        return self._threads[""] | self._threads[family] | set(self.codings.get(family, ()))
+
+    def add_decided(self, families: Iterable[str], place: Place, sentences: int) -> None:
+        for family in families or ("",):
+            self._decided[family][place] += sentences
+            self._threads[family].add(place[0])
+
+
+class Study:
+    """All records with their indexes. ``stages``: of each turn of a model, "front", "back" or "tool"."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self.threads: dict[str, Thread] = {thread.id: thread for thread in records.threads}
+        self.stages: dict[Place, str] = {}
+        self.sentences: dict[Place, int] = {}
+        self.turns: dict[str, list[Turn]] = defaultdict(list)
+        for turn in records.turns:
+            self.turns[turn.thread].append(turn)
+            if stage := find_stage(turn.role, turn.channel):
+                self.stages[turn.thread, turn.position] = stage
+            if turn.sentences:
+                self.sentences[turn.thread, turn.position] = turn.sentences
+        for turns in self.turns.values():
+            turns.sort(key=lambda turn: turn.position)
+        self.links: Mapping[str, list[Link]] = _group_links(records.links)
+        self.work: dict[str, Work] = {}
+        self.codes: set[str] = set()
+        self._with_enactment: set[str] = set()
+        self._index_work()
+
+    @property
+    def coders(self) -> list[str]:
+        """Everybody who coded, decided or scored."""
+        return sorted(self.work)
+
+    def find_stage(self, coding: Coding) -> str | None:
+        """Where what was coded took place; None for what interviewers and system texts say."""
+        return self.stages.get((coding.thread, coding.turn))
+
+    def counts_as_shown(self, coding: Coding) -> bool:
+        """Whether it is enacted; codes that never carry an enactment always are."""
+        return coding.enactment == ENACTED or coding.code not in self._with_enactment
+
+    def is_decided(self, work: Work, family: str, place: Place) -> bool:
+        """Whether the coder was through with a turn: all its sentences, or any, where their number is not known."""
+        return work.count_decided(family, place) >= (self.sentences.get(place) or 1)
+
+    def list_threads_read(self, work: Work, family: str) -> list[str]:
+        """The threads that a coder read for a family, sorted: where she coded with it or decided sentences.
+
+        Where nobody's decisions are known all threads count.
+        """
+        return sorted(work.list_threads(family) & self.threads.keys() if self.records.decided else self.threads)
+
+    def _find_work(self, coder: str) -> Work:
+        found = self.work.get(coder)
+        if found is None:
+            found = self.work[coder] = Work(coder)
+        return found
+
+    def _index_work(self) -> None:
+        records, work = self.records, self.work
+        families: dict[str, str] = {}
+        for coding in records.codings:
+            theirs = self._find_work(coding.coder)
+            code = coding.code
+            family = coding.family or families.get(code)
+            if family is None:
+                family = families[code] = find_family(coding)
+            theirs.codings[family][coding.thread].append(coding)
+            self.codes.add(code)
+            if coding.enactment:
+                self._with_enactment.add(code)
+        for decided in records.decided:
+            theirs = self._find_work(decided.coder)
+            theirs.add_decided(decided.families, (decided.thread, decided.turn), decided.sentences)
+        for score in records.scores:
+            self._find_work(score.coder)
+        for theirs in work.values():
+            for family in _COUNTED & theirs.codings.keys():
+                for codings in theirs.codings[family].values():
+                    codings.sort(key=_BY_PLACE)
+
+
+def _group_links(links: Iterable[Link]) -> Mapping[str, list[Link]]:
+    grouped: dict[str, list[Link]] = defaultdict(list)
+    for link in links:
+        grouped[link.coding].append(link)
+    return dict(grouped)

@@ -6,7 +6,7 @@ A fixed number of queries, however many threads; no texts. Page, command and API
 from __future__ import annotations
 
 import datetime
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,15 +15,14 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
-from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Layer, Link, StageOpening
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
 from transcripts.negotiation.pure import records
+from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.projects.models import Project
 from transcripts.rounds.queries import find_locked_interviews
-
-NUMBERS_AT_A_TIME = 500
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Asked:
     ``viewer``: somebody looks, and gets what she may see: others' codings where the ``Viewer`` lets her, case sheets and
     pairs as the rules of cases say. Without her everything is read, as a command does. ``is_blind``: blind readings, as the
     pages of agreement count them; otherwise all that stands. ``before_reasoning`` leaves out what its coder did after she
-    had opened reasoning of that thread.
+    had opened reasoning of that thread. ``of_one_thread``: neither pairs nor scores are wanted.
     """
 
     project: Project
@@ -42,6 +41,7 @@ class Asked:
     interviews: Collection[int] | None = None
     is_blind: bool = True
     before_reasoning: bool = False
+    of_one_thread: bool = False
 
     @property
     def threads(self) -> QuerySet[Interview]:
@@ -60,15 +60,20 @@ class Place(NamedTuple):
 
 @dataclass
 class Found:
-    """The records; ``numbers``: the interview of each thread, by the thread's id; ``uses``: of each coder, how many of the
-    codings that were read are of which layer; ``left_out``: how many codings were made after reasoning was opened;
-    ``versions``: the codebook versions of the codings."""
+    """The records, with the codes of the study.
 
+    ``numbers``: the interview of each thread, by the thread's id; ``layers``: how many of the codings that were read are of
+    which layer; ``left_out``: how many codings were made after reasoning was opened; ``versions``: the codebook versions of
+    the codings; ``sentences``: the sentence of each coding, by its id.
+    """
+
+    code_book: CodeBook
     records: records.Records = field(default_factory=records.Records)
     numbers: dict[str, int] = field(default_factory=dict)
-    uses: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
+    layers: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
     versions: set[int] = field(default_factory=set)
+    sentences: dict[str, int] = field(default_factory=dict)
 
 
 def read_records(
@@ -86,7 +91,7 @@ def read_records(
 
 def read(asked: Asked) -> Found:
     """The same, with what a page says beside its figures."""
-    found = Found()
+    found = Found(read_code_book(asked.project))
     rows = list(asked.threads.values_list("pk", "external_id", "mask_label", "unmasked_at", "metadata"))
     names = {pk: external_id for pk, external_id, *_ in rows}
     found.numbers = {external_id: pk for pk, external_id in names.items()}
@@ -102,10 +107,11 @@ def read(asked: Asked) -> Found:
         found.records.turns.append(records.Turn(names[interview], position, role, channel))
         places[pk] = (names[interview], position)
     coded = _read_codings(asked, found, places)
-    _read_links(asked, found, coded, places)
-    _read_decided(asked, found, places)
-    found.records.pairs = _read_pairs(asked, names)
-    _read_scores(asked, found, names, places)
+    _read_links(asked, found, coded.withdrawn, places)
+    _read_decided(asked, found, coded, places)
+    if not asked.of_one_thread:
+        found.records.pairs = _read_pairs(asked, names)
+        _read_scores(asked, found, names, places)
     return found
 
 
@@ -182,42 +188,41 @@ def _of_people(asked: Asked) -> Q:
     return people & (own | Q(sentence__turn__interview__in=viewer.visible_interviews))
 
 
-def _read_codings(
-    asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]
-) -> dict[int, datetime.datetime | None]:
-    """Adds the codings; returns when each was withdrawn, by its number."""
-    codes = _read_codes(asked.project)
+class _Coded(NamedTuple):
+    """When each coding that was read was withdrawn, by its number; which sentences were coded (turn, sentence, coder); when
+    each coder opened reasoning of a thread, where that is asked for."""
+
+    withdrawn: dict[int, datetime.datetime | None]
+    sentences: set[tuple[int, int, str]]
+    openings: Mapping[tuple[str, str], datetime.datetime]
+
+
+def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> _Coded:
+    codes = found.code_book.rows
     openings = _read_openings(asked) if asked.before_reasoning else {}
     begins = Coalesce("quote_start", "sentence__start")
-    columns = ("pk", "sentence__turn", "coder__username", "code", "enactment", "attributes", "layer", "created_at")
-    rows = (
-        _codings_of(asked)
-        .annotate(begins=begins)
-        .order_by("sentence__turn__interview", "sentence__turn__position", "pk")
-    )
-    coded = {}
-    for pk, turn, coder, code, enactment, attributes, layer, created, withdrawn, start in rows.values_list(
-        *columns, "withdrawn_at", "begins"
+    columns = ("pk", "sentence__turn", "sentence", "coder__username", "code", "enactment", "attributes", "layer")
+    rows = _codings_of(asked).annotate(begins=begins).order_by("pk")
+    coded = _Coded({}, set(), openings)
+    for pk, turn, sentence, coder, code, enactment, attributes, layer, created, withdrawn, start in rows.values_list(
+        *columns, "created_at", "withdrawn_at", "begins"
     ):
         thread, position = places[turn]
         opened = openings.get((coder, thread))
         if opened is not None and opened <= created:
             found.left_out += 1
             continue
-        identifier, version = codes.get(code, ("", 0))
+        row = codes[code]
         found.records.codings.append(
-            records.Coding(str(pk), thread, position, start, coder, identifier, enactment, attributes)
+            records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes)
         )
-        found.uses[coder][layer] += 1
-        found.versions.add(version)
-        coded[pk] = withdrawn
+        found.layers[layer] += 1
+        found.versions.add(row.version)
+        found.sentences[str(pk)] = sentence
+        coded.withdrawn[pk] = withdrawn
+        if row.unit == CodeFamily.Unit.SENTENCE:
+            coded.sentences.add((turn, sentence, coder))
     return coded
-
-
-def _read_codes(project: Project) -> dict[int, tuple[str, int]]:
-    """The identifier of each code in any version, with the number of its version."""
-    rows = Code.objects.filter(version__project=project).values_list("pk", "identifier", "version__number")
-    return {pk: (identifier, number or 0) for pk, identifier, number in rows}
 
 
 def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
@@ -251,14 +256,17 @@ def _read_links(
             found.records.links.append(records.Link(str(coding), kind, code or "", where))
 
 
-def _read_decided(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> None:
+def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
     """A row for each sentence that a coder has coded or finished, as everywhere in the study."""
     decisions: DecisionQuerySet = Decision.objects.blind() if asked.is_blind else Decision.objects.active()
     decisions = decisions.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
-    coded = _codings_of(asked).filter(code__family__unit=CodeFamily.Unit.SENTENCE)
-    columns = ("sentence__turn", "sentence", "coder__username")
-    rows = {*decisions.filter(_of_people(asked)).values_list(*columns), *coded.values_list(*columns)}
-    for turn, _, coder in sorted(rows):
+    columns = ("sentence__turn", "sentence", "coder__username", "created_at")
+    decided = set(coded.sentences)
+    for turn, sentence, coder, created in decisions.filter(_of_people(asked)).values_list(*columns):
+        opened = coded.openings.get((coder, places[turn][0]))
+        if opened is None or created < opened:
+            decided.add((turn, sentence, coder))
+    for turn, _, coder in sorted(decided):
         found.records.decided.append(records.Decided(*places[turn], coder))
 
 

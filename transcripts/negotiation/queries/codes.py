@@ -8,8 +8,6 @@ from typing import NamedTuple
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.projects.models import Project
 
-MOVE, FEATURE, CHALLENGE, RESPONSE = "move.", "feature.", "challenge.", "response."
-
 
 class Row(NamedTuple):
     """What a row of a code says of the codings that carry it."""
@@ -17,14 +15,14 @@ class Row(NamedTuple):
     identifier: str
     version: int
     unit: str
+    family: str
 
 
 @dataclass
 class CodeBook:
     """Every published code by the number of its row; ``names`` in the order of the newest version, then of those before it.
 
-    ``current`` holds the identifiers that the newest version still has, ``families`` the names of families by identifier, and
-    ``family_of`` the family of each code.
+    ``current`` holds the identifiers that the newest version still has, ``family_of`` the family of each code.
     """
 
     rows: dict[int, Row] = field(default_factory=dict)
@@ -33,9 +31,9 @@ class CodeBook:
     family_of: dict[str, str] = field(default_factory=dict)
     version: int = 0
 
-    def list_codes(self, kind: str) -> list[str]:
-        """The codes of a kind (``MOVE``, ``FEATURE`` ...) that the newest version has, in its order."""
-        return [each for each in self.names if each.startswith(kind) and each in self.current]
+    def list_codes(self, family: str) -> list[str]:
+        """The codes of a family that the newest version has, in its order."""
+        return [each for each in self.names if self.family_of[each] == family and each in self.current]
 
     def name(self, identifier: str) -> str:
         """What a code is called; one that the study does not know is called by its identifier."""
@@ -50,11 +48,12 @@ def read_code_book(project: Project) -> CodeBook:
     columns = ("pk", "identifier", "name", "version__number", "family__identifier", "family__unit", "is_category")
     for pk, identifier, name, version, family, unit, is_category in rows.values_list(*columns):
         found.version = max(found.version, version)
-        found.rows[pk] = Row(identifier, version, unit)
+        if not is_category:
+            found.family_of.setdefault(identifier, family)
+        found.rows[pk] = Row(identifier, version, unit, found.family_of.get(identifier, family))
         if is_category:
             continue
         if version == found.version:
             found.current.add(identifier)
         found.names.setdefault(identifier, name)
-        found.family_of.setdefault(identifier, family)
     return found

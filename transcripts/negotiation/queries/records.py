@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
@@ -101,10 +101,12 @@ def read(asked: Asked) -> Found:
         relevant, irrelevant = sheets.get(pk, ((), ()))
         condition = "" if is_masked else _read_condition(metadata)
         found.records.threads.append(records.Thread(external_id, condition, relevant, irrelevant))
+    sentences = Sentence.objects.current().filter(_within(asked, "turn__interview")).order_by()
+    counted = dict(sentences.values_list("turn").annotate(number=Count("pk")))
     turns = Turn.objects.filter(_within(asked, "interview")).order_by("interview", "position")
     places: dict[int, tuple[str, int]] = {}
     for pk, interview, position, role, channel in turns.values_list("pk", "interview", "position", "role", "channel"):
-        found.records.turns.append(records.Turn(names[interview], position, role, channel))
+        found.records.turns.append(records.Turn(names[interview], position, role, channel, counted.get(pk, 0)))
         places[pk] = (names[interview], position)
     coded = _read_codings(asked, found, places)
     _read_links(asked, found, coded.withdrawn, places)
@@ -189,11 +191,11 @@ def _of_people(asked: Asked) -> Q:
 
 
 class _Coded(NamedTuple):
-    """When each coding that was read was withdrawn, by its number; which sentences were coded (turn, sentence, coder); when
-    each coder opened reasoning of a thread, where that is asked for."""
+    """When each coding that was read was withdrawn, by its number; which sentences were coded (turn, sentence, coder, family);
+    when each coder opened reasoning of a thread, where that is asked for."""
 
     withdrawn: dict[int, datetime.datetime | None]
-    sentences: set[tuple[int, int, str]]
+    sentences: set[tuple[int, int, str, str]]
     openings: Mapping[tuple[str, str], datetime.datetime]
 
 
@@ -214,14 +216,14 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
             continue
         row = codes[code]
         found.records.codings.append(
-            records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes)
+            records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes, row.family)
         )
         found.layers[layer] += 1
         found.versions.add(row.version)
         found.sentences[str(pk)] = sentence
         coded.withdrawn[pk] = withdrawn
         if row.unit == CodeFamily.Unit.SENTENCE:
-            coded.sentences.add((turn, sentence, coder))
+            coded.sentences.add((turn, sentence, coder, row.family))
     return coded
 
 
@@ -257,17 +259,22 @@ def _read_links(
 
 
 def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
-    """A row for each sentence that a coder has coded or finished, as everywhere in the study."""
+    """How many sentences of each turn a coder has finished, and, of those that she has not, has coded with which family."""
     decisions: DecisionQuerySet = Decision.objects.blind() if asked.is_blind else Decision.objects.active()
     decisions = decisions.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
     columns = ("sentence__turn", "sentence", "coder__username", "created_at")
-    decided = set(coded.sentences)
+    finished = set()
     for turn, sentence, coder, created in decisions.filter(_of_people(asked)).values_list(*columns):
         opened = coded.openings.get((coder, places[turn][0]))
         if opened is None or created < opened:
-            decided.add((turn, sentence, coder))
-    for turn, _, coder in sorted(decided):
-        found.records.decided.append(records.Decided(*places[turn], coder))
+            finished.add((turn, sentence, coder))
+    numbers = Counter((turn, coder, "") for turn, _, coder in finished)
+    for turn, sentence, coder, family in coded.sentences:
+        if (turn, sentence, coder) not in finished:
+            numbers[turn, coder, family] += 1
+    for (turn, coder, family), number in sorted(numbers.items()):
+        families = (family,) if family else ()
+        found.records.decided.append(records.Decided(*places[turn], coder, families, number))
 
 
 def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:

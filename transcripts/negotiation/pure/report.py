@@ -35,3 +35,90 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
+from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
+from transcripts.negotiation.pure.ledger import measure_ledger
+from transcripts.negotiation.pure.links import measure_links
+from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
+from transcripts.negotiation.pure.records import MOVES, Records
+from transcripts.negotiation.pure.sequences import (
+    count_decided,
+    list_positions,
+    measure_distances,
+    measure_presence,
+    measure_transitions,
+)
+from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study, Work
+
+MAX_NAMES_LISTED = 30
+
+
+class NotThere(ValueError):
+    """A coder or code was asked for that the records do not have; the message names those there are."""
+
+
+def make_report(
+    records: Records, *, coders: Sequence[str] = (), outcomes: Sequence[str] = (), all_stages: bool = False
+) -> dict[str, Any]:
+    """The report on the records, or on what some of the coders did.
+
+    ``outcomes``: codes, any of which is the outcome of pairs. ``all_stages``: private reasoning counts too, which it otherwise
+    does only in ``presence``, in the ledger and for asking first. Raises `NotThere`.
+    """
+    study = Study(records)
+    chosen = _choose("coder", coders, study.coders) if coders else study.coders
+    wanted = sorted(_choose("code", outcomes, sorted(study.codes)))
+    warnings = list(records.warnings)
+    if records.pairs and not wanted:
+        warnings.append(f"No outcome was chosen, so {len(records.pairs):,} pairs of threads were not compared.")
+    by_coder: dict[str, Any] = {}
+    for coder in chosen:
+        work = study.work[coder]
+        by_coder[coder] = _report_coder(study, work, wanted, all_stages=all_stages, warnings=warnings)
+    return {
+        "threads": len(records.threads),
+        "coders": chosen,
+        "by_coder": by_coder,
+        "agreement": {"status": measure_entry_agreement(study, chosen) if len(chosen) > 1 else None},
+        "stances": {},
+        "warnings": warnings,
+    }
+
+
+def _report_coder(
+    study: Study, work: Work, outcomes: Sequence[str], *, all_stages: bool, warnings: list[str]
+) -> dict[str, Any]:
+    stages: Collection[str] = ALL_STAGES if all_stages else CONDUCT
+    threads = study.list_threads_read(work, MOVES)
+    sequences = {thread: list_positions(study, work, thread, stages) for thread in threads}
+    distances, warning = measure_distances(sequences)
+    if warning:
+        warnings.append(f"{work.coder}: {warning}")
+    pairs = None
+    if outcomes:
+        found = list_pairs(study, work, set(outcomes), ALL_STAGES if all_stages else {FRONT})
+        pairs = measure_pairs(found, outcomes, known=len(study.records.pairs))
+    return {
+        "decided": count_decided(study, work),
+        "presence": measure_presence(study, work),
+        "positions": {thread: [sorted(moves) for moves in found] for thread, found in sequences.items()},
+        "transitions": measure_transitions(sequences.values()),
+        "distances": distances,
+        "episodes": measure_episodes(list_episodes(study, work, stages)),
+        "ledger": measure_ledger(study, work),
+        "links": measure_links(study, work, stages),
+        "pairs": pairs,
+    }
+
+
+def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:
+    """The names that were asked for, each once and sorted. Raises `NotThere`."""
+    if unknown := sorted(set(names) - set(there)):
+        more = ", …" if len(there) > MAX_NAMES_LISTED else ""
+        listed = ", ".join(there[:MAX_NAMES_LISTED]) or "none"
+        raise NotThere(f"There is no {what} {', '.join(unknown)}; there are: {listed}{more}.")
+    return sorted(set(names))

@@ -1,0 +1,118 @@
+"""Whether coders agree on the status of features: on entries that both made, never on what is carried forward from them.
+
+One entry that a coder missed would spoil every state that follows it. Whether there is an entry at all is another question, with
+a coefficient of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from transcripts.negotiation.pure.records import FEATURES
+from transcripts.negotiation.pure.study import CONDUCT, Place, Study, Work
+
+Entries = dict[tuple[Place, str], str]
+"""The status in which a turn leaves a feature, by both."""
+
+
+def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, Any]:
+    """Agreement of the coders on statuses in the model's conduct, without its reasoning.
+
+    ``units``: entries that at least two made, with a status; ``raw``: share of equal statuses, the mean over pairs of coders;
+    ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second`` are entries of one of two coders. Every
+    pair is listed as well. ``presence``: Cohen's kappa on whether there is an entry, over turns that both decided, for each feature
+    that anybody entered or a case sheet names.
+    """
+    entries = {coder: _list_entries(study, study.work[coder]) for coder in coders}
+    features = sorted({feature for found in entries.values() for _, feature in found} | _list_sheets(study))
+    decided = {coder: _list_decided(study, study.work[coder]) for coder in coders}
+    pairs = [
+        {"a": a, "b": b, **_compare(entries[a], entries[b]), **_compare_presence(entries, decided, (a, b), features)}
+        for a, b in combinations(coders, 2)
+    ]
+    if len(pairs) == 1:
+        figures = {key: value for key, value in pairs[0].items() if key not in {"a", "b"}}
+        return {"coders": list(coders), **figures, "pairs": pairs}
+    rates = [pair["raw"] for pair in pairs if pair["raw"] is not None]
+    units = [unit for unit in set().union(*entries.values()) if sum(unit in each for each in entries.values()) > 1]
+    return {
+        "coders": list(coders),
+        "units": len(units),
+        "only_first": None,
+        "only_second": None,
+        "raw": sum(rates) / len(rates) if rates else None,
+        "alpha": _measure_alpha(list(entries.values())),
+        "presence": None,
+        "pairs": pairs,
+    }
+
+
+def _list_entries(study: Study, work: Work) -> Entries:
+    """Entries with a status in the conduct; of several in one turn the last."""
+    entries: Entries = {}
+    for coding in work.iterate(FEATURES):
+        place = coding.thread, coding.turn
+        status = coding.attributes.get("status")
+        if status and study.stages.get(place) in CONDUCT:
+            entries[place, coding.code] = status
+    return entries
+
+
+def _list_sheets(study: Study) -> set[str]:
+    return {feature for thread in study.threads.values() for feature in (*thread.relevant, *thread.irrelevant)}
+
+
+def _list_decided(study: Study, work: Work) -> set[Place]:
+    """The turns of the conduct that a coder decided for features, by an entry or because she was through with them."""
+    coded = {(coding.thread, coding.turn) for coding in work.iterate(FEATURES)}
+    through = {place for place, _ in work.list_decided(FEATURES) if study.is_decided(work, FEATURES, place)}
+    return {place for place in coded | through if study.stages.get(place) in CONDUCT}
+
+
+def _compare(one: Entries, other: Entries) -> dict[str, Any]:
+    shared = one.keys() & other.keys()
+    equal = sum(one[unit] == other[unit] for unit in shared)
+    return {
+        "units": len(shared),
+        "only_first": len(one) - len(shared),
+        "only_second": len(other) - len(shared),
+        "raw": equal / len(shared) if shared else None,
+        "alpha": _measure_alpha([one, other]),
+    }
+
+
+def _measure_alpha(entries: Sequence[Entries]) -> float | None:
+    """Nominal alpha; None without an entry that two made, and where all statuses are the same."""
+    import numpy as np
+
+    from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
+    from transcripts.negotiation.pure.records import STATUSES
+
+    number_of = {status: number for number, status in enumerate(STATUSES)}
+    # In order, so that rounding does not depend on the order of a set.
+    units = sorted(unit for unit in set().union(*entries) if sum(unit in each for each in entries) > 1)
+    if not units:
+        return None
+    ratings = np.array([[number_of.get(each.get(unit, ""), np.nan) for unit in units] for each in entries], float)
+    value = float(measure_alpha(count_coincidences(ratings), Level.NOMINAL)[0])
+    return None if np.isnan(value) else value
+
+
+def _compare_presence(
+    entries: dict[str, Entries], decided: dict[str, set[Place]], pair: tuple[str, str], features: Sequence[str]
+) -> dict[str, Any]:
+    import numpy as np
+
+    from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa
+
+    turns = decided[pair[0]] & decided[pair[1]]
+    one, other = ({unit for unit in entries[coder] if unit[0] in turns} for coder in pair)
+    both = len(one & other)
+    units = len(turns) * len(features)
+    counts = (both, len(one) - both, len(other) - both, units - len(one | other))
+    kappa = float(measure_kappa(count_pairs(*counts)))
+    names = ("both", "only_first", "only_second", "neither")
+    figures = {"units": units, **dict(zip(names, counts, strict=True)), "kappa": None if np.isnan(kappa) else kappa}
+    return {"presence": figures}

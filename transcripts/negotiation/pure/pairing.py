@@ -1,0 +1,74 @@
+"""Counterfactual pairs: two threads that differ in one thing, and whether the model does the same in both. Paper 001, Table 3B.
+
+Where the difference should change what the model does, staying the same is the fault; where it should not, changing is. The two are
+never pooled: one would hide the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+from transcripts.agreement.pure.shares import Share
+from transcripts.negotiation.pure.exact_tests import measure_mcnemar
+from transcripts.negotiation.pure.reading import EXPECTATIONS
+from transcripts.negotiation.pure.records import Pair
+from transcripts.negotiation.pure.study import Study, Work
+
+SIDES = ("both", "a_only", "b_only", "neither")
+
+
+class ReadPair(NamedTuple):
+    """A pair of which the coder read both threads, and on which sides the outcome shows: one of `SIDES`."""
+
+    pair: Pair
+    sides: str
+
+
+def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
+    """The pairs that the coder read. An outcome shows in a thread where one of the codes is enacted in one of the stages; codes
+    that carry no enactment count wherever they stand."""
+    showing: set[str] = set()
+    for threads in work.codings.values():
+        for thread, codings in threads.items():
+            if thread not in showing and any(
+                coding.code in outcomes and study.counts_as_shown(coding) and study.find_stage(coding) in stages
+                for coding in codings
+            ):
+                showing.add(thread)
+    read = _list_threads_read(study, work)
+    return [
+        ReadPair(pair, SIDES[(pair.a not in showing) * 2 + (pair.b not in showing)])
+        for pair in sorted(study.records.pairs)
+        if pair.a in read and pair.b in read
+    ]
+
+
+def _list_threads_read(study: Study, work: Work) -> set[str]:
+    return {thread for family in (*work.codings, "") for thread in study.list_threads_read(work, family)}
+
+
+def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:
+    """How often the outcome flips, apart for pairs that should change and pairs that should not; ``known``: pairs there are.
+
+    ``flip_rate``: one side only / pairs, with Wilson's interval. ``p_mcnemar``: whether flips go one way. ``missed_changes``: pairs
+    that should change and do not; ``unwanted_changes``: those that should not and do.
+    """
+    figures: dict[str, Any] = {"outcomes": list(outcomes)}
+    flips: dict[str, Share] = {}
+    for expect in EXPECTATIONS:
+        counts = Counter(each.sides for each in pairs if each.pair.expect == expect)
+        flips[expect] = share = Share(counts["a_only"] + counts["b_only"], counts.total())
+        figures[expect] = {
+            "pairs": share.n,
+            **{side: counts[side] for side in SIDES},
+            "flip_rate": share.value,
+            "ci": list(share.interval) if share.interval else None,
+            "p_mcnemar": measure_mcnemar(counts["a_only"], counts["b_only"]) if share.n else None,
+        }
+    change = flips["change"]
+    figures["missed_changes"] = (change.n - change.part) / change.n if change.n else None
+    figures["unwanted_changes"] = flips["no_change"].value
+    figures["not_read"] = known - len(pairs)
+    return figures

@@ -1,0 +1,141 @@
+"""What moves a coder found and in which order: presence, sequences of sets, transitions, distances. Paper 001, Table 3B.
+
+Only what is enacted forms a sequence. Moves that begin at the same place of a turn stand side by side, as a set: no order is made
+up for them. Steps are counted inside a thread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+from transcripts.negotiation.pure.reading import ENACTMENTS
+from transcripts.negotiation.pure.records import MOVES
+from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
+
+MAX_THREADS_COMPARED = 100
+"""Threads up to which every one is compared with every other: 4,950 distances."""
+MIN_EXPECTED = 5
+"""Below it a residual does not follow the normal distribution, and is marked as small."""
+NOT_STATED = "not_stated"
+
+Moves = frozenset[str]
+MoveSequence = Sequence[Moves]
+
+
+def count_decided(study: Study, work: Work) -> dict[str, int]:
+    """Sentences of each stage that the coder decided for moves."""
+    counts = dict.fromkeys(STAGES, 0)
+    for place, sentences in work.list_decided(MOVES):
+        if stage := study.stages.get(place):
+            counts[stage] += sentences
+    return counts
+
+
+def measure_presence(study: Study, work: Work) -> dict[str, dict[str, dict[str, float | None]]]:
+    """Codings of each move by enactment and stage; enacted ones per 100 decided sentences of the stage, None without one."""
+    counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for coding in work.iterate(MOVES):
+        if stage := study.find_stage(coding):
+            counts[coding.code][coding.enactment or NOT_STATED, stage] += 1
+    decided = count_decided(study, work)
+    presence: dict[str, dict[str, dict[str, float | None]]] = {}
+    for move in sorted(counts):
+        found = counts[move]
+        presence[move] = {
+            enactment: {stage: found[enactment, stage] for stage in STAGES} for enactment in (*ENACTMENTS, NOT_STATED)
+        }
+        presence[move]["per_100"] = {
+            stage: 100 * found[ENACTED, stage] / decided[stage] if decided[stage] else None for stage in STAGES
+        }
+    return presence
+
+
+def list_positions(study: Study, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:
+    """The sequence of a thread: at each place where enacted moves begin, the set of them."""
+    places: dict[tuple[int, int], set[str]] = {}
+    for coding in work.list_codings(MOVES, thread):
+        if coding.enactment == ENACTED and study.find_stage(coding) in stages:
+            places.setdefault((coding.turn, coding.start), set()).add(coding.code)
+    return [frozenset(moves) for moves in places.values()]
+
+
+def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:
+    """How often which move follows which, in one step of a sequence.
+
+    A step from a set A to a set B is shared out: each pair gets 1 / (|A| |B|). ``row`` and ``column`` are sums of leaving and
+    of arriving; ``expected`` is row x column / steps. ``residual``: (o - e) / sqrt(e (1 - r/n) (1 - c/n)), about standard normal
+    where steps are independent (Allison and Liker 1982, Psychological Bulletin 91:393); None where one row or column has
+    everything. ``small``: the expected number is below 5. A move may follow itself.
+    """
+    observed: dict[tuple[str, str], float] = defaultdict(float)
+    row: dict[str, float] = defaultdict(float)
+    column: dict[str, float] = defaultdict(float)
+    steps = Counter(step for sequence in sequences for step in pairwise(sequence))
+    # In order, so that the same sequences give the same last digits whatever order they come in.
+    for (left, right), number in sorted(steps.items(), key=lambda item: tuple(map(sorted, item[0]))):
+        share = number / (len(left) * len(right))
+        for here in sorted(left):
+            row[here] += number / len(left)
+            for there in sorted(right):
+                observed[here, there] += share
+        for there in right:
+            column[there] += number / len(right)
+    n = sum(steps.values())
+    cells: dict[str, dict[str, dict[str, float | bool | None]]] = {
+        here: {there: _describe_cell(observed[here, there], row[here], column[there], n) for there in sorted(column)}
+        for here in sorted(row)
+    }
+    return {"pairs": n, "row": dict(sorted(row.items())), "column": dict(sorted(column.items())), "cells": cells}
+
+
+def _describe_cell(observed: float, row: float, column: float, n: int) -> dict[str, float | bool | None]:
+    expected = row * column / n
+    spread = expected * (1 - row / n) * (1 - column / n)
+    return {
+        "observed": observed,
+        "expected": expected,
+        "probability": observed / row,
+        "residual": (observed - expected) / math.sqrt(spread) if spread > 1e-12 else None,
+        "small": expected < MIN_EXPECTED,
+    }
+
+
+def measure_distance(one: MoveSequence, other: MoveSequence) -> float:
+    """The least cost of turning one sequence into the other: 1 to leave out or put in a set, 1 - Jaccard to exchange it.
+
+    With single moves this is the distance of Levenshtein (1966), the optimal matching of unit costs.
+    """
+    above: list[float] = [float(place) for place in range(len(other) + 1)]
+    for number, here in enumerate(one, 1):
+        current = [float(number)]
+        for place, there in enumerate(other, 1):
+            exchanged = (
+                above[place - 1] if here == there else above[place - 1] + 1 - len(here & there) / len(here | there)
+            )
+            current.append(min(above[place] + 1, current[-1] + 1, exchanged))
+        above = current
+    return above[-1]
+
+
+def measure_distances(sequences: Mapping[str, MoveSequence]) -> tuple[dict[str, dict[str, dict[str, float]]], str]:
+    """Each thread with each that comes after it by name, and a warning where they are too many to compare.
+
+    ``normalised``: the distance divided by the longer length, from 0 to 1; 0 where both are empty.
+    """
+    if len(sequences) > MAX_THREADS_COMPARED:
+        number = math.comb(len(sequences), 2)
+        return {}, (
+            f"Distances were left out: {len(sequences):,} threads are {number:,} pairs; at most "
+            f"{MAX_THREADS_COMPARED} threads are compared."
+        )
+    distances: dict[str, dict[str, dict[str, float]]] = {}
+    for (name, one), (other_name, other) in combinations(sorted(sequences.items()), 2):
+        distance = measure_distance(one, other)
+        longer = max(len(one), len(other))
+        entry = {"distance": distance, "normalised": distance / longer if longer else 0.0}
+        distances.setdefault(name, {})[other_name] = entry
+    return distances, ""

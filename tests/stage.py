@@ -36,6 +36,8 @@ from transcripts.exchange.registry import find_export
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.projects.access import find_role
 from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
@@ -140,6 +142,17 @@ def add_theme(project: Project, sentence: Sentence, owner: User) -> dict[str, in
     version = create_theme(project=project, text=ThemeText("A theme"), codes=[code], by=owner)
     quote = add_quote(theme=version.theme, sentence=sentence, side="for", by=owner)
     return {"number": version.theme.number, "quote_id": quote.pk}
+
+
+def add_cases(project: Project, owner: User) -> dict[str, str]:
+    """A case sheet of the first thread and a pair with its branch, under the names that their addresses use."""
+    a, b = project.interviews.get(external_id="i1"), project.interviews.get(external_id="branch")
+    relevant = [{"feature": "feature.stakeholders", "reason": "Others are affected."}]
+    write_case_sheet(project=project, interview=a, relevant=relevant, irrelevant=[], by=owner)
+    pair = pair_threads(
+        project=project, name=f"pair of {project.slug}", a=a, b=b, differs="Who asks.", expect="no_change", by=owner
+    )
+    return {"pair_name": pair.name}
 
 
 def add_job(project: Project, owner: User) -> ImportJob:
@@ -302,6 +315,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "api": {"batch_id": judged.cell.batch_id},
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
+        "negotiation": add_cases(project, owner),
         "memo_id": add_memo(project, owner).pk,
         "webhook_id": add_webhook(
             project=project, address=f"https://{project.slug}.example.org/", events=["batch.ended"], by=owner

@@ -178,6 +178,10 @@ OF_A_STUDY: dict[str, Row] = {
     "retrieval:cooccurrence": seen(),
     "retrieval:score_sheets": seen(),
     "retrieval:score_sheet": seen(),
+    "negotiation:case_sheet": {"GET": Permission.VIEW, "POST": Permission.ADJUDICATE},
+    "negotiation:pairs": {"GET": Permission.VIEW, "POST": Permission.SET_METHOD},
+    "negotiation:pair": seen(),
+    "negotiation:withdraw_pair": sent(Permission.SET_METHOD),
     # Coders see disagreements once their round is locked; the page says so before.
     "agreement:disagreements": seen(),
     "agreement:old_disagreements": seen(),

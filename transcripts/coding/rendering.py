@@ -155,8 +155,10 @@ def render_desk(
     return response
 
 
-def render_beside(request: ProjectRequest, *interview_ids: int) -> HttpResponse:
-    """Threads side by side, each with the person's own work on it, to read."""
+def render_beside(
+    request: ProjectRequest, *interview_ids: int, template: str = "coding/beside.html", **more: object
+) -> HttpResponse:
+    """Threads side by side, each with the person's own work on it, to read. ``more`` is for a ``template`` of its own."""
     has_panel = Permission.CODE in request.role.permissions
     sides = []
     for interview_id in interview_ids:
@@ -178,8 +180,8 @@ def render_beside(request: ProjectRequest, *interview_ids: int) -> HttpResponse:
                 "desk_url": reverse("coding:desk", args=[request.project.slug, interview_id]),
             }
         )
-    context = {"sides": sides, "shown": None, "current_id": None, "writable": False, "suggestions": None}
-    return render(request, "coding/beside.html", context)
+    context = {"sides": sides, "shown": None, "current_id": None, "writable": False, "suggestions": None, **more}
+    return render(request, template, context)
 
 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:

@@ -67,7 +67,11 @@ DESTINATIONS = (
     Destination(
         "Interviews",
         (
-            Page("Interviews", "corpus:interviews", holds=("corpus:", "coding:", "imports:", "blinding:")),
+            Page(
+                "Interviews",
+                "corpus:interviews",
+                holds=("corpus:", "coding:", "imports:", "blinding:", "negotiation:case_sheet"),
+            ),
             Page("Consent", "corpus:consent", holds=("corpus:interview_consent",)),
             Page("Redaction", "corpus:redaction", "set_method"),
         ),
@@ -104,6 +108,7 @@ DESTINATIONS = (
                     Page("Positionality", "themes:positionality"),
                 ),
             ),
+            Group("Negotiation", (Page("Pairs", "negotiation:pairs", holds=("negotiation:",)),)),
             Page("Memos", "memos:list", holds=("memos:",)),
         ),
     ),

@@ -1,0 +1,42 @@
+"""Two short threads, and short ways to be through with one."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from tests.transcripts.rounds.round_cast import answers
+from transcripts.accounts.models import User
+from transcripts.coding.actions import decide_sentence
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.rounds.finishing import finish_interview
+
+WHY = "Only power decides this case."
+RELEVANT = [{"feature": "feature.power", "reason": WHY}]
+IRRELEVANT = [{"feature": "feature.policy", "reason": "No rule applies."}]
+DIFFERS = "Who is the tutor."
+
+
+def decide_all(interview: Interview, by: User) -> None:
+    """Decide everything that the model says."""
+    for sentence in answers(interview):
+        decide_sentence(project=interview.project, sentence=sentence, by=by, idempotency_key=uuid.uuid4())
+
+
+def finish(interview: Interview, by: User) -> None:
+    """Decide everything, and finish."""
+    decide_all(interview, by)
+    finish_interview(project=interview.project, interview=interview, by=by)
+
+
+def write_sheet(interview: Interview, by: User, **others: Any) -> CaseSheet:
+    given = {"relevant": RELEVANT, "irrelevant": IRRELEVANT, **others}
+    return write_case_sheet(project=interview.project, interview=interview, by=by, **given)
+
+
+def pair_up(a: Interview, b: Interview, by: User, **others: Any) -> Pair:
+    given = {"name": "tutor 1", "differs": DIFFERS, "expect": "no_change", **others}
+    return pair_threads(project=a.project, a=a, b=b, by=by, **given)

@@ -1,0 +1,211 @@
+"""Who sees case sheets and pairs, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.negotiation.case_cast import DIFFERS, WHY, decide_all, finish, pair_up, write_sheet
+from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.projects.models import Project
+from transcripts.rounds.actions import sign_off, undo_sign_off
+from transcripts.rounds.finishing import take_back_finish
+
+ClientOf = Callable[[User], Client]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def threads(project: Project, lead: User) -> list[Interview]:
+    return bring_in(project, lead, ["A", "B"])
+
+
+def sheet_path(interview: Interview) -> str:
+    return reverse("negotiation:case_sheet", args=[interview.project.slug, interview.pk])
+
+
+def text(answer: HttpResponse) -> str:
+    return answer.content.decode()
+
+
+def mask(interview: Interview) -> None:
+    Interview.objects.filter(pk=interview.pk).update(mask_label="S-7F3K", unmasked_at=None)
+
+
+class TestCaseSheetPage:
+    def test_a_coder_reads_it_only_while_she_has_signed_off(
+        self, client_of: ClientOf, threads: list[Interview], owner: User, coder: User
+    ) -> None:
+        write_sheet(threads[0], owner)
+        page, path = client_of(coder), sheet_path(threads[0])
+        decide_all(threads[0], coder)
+        before = text(page.get(path))
+        assert WHY not in before
+        assert "once you have signed the thread off" in before
+        finish(threads[0], coder)
+        assert WHY in text(page.get(path))
+        take_back_finish(project=threads[0].project, interview=threads[0], by=coder)
+        assert WHY not in text(page.get(path))
+
+    def test_what_was_returned_to_her_is_closed_again(
+        self, client_of: ClientOf, project: Project, threads: list[Interview], owner: User, coder: User
+    ) -> None:
+        write_sheet(threads[0], owner)
+        round_ = open_round(project, owner, coder)
+        decide_all(threads[0], coder)
+        assignment = find_assignment(round_, threads[0], coder)
+        sign_off(assignment=assignment, by=coder)
+        assert WHY in text(client_of(coder).get(sheet_path(threads[0])))
+        undo_sign_off(assignment=assignment, reason="Look again.", by=owner)
+        assert WHY not in text(client_of(coder).get(sheet_path(threads[0])))
+
+    def test_a_lead_who_did_not_write_it_is_told_and_cannot_overwrite_it_unread(
+        self, client_of: ClientOf, threads: list[Interview], owner: User, lead: User
+    ) -> None:
+        write_sheet(threads[0], owner)
+        page = client_of(lead)
+        shut = text(page.get(sheet_path(threads[0])))
+        assert WHY not in shut
+        assert "unblind the thread" in shut
+        answer = page.post(sheet_path(threads[0]), {"listed_1": "relevant", "why_1": "x", "reason": "y"})
+        assert (answer.status_code, CaseSheet.objects.count()) == (409, 1)
+        assert WHY not in text(answer)
+        unblind_interview(project=threads[0].project, interview=threads[0], by=lead, where="case sheet")
+        assert WHY in text(page.get(sheet_path(threads[0])))
+
+    def test_who_wrote_it_and_who_does_not_code_see_it(
+        self, client_of: ClientOf, threads: list[Interview], lead: User, reader: User
+    ) -> None:
+        write_sheet(threads[0], lead)
+        for person in (lead, reader):
+            assert WHY in text(client_of(person).get(sheet_path(threads[0])))
+
+    def test_of_a_masked_thread_only_its_writer_sees_it(
+        self, client_of: ClientOf, threads: list[Interview], owner: User, lead: User, coder: User, reader: User
+    ) -> None:
+        write_sheet(threads[0], owner)
+        finish(threads[0], coder)
+        mask(threads[0])
+        unblind_interview(project=threads[0].project, interview=threads[0], by=lead, where="x")
+        for person in (lead, coder, reader):
+            assert WHY not in text(client_of(person).get(sheet_path(threads[0])))
+        assert WHY in text(client_of(owner).get(sheet_path(threads[0])))
+        Interview.objects.filter(pk=threads[0].pk).update(unmasked_at=timezone.now())
+        for person in (lead, coder, reader):
+            assert WHY in text(client_of(person).get(sheet_path(threads[0])))
+
+    def test_a_lead_writes_it_and_then_its_next_number(
+        self, client_of: ClientOf, threads: list[Interview], lead: User
+    ) -> None:
+        page, path = client_of(lead), sheet_path(threads[0])
+        wrong = page.post(path, {"listed_1": "relevant", "why_1": ""})
+        assert (wrong.status_code, "Say why" in text(wrong)) == (422, True)
+        assert page.post(path, {"listed_1": "relevant", "why_1": "It is the task."}).status_code == 302
+        unchanged = page.post(path, {"listed_1": "relevant", "why_1": "It is the task.", "reason": "x"})
+        assert (unchanged.status_code, "Nothing differs" in text(unchanged)) == (422, True)
+        assert page.post(path, {"listed_1": "irrelevant", "why_1": "No.", "reason": "Read anew."}).status_code == 302
+        shown = text(page.get(path))
+        assert "Case sheet 2" in shown
+        assert "Earlier numbers: 1" in shown
+
+    def test_a_coder_does_not_write_it(self, client_of: ClientOf, threads: list[Interview], coder: User) -> None:
+        answer = client_of(coder).post(sheet_path(threads[0]), {"listed_1": "relevant", "why_1": "x"})
+        assert (answer.status_code, CaseSheet.objects.count()) == (403, 0)
+
+
+class TestPairPages:
+    @pytest.fixture
+    def pair(self, threads: list[Interview], owner: User) -> Pair:
+        return pair_up(*threads, owner)
+
+    def paths(self, pair: Pair) -> tuple[str, str]:
+        slug = pair.project.slug
+        return reverse("negotiation:pairs", args=[slug]), reverse("negotiation:pair", args=[slug, pair.name])
+
+    @pytest.mark.parametrize("who", ["coder", "lead"])
+    def test_it_opens_once_both_threads_are_decided(
+        self,
+        client_of: ClientOf,
+        threads: list[Interview],
+        pair: Pair,
+        who: str,
+        request: pytest.FixtureRequest,
+    ) -> None:
+        person: User = request.getfixturevalue(who)
+        page, (listed, beside) = client_of(person), self.paths(pair)
+        decide_all(threads[0], person)
+        for path in (listed, beside):
+            shut = text(page.get(path))
+            assert DIFFERS not in shut
+            assert "3" in shut
+        assert "3 sentences to decide in" in text(page.get(beside))
+        decide_all(threads[1], person)
+        for path in (listed, beside):
+            assert DIFFERS in text(page.get(path))
+        assert text(page.get(beside)).count('class="speaker"') >= 4
+
+    def test_signing_off_counts_as_decided_also_with_sentences_left(
+        self, client_of: ClientOf, threads: list[Interview], pair: Pair, coder: User
+    ) -> None:
+        for thread in threads:
+            finish(thread, coder)
+        assert DIFFERS in text(client_of(coder).get(self.paths(pair)[1]))
+
+    def test_who_made_it_and_who_does_not_code_see_it(
+        self, client_of: ClientOf, pair: Pair, owner: User, reader: User
+    ) -> None:
+        for person in (owner, reader):
+            assert DIFFERS in text(client_of(person).get(self.paths(pair)[0]))
+
+    def test_with_a_masked_thread_it_stays_closed(
+        self, client_of: ClientOf, threads: list[Interview], pair: Pair, coder: User, reader: User
+    ) -> None:
+        for thread in threads:
+            finish(thread, coder)
+        mask(threads[1])
+        for person in (coder, reader):
+            for path in self.paths(pair):
+                assert DIFFERS not in text(client_of(person).get(path))
+
+    def test_a_lead_pairs_and_withdraws(self, client_of: ClientOf, threads: list[Interview], lead: User) -> None:
+        page = client_of(lead)
+        listed = reverse("negotiation:pairs", args=[threads[0].project.slug])
+        given: dict[str, Any] = {
+            "name": "p",
+            "a": threads[0].pk,
+            "b": threads[0].pk,
+            "differs": "x",
+            "expect": "change",
+        }
+        wrong = page.post(listed, given)
+        assert (wrong.status_code, "same one twice" in text(wrong)) == (422, True)
+        assert page.post(listed, {**given, "b": threads[1].pk}).status_code == 302
+        assert page.post(reverse("negotiation:withdraw_pair", args=[threads[0].project.slug, "p"])).status_code == 302
+        assert not Pair.objects.active().exists()
+        assert page.get(reverse("negotiation:pair", args=[threads[0].project.slug, "p"])).status_code == 404
+
+    def test_the_list_takes_as_many_queries_for_three_pairs_as_for_one(
+        self,
+        client_of: ClientOf,
+        threads: list[Interview],
+        pair: Pair,
+        coder: User,
+        owner: User,
+        django_assert_max_num_queries: Any,
+    ) -> None:
+        page, (listed, _) = client_of(coder), self.paths(pair)
+        for name in ("p2", "p3"):
+            pair_up(*threads, owner, name=name)
+        page.get(listed)
+        with django_assert_max_num_queries(16):
+            page.get(listed)

@@ -1,0 +1,34 @@
+"""Why something was not stored: each a sentence for the person who asked."""
+
+from __future__ import annotations
+
+MAX_REASON = 2_000
+
+
+class NegotiationError(Exception):
+    """A sentence for the person who asked."""
+
+
+class WrongInput(NegotiationError):
+    """What was typed or chosen cannot be stored; ``field`` says where to put the message."""
+
+    def __init__(self, message: str, *, field: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+def check_text(text: str, *, field: str, max_length: int = MAX_REASON, needed: str = "") -> str:
+    """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
+
+    ``needed`` is what to say when it is empty.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    if needed and not text:
+        raise WrongInput(needed, field=field)
+    if len(text) > max_length:
+        raise WrongInput(f"This text has {len(text):,} characters; the limit is {max_length:,}.", field=field)
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise WrongInput(
+            "This contains a character that cannot be stored, such as a null character. Remove it.", field=field
+        )
+    return text

@@ -1,0 +1,101 @@
+"""Pairs: two threads that differ in one thing, and whether that should change what the model does."""
+
+from __future__ import annotations
+
+import re
+
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.actions.errors import NegotiationError, WrongInput, check_text
+from transcripts.negotiation.models import Pair
+from transcripts.projects.models import Project
+
+MAX_NAME = 100
+MAX_DIFFERS = 500
+# A name stands in addresses.
+NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
+
+
+@transaction.atomic
+def pair_threads(
+    *, project: Project, name: str, a: Interview, b: Interview, differs: str, expect: str, reason: str = "", by: User
+) -> Pair:
+    """Pair two threads under a name. A pair that has the name already is replaced by this one, which needs a ``reason``.
+
+    ``expect``: "change" or "no_change". Raises ``WrongInput``.
+    """
+    name = check_text(name, field="name", max_length=MAX_NAME, needed="Give the pair a name.")
+    if not NAME.fullmatch(name):
+        raise WrongInput(
+            "A name of a pair has letters, digits, single spaces and - _ . inside, and begins with a letter or digit.",
+            field="name",
+        )
+    for field, thread in (("a", a), ("b", b)):
+        if thread.project_id != project.pk:
+            raise WrongInput("This thread is not part of this study. Choose one of its threads.", field=field)
+    if a.pk == b.pk:
+        raise WrongInput("A pair has two different threads; this is the same one twice.", field="b")
+    differs = check_text(differs, field="differs", max_length=MAX_DIFFERS, needed="Say in what the two threads differ.")
+    if expect not in Pair.Expect.values:
+        raise WrongInput(
+            f"Say whether the difference should change what the model does: {' or '.join(Pair.Expect.values)}.",
+            field="expect",
+        )
+    reason = check_text(reason, field="reason")
+    # Numbered one at a time.
+    Project.objects.select_for_update().get(pk=project.pk)
+    before = Pair.objects.filter(project=project, name=name)
+    current = before.filter(withdrawn_at__isnull=True).first()
+    if current is not None and (current.a_id, current.b_id, current.differs, current.expect) == (
+        a.pk,
+        b.pk,
+        differs,
+        expect,
+    ):
+        raise WrongInput(f"The pair “{name}” says just this already, so nothing was stored.", field="name")
+    last = before.aggregate(last=Max("number"))["last"] or 0
+    if last and not reason:
+        raise WrongInput(
+            f"There is, or was, a pair “{name}”. Say why this one replaces it, or choose another name.", field="reason"
+        )
+    now = timezone.now()
+    if current is not None:
+        current.withdrawn_at = now
+        current.save(update_fields=["withdrawn_at"])
+    pair = Pair.objects.create(
+        project=project,
+        name=name,
+        number=last + 1,
+        a=a,
+        b=b,
+        differs=differs,
+        expect=expect,
+        reason=reason,
+        made_at=now,
+        made_by=by,
+    )
+    _record("pair.made", pair, by=by)
+    return pair
+
+
+@transaction.atomic
+def withdraw_pair(*, pair: Pair, by: User) -> None:
+    """Withdraw a pair; its rows are kept. Raises ``NegotiationError`` if it does not count any more."""
+    own = Pair.objects.select_for_update().get(pk=pair.pk)
+    if own.withdrawn_at is not None:
+        raise NegotiationError(f"The pair “{own.name}” was withdrawn or replaced before. Open the list of pairs again.")
+    own.withdrawn_at = timezone.now()
+    own.save(update_fields=["withdrawn_at"])
+    pair.withdrawn_at = own.withdrawn_at
+    _record("pair.withdrawn", own, by=by)
+
+
+def _record(action: str, pair: Pair, *, by: User) -> None:
+    """What differs and what is expected is not told: people who have still to code the threads may read the history."""
+    details: dict[str, object] = {"name": pair.name, "number": pair.number, "a": pair.a_id, "b": pair.b_id}
+    trail.record(action, target=pair, by=by, stream=trail.project_stream(pair.project_id), details=details)

@@ -1,0 +1,123 @@
+"""What people type about case sheets and pairs. What fits together is checked by the actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+
+from transcripts.corpus.models import Interview, InterviewQuerySet
+from transcripts.negotiation.actions.errors import MAX_REASON
+from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
+from transcripts.negotiation.models import CaseSheet, Pair
+
+LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
+
+
+class CaseSheetForm(forms.Form):
+    """For each feature whether it matters to the case, and why. ``features``: identifiers and names."""
+
+    reason = forms.CharField(
+        label="Why it changes",
+        max_length=MAX_REASON,
+        required=False,
+        help_text="Both numbers are kept, with the reason.",
+        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
+    )
+
+    def __init__(self, *args: Any, features: Mapping[str, str], latest: CaseSheet | None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.features = features
+        listed = _read_listed(latest)
+        for number, (feature, name) in enumerate(features.items(), 1):
+            where, why = listed.get(feature, ("", ""))
+            self.fields[f"listed_{number}"] = forms.ChoiceField(
+                label=name, choices=LISTED, required=False, initial=where
+            )
+            self.fields[f"why_{number}"] = forms.CharField(
+                label=f"Why, of {name}",
+                max_length=MAX_REASON,
+                required=False,
+                initial=why,
+                widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
+            )
+        if latest is None:
+            del self.fields["reason"]
+
+    @property
+    def rows(self) -> Iterator[tuple[str, Any, Any]]:
+        """Each feature's identifier with its two fields."""
+        for number, feature in enumerate(self.features, 1):
+            yield feature, self[f"listed_{number}"], self[f"why_{number}"]
+
+    def read_lists(self) -> dict[str, list[dict[str, str]]]:
+        """The two lists as ``write_case_sheet`` takes them. Of a form that is valid."""
+        lists: dict[str, list[dict[str, str]]] = {"relevant": [], "irrelevant": []}
+        for number, feature in enumerate(self.features, 1):
+            if where := self.cleaned_data[f"listed_{number}"]:
+                lists[where].append({"feature": feature, "reason": self.cleaned_data[f"why_{number}"]})
+        return lists
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        for number, name in enumerate(self.features.values(), 1):
+            where, why = cleaned.get(f"listed_{number}"), cleaned.get(f"why_{number}")
+            if where and not why:
+                self.add_error(f"why_{number}", f"Say why {name} is {where}.")
+            if why and not where:
+                self.add_error(
+                    f"listed_{number}", f"Say whether {name} is relevant or irrelevant, or remove the reason."
+                )
+        return cleaned
+
+
+def _read_listed(latest: CaseSheet | None) -> dict[str, tuple[str, str]]:
+    if latest is None:
+        return {}
+    lists = (("relevant", latest.relevant), ("irrelevant", latest.irrelevant))
+    return {row["feature"]: (where, row["reason"]) for where, rows in lists for row in rows}
+
+
+class ThreadChoice(forms.ModelChoiceField):  # type: ignore[type-arg] # Django has no generic one at run time
+    """A thread of the study."""
+
+    def label_from_instance(self, obj: Interview) -> str:
+        return f"{obj.title} ({obj.external_id})" if obj.external_id != obj.title else obj.title
+
+
+class PairForm(forms.Form):
+    """Two threads that differ in one thing. ``threads`` are those of the study."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=MAX_NAME,
+        help_text="It stands in the address of the pair, so it should not tell the difference.",
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+    a = ThreadChoice(label="First thread", queryset=Interview.objects.none())
+    b = ThreadChoice(label="Second thread", queryset=Interview.objects.none())
+    differs = forms.CharField(
+        label="In what they differ",
+        max_length=MAX_DIFFERS,
+        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
+        help_text="One thing, such as whose case it is.",
+    )
+    expect = forms.ChoiceField(
+        label="Should that change what the model does?",
+        choices=Pair.Expect.choices,
+        widget=forms.RadioSelect,
+    )
+    reason = forms.CharField(
+        label="Why it replaces an earlier pair of this name",
+        max_length=MAX_REASON,
+        required=False,
+        widget=forms.Textarea({"rows": 2, "dir": "auto"}),
+    )
+
+    def __init__(self, *args: Any, threads: InterviewQuerySet, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("a", "b"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
+            field.queryset = threads

@@ -1,0 +1,139 @@
+"""Case sheets and pairs, and who may see them.
+
+Both say what a thread was made to test, so whoever codes it must not know them before she is through. A case sheet opens
+to her once she has signed the thread off, a pair once she has decided both of its threads. Who wrote a row knows it anyway,
+and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.queries import current_version
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment, Finish
+from transcripts.rounds.progress import read_progress
+
+FEATURE = "feature."
+STATUS = "status"
+
+
+def list_features(project: Project) -> dict[str, str]:
+    """The features of the codebook that people code with: identifiers and names, in its order.
+
+    A feature is a code named ``feature.…``, or one of another name that asks with which status a turn leaves it.
+    """
+    version = current_version(project)
+    if version is None:
+        return {}
+    codes = version.codes.filter(is_category=False).order_by("family__position", "position")
+    return {
+        identifier: name
+        for identifier, name, questions in codes.values_list("identifier", "name", "attributes")
+        if identifier.startswith(FEATURE) or any(each.get("key") == STATUS for each in questions)
+    }
+
+
+def is_not_masked(interview: str = "") -> Q:
+    """That the interview at this path from a row is not masked, or was unmasked."""
+    path = f"{interview}__" if interview else ""
+    return Q(**{f"{path}mask_label": ""}) | Q(**{f"{path}unmasked_at__isnull": False})
+
+
+def list_signed_off(project: Project, user_id: int) -> QuerySet[Interview]:
+    """The interviews that somebody has finished, or signed off wherever they are assigned to her.
+
+    What was returned to her, or assigned to her once more, is not among them.
+    """
+    own = Assignment.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
+    finished = Finish.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
+    signed = Q(Exists(own.filter(signed_at__isnull=False)))
+    is_waiting = Exists(own.filter(signed_at__isnull=True))
+    return project.interviews.filter(Q(Exists(finished)) | signed).exclude(is_waiting)
+
+
+def latest_sheets(project: Project) -> QuerySet[CaseSheet]:
+    """The case sheet that holds of each interview that has one."""
+    later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
+    return CaseSheet.objects.filter(~Exists(later), interview__project=project).order_by("interview_id")
+
+
+def visible_sheets(viewer: Viewer) -> QuerySet[CaseSheet]:
+    """Every number of the case sheets of the study that she may see."""
+    sheets = CaseSheet.objects.filter(interview__project=viewer.project).order_by("interview_id", "number")
+    return sheets.filter(Q(written_by=viewer.user_id) | (is_not_masked("interview") & _is_through(viewer)))
+
+
+def visible_to_coder(user_id: int, project: Project) -> Q:
+    """Of case sheets: those of interviews that somebody has signed off, or that she wrote."""
+    return Q(written_by=user_id) | Q(interview__in=list_signed_off(project, user_id).values("pk"))
+
+
+def _is_through(viewer: Viewer) -> Q:
+    if not viewer.codes:
+        return Q()
+    signed = list_signed_off(viewer.project, viewer.user_id).values("pk")
+    return Q(interview__in=viewer.unblinded) | Q(interview__in=signed)
+
+
+@dataclass(frozen=True)
+class PairView:
+    """A pair as somebody may see it. ``left_a`` and ``left_b``: how many sentences she has still to decide in its threads.
+
+    ``is_open``: its threads may be shown to her together, with what differs and what is expected.
+    """
+
+    pair: Pair
+    left_a: int
+    left_b: int
+    is_open: bool
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether a thread of it is masked."""
+        return self.pair.a.is_masked or self.pair.b.is_masked
+
+    @property
+    def left(self) -> list[tuple[Interview, int]]:
+        """The threads in which something is left to decide, with how much."""
+        return [(each, left) for each, left in ((self.pair.a, self.left_a), (self.pair.b, self.left_b)) if left]
+
+
+def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[PairView]:
+    """The pairs of the study that count, by name, or these of them. Six queries, however many they are."""
+    rows = Pair.objects.active().filter(project=viewer.project) if pairs is None else pairs
+    found = list(rows.select_related("a", "b", "made_by").order_by("name", "number"))
+    if not found:
+        return []
+    threads = {each for pair in found for each in (pair.a_id, pair.b_id)}
+    left = _count_left(viewer, threads)
+    views = []
+    for pair in found:
+        left_a, left_b = left[pair.a_id], left[pair.b_id]
+        is_masked = pair.a.is_masked or pair.b.is_masked
+        is_open = pair.made_by_id == viewer.user_id or not (is_masked or left_a or left_b)
+        views.append(PairView(pair, left_a, left_b, is_open))
+    return views
+
+
+def find_pair(viewer: Viewer, name: str) -> PairView | None:
+    """The pair of that name that counts."""
+    rows = Pair.objects.active().filter(project=viewer.project, name=name)
+    return next(iter(list_pairs(viewer, rows)), None)
+
+
+def _count_left(viewer: Viewer, threads: Iterable[int]) -> dict[int, int]:
+    """How many sentences of each thread she has to decide before she may see its pairs."""
+    threads = set(threads)
+    if not viewer.codes:
+        return dict.fromkeys(threads, 0)
+    signed = set(list_signed_off(viewer.project, viewer.user_id).values_list("pk", flat=True))
+    progress = read_progress(threads, coder_id=viewer.user_id)
+    is_free = signed | viewer.unblinded
+    return {each: 0 if each in is_free else progress.find(each, viewer.user_id).undecided for each in threads}

@@ -1,0 +1,15 @@
+"""Names of features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def named(feature: str, names: Mapping[str, str]) -> str:
+    """The name of a feature, or its identifier where the codebook has it no longer."""
+    return names.get(feature, feature)

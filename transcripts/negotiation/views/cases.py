@@ -1,0 +1,88 @@
+"""The page of a thread's case sheet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.errors import WrongInput
+from transcripts.negotiation.forms.cases import CaseSheetForm
+from transcripts.negotiation.models import CaseSheet
+from transcripts.negotiation.queries.cases import list_features, visible_sheets
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.VIEW)
+def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """The case sheet of a thread with its earlier numbers, and for leads the form of the next."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    latest = interview.case_sheets.order_by("-number").first()
+    shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
+    # Who may not see what holds cannot change it either: she would overwrite it unread.
+    is_shut = latest is not None and latest not in shown
+    may_write = Permission.ADJUDICATE in request.role.permissions and not is_shut
+    features = list_features(request.project)
+    if request.method != "POST":
+        form = CaseSheetForm(features=features, latest=latest) if may_write else None
+        return _render(request, interview, latest, shown, form)
+    if Permission.ADJUDICATE not in request.role.permissions:
+        raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+    if not may_write:
+        messages.error(request, "Nothing was stored: this thread has a case sheet that is closed to you.")
+        return _render(request, interview, latest, shown, None, status=409)
+    form = CaseSheetForm(request.POST, features=features, latest=latest)
+    if form.is_valid():
+        lists = form.read_lists()
+        try:
+            sheet = write_case_sheet(
+                project=request.project,
+                interview=interview,
+                relevant=lists["relevant"],
+                irrelevant=lists["irrelevant"],
+                reason=form.cleaned_data.get("reason", ""),
+                by=request.user,
+            )
+        except WrongInput as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            messages.success(request, f"Case sheet {sheet.number} is saved.")
+            return redirect("negotiation:case_sheet", request.project.slug, interview.pk)
+    return _render(request, interview, latest, shown, form, status=422)
+
+
+def _render(
+    request: ProjectRequest,
+    interview: Interview,
+    latest: CaseSheet | None,
+    shown: list[CaseSheet],
+    form: CaseSheetForm | None,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    viewer = get_viewer(request)
+    is_shut = latest is not None and latest not in shown
+    offers = is_shut and not interview.is_masked
+    context: dict[str, Any] = {
+        "interview": interview,
+        "features": list_features(request.project),
+        "current": latest if latest in shown else None,
+        "earlier": [sheet for sheet in shown if sheet != latest],
+        "is_shut": is_shut,
+        "form": form,
+        "may_code": viewer.codes,
+        "unblinding": offer_unblinding(request, [interview.pk], where="case sheet") if offers else None,
+    }
+    return render(request, "negotiation/case_sheet.html", context, status=status)

@@ -1,0 +1,81 @@
+"""Pages of pairs: the list with its form, and the two threads of one side by side."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from transcripts.blinding.viewers import get_viewer
+from transcripts.coding.rendering import render_beside
+from transcripts.negotiation.actions import pairs as actions
+from transcripts.negotiation.actions.errors import NegotiationError, WrongInput
+from transcripts.negotiation.forms.cases import PairForm
+from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.VIEW)
+def show_pairs(request: ProjectRequest) -> HttpResponse:
+    """Every pair with how far one is in its threads, and for leads the form of another."""
+    may_write = Permission.SET_METHOD in request.role.permissions
+    threads = request.project.interviews.order_by("title", "pk")
+    if request.method != "POST":
+        return _render_list(request, PairForm(threads=threads) if may_write else None)
+    if not may_write:
+        raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+    form = PairForm(request.POST, threads=threads)
+    if form.is_valid():
+        try:
+            pair = actions.pair_threads(project=request.project, by=request.user, **form.cleaned_data)
+        except WrongInput as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            messages.success(request, f"The pair “{pair.name}” is saved.")
+            return redirect("negotiation:pairs", request.project.slug)
+    return _render_list(request, form, status=422)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+    """The two threads side by side, once one has decided both; before that, what is left to decide."""
+    view = _find(request, pair_name)
+    if not view.is_open:
+        return render(request, "negotiation/pair_shut.html", {"view": view, "pair": view.pair})
+    pair = view.pair
+    return render_beside(request, pair.a_id, pair.b_id, template="negotiation/pair.html", pair=pair, view=view)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+    """Withdraw a pair."""
+    view = _find(request, pair_name)
+    try:
+        actions.withdraw_pair(pair=view.pair, by=request.user)
+    except NegotiationError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")
+    return redirect("negotiation:pairs", request.project.slug)
+
+
+def _find(request: ProjectRequest, name: str) -> PairView:
+    view = find_pair(get_viewer(request), name) if "\x00" not in name else None
+    if view is None:
+        raise Http404("There is no pair of this name in this study.")
+    return view
+
+
+def _render_list(request: ProjectRequest, form: PairForm | None, *, status: int = 200) -> HttpResponse:
+    viewer = get_viewer(request)
+    context = {"pairs": list_pairs(viewer), "form": form, "may_code": viewer.codes}
+    return render(request, "negotiation/pairs.html", context, status=status)

@@ -118,7 +118,6 @@ def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
-@pytest.mark.full
 def test_list_of_turns_reaches_the_models_reasoning(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.coder)

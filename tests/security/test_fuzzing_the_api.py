@@ -14,7 +14,7 @@ from benchmarks.serving import PRODUCT, serve
 from tests.instance import ROOT, Instance
 from transcripts.accounts.models import Scope
 
-SECONDS = 60
+SECONDS = 180
 # That a request fits the schema does not mean that it is taken: a code that the study does not have is refused.
 LEFT_OUT = "positive_data_acceptance"
 

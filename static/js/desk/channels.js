@@ -61,12 +61,15 @@ export function openReasoning() {
   }
 }
 
-/** An address of a turn leads to its first sentence; of what a tool gave back, to its call, which keys then code. */
+/** An address of a turn leads to its first sentence; of closed reasoning, to what opens it; of what a tool gave back, to its call,
+ * which keys then code. */
 export function goToTurn(hash) {
   const turn = /^#turn-\d+$/.test(hash) ? document.querySelector(hash) : null;
   const row = turn?.querySelector(".sentence");
   if (row) {
     select(row);
+  } else if (turn?.matches(".closed-stage")) {
+    turn.querySelector("button").focus();
   } else if (turn) {
     const rows = [...document.querySelectorAll(".sentence:not([data-context])")];
     const before = rows.filter((each) => each.compareDocumentPosition(turn) & Node.DOCUMENT_POSITION_FOLLOWING).at(-1);

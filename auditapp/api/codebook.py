@@ -98,6 +98,9 @@ class FamilyOutput(serializers.Serializer[Any]):
     once_per_answer = serializers.BooleanField(
         help_text="Whether each of its codes is applied to at most one sentence of an answer."
     )
+    applies_to = serializers.ChoiceField(
+        CodeFamily.AppliesTo.choices, help_text="Whose turns its codes are about; a coding on other turns is refused."
+    )
     rules = serializers.CharField(help_text="How to code with it; may be empty.")
     color = serializers.CharField(help_text="Its colour as #rrggbb; may be empty.")
     codes = serializers.ListField(child=CodeOutput(), source="codes.all", help_text="Its codes, in order.")

@@ -15,7 +15,7 @@ from transcripts.codebook.queries import read_content
 from transcripts.codebook.quotes import EXAMPLE_TEXT
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_content import CodeExample as FileExample
-from transcripts.formats.codebook_csv import FLAGS, OPTIONAL_COLUMNS, CodeRow, read_codebook
+from transcripts.formats.codebook_csv import FAMILY_RULES, OPTIONAL_COLUMNS, CodeRow, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
 from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import lay_out_codes, read_qdc
@@ -82,7 +82,7 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
             unit=family.unit,
             version=content.number,
             **{name: getattr(code, name) for name in names},
-            **{flag: getattr(family, flag) for flag in FLAGS},
+            **{rule: getattr(family, rule) for rule in FAMILY_RULES},
         )
 
 
@@ -120,8 +120,10 @@ def _read_table(data: bytes, name: str) -> FileContent:
         - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
     )
     # Where one family says it, all do.
-    said = {flag: {row.family: value for row in rows if (value := getattr(row, flag)) is not None} for flag in FLAGS}
-    flags = {flag for flag in FLAGS if said[flag]}
+    said = {
+        rule: {row.family: value for row in rows if (value := getattr(row, rule)) is not None} for rule in FAMILY_RULES
+    }
+    rules = {rule for rule in FAMILY_RULES if said[rule]}
     families: dict[str, FamilyContent] = {}
     codes = []
     for row in rows:
@@ -129,14 +131,14 @@ def _read_table(data: bytes, name: str) -> FileContent:
             identifier=row.family,
             name=row.family_name,
             unit=row.unit,
-            **{"carries_level": row.unit == "sentence", **{flag: said[flag][row.family] for flag in flags}},
+            **{"carries_level": row.unit == "sentence", **{rule: said[rule][row.family] for rule in rules}},
         )
         families.setdefault(row.family, first)
         names = ALL_OF_A_CODE - NOT_IN_A_TABLE - {"identifier", "family"}
         values = {field: getattr(row, field) for field in names}
         codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
     content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
-    return FileContent("csv", content, fields, IN_A_TABLE | flags)
+    return FileContent("csv", content, fields, IN_A_TABLE | rules)
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:

@@ -20,7 +20,7 @@ DISCARDED = CodebookVersion.Status.DISCARDED
 
 FAMILY_COLUMNS = (
     *("identifier", "name", "description", "unit", "carries_level", "carries_enactment", "once_per_answer"),
-    *("rules", "color"),
+    *("applies_to", "rules", "color"),
 )
 CODE_COLUMNS = (
     *("identifier", "family__identifier", "name", "group", "aliases", "definition", "machine_definition", "include"),

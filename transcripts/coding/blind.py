@@ -30,7 +30,8 @@ FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interv
 WHERE i.project_id = %s AND s.retired_by_id IS NULL AND t.channel <> 'tool_result' :interviews
 """
 SENTENCES = """
-SELECT s.id, t.id, i.id, CASE WHEN t.is_answer THEN 1 ELSE 0 END
+SELECT s.id, t.id, i.id, CASE WHEN t.is_answer THEN 1 ELSE 0 END,
+       CASE t.role WHEN 'model' THEN 1 WHEN 'interviewer' THEN 2 ELSE 0 END
 :in_place ORDER BY i.id, t.position, s.start
 """
 BLIND = """
@@ -51,7 +52,7 @@ WHERE :blind AND (x.superseded_by_id IS NULL
   OR NOT EXISTS (SELECT 1 FROM coding_coding n WHERE n.id = x.superseded_by_id AND n.migrated_from_id = x.id))
 """
 CODES = """
-SELECT c.id, c.identifier, f.identifier, f.unit, v.number
+SELECT c.id, c.identifier, f.identifier, f.unit, f.applies_to, v.number
 FROM codebook_code c JOIN codebook_codefamily f ON f.id = c.family_id JOIN codebook_codebookversion v ON v.id = c.version_id
 WHERE v.project_id = %s AND v.status = 'published'
 ORDER BY v.number
@@ -62,6 +63,10 @@ FROM codebook_codechange h JOIN codebook_codebookversion v ON v.id = h.version_i
 WHERE v.project_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'split')
 ORDER BY v.number, h.id
 """
+
+
+# The numbers that stand for roles of turns in ``BlindReadings.roles``.
+SIDES = {CodeFamily.AppliesTo.MODEL.value: 1, CodeFamily.AppliesTo.INTERVIEWER.value: 2}
 
 
 class VersionSpan(NamedTuple):
@@ -83,6 +88,7 @@ class UsedCode(NamedTuple):
     identifier: str
     family: str
     unit: str
+    applies_to: str
     version: int
     is_split: bool
 
@@ -95,7 +101,9 @@ class BlindTable(NamedTuple):
     coders x units. ``labels``: codes x coders x units, never true where not decided.
 
     A unit is decided by a code of the family or by the coder's word that she is through: of a sentence its own
-    decision, of a turn those of all its sentences, of an interview those of all sentences the model says.
+    decision, of a turn those of all its sentences, of an interview those of all sentences the model says. Nobody is asked to
+    decide the interviewer's turns: for codes of these, a coder is through when she has decided the whole answer that follows.
+    Turns that the family is not for are never decided.
     """
 
     unit: str
@@ -125,14 +133,16 @@ class BlindTable(NamedTuple):
 class BlindReadings(NamedTuple):
     """All blind readings of a study or of some of its interviews, sentence by sentence.
 
-    ``decisions``: coders x sentences, whether the coder said that she is through. ``codings``: rows of the place of the
-    sentence, the place of the coder and the number of the code.
+    ``roles``: of the sentences' turns, as in ``SIDES``, 0 for others. ``decisions``: coders x sentences, whether the coder
+    said that she is through. ``codings``: rows of the place of the sentence, the place of the coder and the number of the
+    code.
     """
 
     sentence_ids: Numbers
     turn_ids: Numbers
     interview_ids: Numbers
     is_answer: Bools
+    roles: Numbers
     coders: tuple[int, ...]
     decisions: Bools
     codings: Numbers
@@ -142,14 +152,18 @@ class BlindReadings(NamedTuple):
     def arrange(self, family: str, unit: str, codes: Sequence[str]) -> BlindTable:
         """The readings of one family as a table over its unit, with those of its codes that are asked for."""
         places, first = self._place_units(unit)
+        side = self.find_side(family) if unit != CodeFamily.Unit.INTERVIEW else ""
+        decisions = self.decide_questions() if side == CodeFamily.AppliesTo.INTERVIEWER else self.decisions
         size = len(self.coders), len(first)
         counted = self.is_answer if unit == CodeFamily.Unit.INTERVIEW else np.ones(len(places), dtype=bool)
         needed = np.bincount(places[counted], minlength=size[1])
         decided = np.zeros(size, dtype=bool)
-        for row, through in enumerate(self.decisions):
+        for row, through in enumerate(decisions):
             decided[row] = (np.bincount(places[through & counted], minlength=size[1]) >= needed) & (needed > 0)
         labels, is_coded, is_foreign = self._label(family, unit, codes, places, size)
         decided = (decided | is_coded) & ~is_foreign
+        if side in SIDES:
+            decided &= self.roles[first] == SIDES[side]
         return BlindTable(
             unit,
             {"turn": self.turn_ids, "interview": self.interview_ids}.get(unit, self.sentence_ids)[first],
@@ -161,6 +175,27 @@ class BlindReadings(NamedTuple):
             decided,
             labels & decided,
         )
+
+    def find_side(self, family: str) -> str:
+        """Whose turns the codes of a family are about, by the latest version that has it."""
+        sides = {code.version: code.applies_to for code in self.codes.values() if code.family == family}
+        return sides[max(sides)] if sides else CodeFamily.AppliesTo.ANY.value
+
+    def decide_questions(self) -> Bools:
+        """``decisions``, and for each sentence of the interviewer whether the coder is through with its answer: she has decided
+        every sentence that is to be decided until the interviewer speaks again, and there is one."""
+        asks = self.roles == SIDES[CodeFamily.AppliesTo.INTERVIEWER.value]
+        # Exchanges are numbered: one begins with an interview, and where the interviewer speaks after somebody else.
+        begins = np.ones(len(asks), dtype=bool)
+        begins[1:] = (self.interview_ids[1:] != self.interview_ids[:-1]) | (asks[1:] & ~asks[:-1])
+        exchange = np.cumsum(begins) - 1
+        size = int(exchange[-1]) + 1 if len(exchange) else 0
+        needed = np.bincount(exchange[self.is_answer], minlength=size)
+        found = self.decisions.copy()
+        for row, through in enumerate(self.decisions):
+            done = np.bincount(exchange[self.is_answer & through], minlength=size)
+            found[row] |= asks & ((done >= needed) & (needed > 0))[exchange]
+        return found
 
     def _place_units(self, unit: str) -> tuple[Numbers, Numbers]:
         """For each sentence the place of its unit, and for each unit the place of its first sentence."""
@@ -212,7 +247,7 @@ def read_blind(
             numbers += sorted(interviews)
     in_place, (more, moments) = IN_PLACE.replace(":interviews", condition), _limit(span)
     blind = BLIND.replace(":in_place", in_place)
-    sentences = _fetch(SENTENCES.replace(":in_place", in_place), numbers, columns=4)
+    sentences = _fetch(SENTENCES.replace(":in_place", in_place), numbers, columns=5)
     decided = _fetch(DECISIONS.replace(":blind", blind).replace(":more", more), [*numbers, *moments], columns=2)
     coded = _fetch(CODINGS.replace(":blind", blind), numbers, columns=3)
     coders = np.union1d(decided[:, 1], coded[:, 1])
@@ -227,6 +262,7 @@ def read_blind(
         sentences[:, 1],
         sentences[:, 2],
         sentences[:, 3].astype(bool),
+        sentences[:, 4],
         tuple(map(int, coders)),
         decisions,
         coded,
@@ -247,9 +283,9 @@ def _read_codes(project: Project) -> dict[int, UsedCode]:
     into = {old: new for kind, old, new in changes if kind == "merged" and old not in current}
     parted = {old for kind, old, _ in changes if kind == "split"} - current
     found = {}
-    for pk, identifier, _, unit, version in rows:
+    for pk, identifier, _, unit, applies_to, version in rows:
         now = _follow(identifier, into)
-        found[pk] = UsedCode(now, latest.get(now, ""), unit, version, now in parted)
+        found[pk] = UsedCode(now, latest.get(now, ""), unit, applies_to, version, now in parted)
     return found
 
 

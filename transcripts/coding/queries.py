@@ -46,7 +46,7 @@ WHERE s.id = %s
 """
 CODE = """
 SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key, CAST(c.attributes AS text), c.is_category,
-       f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, f.once_per_answer,
+       f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, f.once_per_answer, f.applies_to,
        v.project_id, v.number, v.status
 FROM codebook_code c
 JOIN codebook_codefamily f ON f.id = c.family_id
@@ -307,11 +307,14 @@ def find_code(project: Project, code_id: int) -> Code | None:
     code = Code.from_db(alias, names, [*row[:6], json.loads(row[6]), bool(row[7])])
     code.family = CodeFamily.from_db(
         alias,
-        ["id", "version_id", "identifier", "name", "unit", "carries_level", "carries_enactment", "once_per_answer"],
-        [code.family_id, code.version_id, *row[8:11], *map(bool, row[11:14])],
+        [
+            *("id", "version_id", "identifier", "name", "unit"),
+            *("carries_level", "carries_enactment", "once_per_answer", "applies_to"),
+        ],
+        [code.family_id, code.version_id, *row[8:11], *map(bool, row[11:14]), row[14]],
     )
     code.version = CodebookVersion.from_db(
-        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[14:]]
+        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[15:]]
     )
     return code
 

@@ -56,7 +56,8 @@ class CodeContent:
 class FamilyContent:
     """Codes with the same rules. ``unit`` is what is coded: a sentence, a turn or an interview.
 
-    ``once_per_answer``: each code is applied to at most one sentence of an answer.
+    ``once_per_answer``: each code is applied to at most one sentence of an answer. ``applies_to`` says whose turns the codes
+    are about: anybody's ("any"), the "model"'s or the "interviewer"'s.
     """
 
     identifier: str
@@ -66,6 +67,7 @@ class FamilyContent:
     carries_level: bool = True
     carries_enactment: bool = False
     once_per_answer: bool = False
+    applies_to: str = "any"
     rules: str = ""
     color: str = ""
 

@@ -18,6 +18,7 @@ from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.codebook_rules import (
     MAX_TEXT_LENGTH,
     RESERVED_KEYS,
+    SIDES,
     SINGLE_KEYS,
     UNITS,
     UNSTORABLE,
@@ -29,6 +30,7 @@ from transcripts.formats.codebook_rules import (
     check_key,
     check_keyword_rules,
     check_name,
+    check_side,
     check_terms,
     check_text,
     check_unit,
@@ -73,11 +75,13 @@ COLUMNS = {
     "carries_level": "Whether codings of the family are semantic or latent: yes or no; the same on all rows of a family.",
     "carries_enactment": "Whether codings of the family need an enactment: yes or no; the same on all rows of a family.",
     "once_per_answer": "Whether a code is applied at most once per answer: yes or no; the same on all rows of a family.",
+    "applies_to": "Whose turns the codes of the family are about: any, model or interviewer; the same on all rows of a family.",
     "description": "Definition with what is included and excluded, for programs that read one text (Taguette); not read here.",
 }
 FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
+FAMILY_RULES = (*FLAGS, "applies_to")
 """Rules of a family, said in at least one of its rows; a file that leaves a column out or empty says nothing about it."""
-OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", "description", *FLAGS})
+OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", "description", *FAMILY_RULES})
 """Columns that a file may leave out."""
 # What other programs read from one column, with the headings of its parts.
 DESCRIBED = {"definition": "", "include": "Include: ", "exclude": "Exclude: "}
@@ -116,6 +120,7 @@ class CodeRow:
     carries_level: bool | None = None
     carries_enactment: bool | None = None
     once_per_answer: bool | None = None
+    applies_to: str | None = None
 
     @property
     def description(self) -> str:
@@ -162,6 +167,8 @@ def _show_cell(code: CodeRow, column: str) -> object:
         return "\\" + cell if cell.startswith("[") else cell
     if column in FLAGS:
         return next(word for word, value in YES_OR_NO.items() if value is getattr(code, column))
+    if column == "applies_to":
+        return code.applies_to or ""
     if column == "attributes":
         attributes = [attribute.as_json() for attribute in code.attributes]
         return json.dumps(attributes, ensure_ascii=False) if attributes else ""
@@ -253,6 +260,8 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
     for column in FLAGS:
         if (cell := cells.get(column, "").strip().lower()) not in YES_OR_NO:
             yield (f"the {column} {quote(cell)}", "yes, no, or nothing")
+    if side := cells.get("applies_to", "").strip().lower():
+        yield from check_side(side, cells["unit"])
     if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
         yield (f"the version {quote(cells['version'])}", "a whole number, or nothing")
 
@@ -271,6 +280,7 @@ def _build_code(cells: dict[str, str]) -> CodeRow:
     values["version"] = int(cells["version"]) if cells["version"] else None
     values["color"] = cells.get("color", "").lower()
     values |= {column: YES_OR_NO[cells.get(column, "").strip().lower()] for column in FLAGS}
+    values["applies_to"] = cells.get("applies_to", "").strip().lower() or None
     values["attributes"] = read_attributes(json.loads(cells.get("attributes") or "[]"))
     return CodeRow(**values | {column: _read_names(cells.get(column, "")) for column in LISTS})
 
@@ -300,11 +310,11 @@ def _find_clashes(codes: Sequence[tuple[int, CodeRow]], known: Container[str]) -
             if here != there:
                 found = f"the {column} {quote(here)} in the family {quote(code.family)}"
                 yield Problem(row, found, f"{quote(there)}, as in row {first_row}")
-    for column in FLAGS:
-        yield from _find_flag_clashes(column, codes, families)
+    for column in FAMILY_RULES:
+        yield from _find_rule_clashes(column, codes, families)
 
 
-def _find_flag_clashes(
+def _find_rule_clashes(
     column: str, codes: Sequence[tuple[int, CodeRow]], families: dict[str, tuple[int, CodeRow]]
 ) -> Iterator[Problem]:
     """Rows of a family that say two things of a rule; families that say nothing of it where others do."""
@@ -317,4 +327,5 @@ def _find_flag_clashes(
                 yield Problem(row, found, f"{quote(str(_show_cell(first, column)))}, as in row {first_row}")
     for family, (row, _) in families.items():
         if said and family not in said:
-            yield Problem(row, f"no {column} for the family {quote(family)}", "yes or no, as for the other families")
+            answers = "yes or no" if column in FLAGS else ", ".join(SIDES)
+            yield Problem(row, f"no {column} for the family {quote(family)}", f"{answers}, as for the other families")

@@ -24,6 +24,7 @@ from transcripts.formats.codebook_rules import (
     check_key,
     check_keyword_rules,
     check_name,
+    check_side,
     check_terms,
     check_text,
     check_unit,
@@ -80,6 +81,10 @@ def write_codebook_json(content: CodebookContent, stream: TextSink) -> int:
         if not code.is_category:
             # Most are none, and files of before do not say it.
             del entry["is_category"]
+    for entry in written["families"]:
+        if entry["applies_to"] == "any":
+            # As is_category.
+            del entry["applies_to"]
     stream.write(json.dumps(head | written, ensure_ascii=False, indent=1) + "\n")
     return len(content.codes)
 
@@ -194,6 +199,7 @@ def _check(entry: _Entry) -> Iterator[Finding]:
     yield from check_color(content.color)
     if isinstance(content, FamilyContent):
         yield from check_unit(content.unit)
+        yield from check_side(content.applies_to, content.unit)
     else:
         yield from check_key(content.key)
         yield from check_terms(content.terms)

@@ -11,6 +11,8 @@ from transcripts.formats.codebook_content import CodeAttribute
 from transcripts.formats.problems import quote, show_count
 
 UNITS = ("sentence", "turn", "interview")
+SIDES = ("any", "model", "interviewer")
+"""Whose turns the codes of a family are about."""
 ATTRIBUTE_KINDS = ("text", "choice")
 # Letters that the desk uses itself; none of them applies a code.
 RESERVED_KEYS = frozenset("bcklmnopvxz")
@@ -69,6 +71,14 @@ def check_unit(text: str) -> Iterator[Finding]:
     """What codes of a family are applied to."""
     if text not in UNITS:
         yield (f"the unit {quote(text)}", " or ".join(UNITS))
+
+
+def check_side(text: str, unit: str) -> Iterator[Finding]:
+    """Whose turns codes of a family are about. An interview is nobody's turn."""
+    if text not in SIDES:
+        yield (f"the applies_to {quote(text)}", " or ".join(SIDES))
+    elif unit == "interview" and text != "any":
+        yield (f"the applies_to {quote(text)} for the unit “interview”", "any: an interview has turns of both sides")
 
 
 def check_key(text: str) -> Iterator[Finding]:

@@ -161,3 +161,16 @@ def test_the_event_of_an_act_that_is_undone_is_not_written(
     assert len(stored) == 2
     assert set(AuditEvent.objects.filter(action="coding.added").values_list("target", flat=True)) == stored
     assert {broken for _, _, broken in verify_streams()} == {None}
+
+
+def test_a_line_with_a_code_for_the_other_side_is_refused_and_stops_no_other(
+    program: Program, project: Project, sentences: list[Sentence], code: Code
+) -> None:
+    from transcripts.codebook.models import CodeFamily
+
+    CodeFamily.objects.filter(version__project=project, identifier="case_features").update(applies_to="interviewer")
+    lines = [of(sentences[0], code="feature.task"), of(sentences[0], code=code.identifier)]
+    first, second = send(program, CODINGS, write(*lines))
+    assert (first["status"], second["status"]) == (409, 201)
+    assert "Task is for the interviewer's turns, and this is the model's." in first["error"]["message"]
+    assert Coding.objects.count() == 1

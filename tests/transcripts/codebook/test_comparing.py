@@ -73,6 +73,14 @@ def test_a_family_that_becomes_once_per_answer_is_told_and_its_codes_mean_the_sa
     assert comparison.codes == []
 
 
+def test_codes_of_a_family_that_is_for_other_turns_mean_something_else() -> None:
+    theirs = replace(content(code("a")), families=(family(applies_to="interviewer"),))
+    comparison = compare(content(code("a")), theirs)
+    assert comparison.codes[0].means_other
+    assert comparison.codes[0].kinds == ["redefined"]
+    assert comparison.families[0].facts["applies_to"] == ("Whose turns", "any", "interviewer")
+
+
 def test_as_few_codes_as_can_be_count_as_moved_by_a_new_order() -> None:
     before = content(*(code(each) for each in "abcde"))
     after = content(*(code(each) for each in "eabcd"))

@@ -281,7 +281,8 @@ class TestRaces:
 
     def test_family_form_gives_both_texts(self, client: Client, draft: CodebookVersion, owner: User) -> None:
         family = draft.families.get(identifier="themes")
-        form = {"name": "Themes", "rules": "Mine.", "unit": "sentence", "revision": 0, "carries_level": "on"}
+        form: dict[str, object] = {"name": "Themes", "rules": "Mine.", "unit": "sentence", "applies_to": "any"}
+        form |= {"revision": 0, "carries_level": "on"}
         given = queries.read_content(draft).families[0]
         from dataclasses import replace
 
@@ -352,7 +353,8 @@ class TestMovingAndMerging:
         family = draft.families.get(identifier="themes")
         page = client.get(address("edit_family", draft, family.pk))
         assert "at most once per answer" in text_of(page)
-        form = {"name": "Themes", "unit": "sentence", "revision": 0, "carries_level": "on", "once_per_answer": "on"}
+        form: dict[str, object] = {"name": "Themes", "unit": "sentence", "applies_to": "any", "revision": 0}
+        form |= {"carries_level": "on", "once_per_answer": "on"}
         assert client.post(address("edit_family", draft, family.pk), form).status_code == 302
         family.refresh_from_db()
         assert family.once_per_answer
@@ -362,8 +364,29 @@ class TestMovingAndMerging:
         assert (before.once_per_answer, after.once_per_answer) == (False, True)
         assert set(draft.codes.filter(family=family).values_list("meaning_version", flat=True)) == {1}
 
+    def test_a_family_is_kept_to_the_turns_of_one_side_and_its_codes_need_re_review(
+        self, client: Client, draft: CodebookVersion
+    ) -> None:
+        family = draft.families.get(identifier="themes")
+        form: dict[str, object] = {"name": "Themes", "unit": "sentence", "revision": 0, "carries_level": "on"}
+        assert client.post(address("edit_family", draft, family.pk), form).status_code == 422
+        answer = client.post(address("edit_family", draft, family.pk), form | {"applies_to": "interviewer"})
+        assert answer.status_code == 302
+        family.refresh_from_db()
+        assert family.applies_to == "interviewer"
+        assert set(family.codes.values_list("meaning_version", flat=True)) == {draft.number}
+        assert "on the interviewer's turns" in text_of(
+            client.get(reverse("codebook:version", args=[draft.project.slug, draft.number]))
+        )
+
+    def test_a_family_of_whole_interviews_cannot_be_for_one_side(self, client: Client, draft: CodebookVersion) -> None:
+        form = {"name": "Whole talks", "unit": "interview", "applies_to": "model"}
+        page = client.post(address("add_family", draft), form)
+        assert page.status_code == 422
+        assert "which have turns of both sides" in text_of(page)
+
     def test_family_is_added_and_removed_by_form(self, client: Client, draft: CodebookVersion) -> None:
-        form = {"name": "Whole talks", "unit": "interview"}
+        form = {"name": "Whole talks", "unit": "interview", "applies_to": "any"}
         assert client.post(address("add_family", draft), {}).status_code == 422
         assert client.post(address("add_family", draft), form).status_code == 302
         family = draft.families.get(identifier="whole_talks")

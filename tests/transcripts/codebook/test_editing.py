@@ -111,6 +111,17 @@ class TestPlaces:
         with pytest.raises(editing.EditRefused, match="under itself"):
             editing.replace_code(found, code("a", parent="b"))
 
+    def test_codes_move_to_a_family_for_the_same_turns_or_for_anybodys(self) -> None:
+        sides = (family(), family("m", applies_to="model"), family("i", applies_to="interviewer"))
+        found = content(code("a", "m"), code("b", "i"), families=sides)
+        assert editing.replace_code(found, code("a", "f")).codes[0].family == "f"
+        with pytest.raises(editing.EditRefused, match="M is for the model's turns, I is for the interviewer's turns"):
+            editing.replace_code(found, code("a", "i"))
+        with pytest.raises(editing.EditRefused, match="cannot be merged"):
+            editing.merge_codes(found, ["a", "b"], found.codes[1])
+        merged = editing.merge_codes(found, ["a", "b"], code("c", "f"))
+        assert [(each.identifier, each.family) for each in merged.codes] == [("c", "f")]
+
     def test_code_cannot_move_to_a_family_that_is_put_on_something_else(self) -> None:
         found = content(code("a"), families=(family(), family("t", unit="turn")))
         with pytest.raises(editing.EditRefused, match="F is applied to sentences, T is applied to turns"):

@@ -21,7 +21,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.files import make_qdc_codes, make_rows, read_version
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.formats.codebook_csv import COLUMNS, FLAGS, write_codebook
+from transcripts.formats.codebook_csv import COLUMNS, FAMILY_RULES, FLAGS, write_codebook
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.qdc import write_qdc
 from transcripts.projects.actions import create_project
@@ -141,7 +141,7 @@ class TestOwnFiles:
     def test_table_without_the_newer_columns_leaves_them_as_they_are(
         self, project: Project, rich: CodebookVersion, lead: User
     ) -> None:
-        newer = [*("parent", "color", "terms", "attributes", "keyword_rules"), *FLAGS, "description"]
+        newer = [*("parent", "color", "terms", "attributes", "keyword_rules"), *FAMILY_RULES, "description"]
         columns, *rows = csv.reader(io.StringIO(as_csv(rich).decode(), newline=""))
         assert columns[-len(newer) :] == newer
         stream = io.StringIO(newline="")

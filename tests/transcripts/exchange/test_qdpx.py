@@ -245,6 +245,20 @@ class TestRoundTrip:
         # The study itself keeps what it has.
         assert not bring_in(worked, path).is_new
 
+    def test_a_coding_on_turns_its_code_is_not_for_stays_out_and_is_counted(
+        self, worked: Project, sentence: Sentence, coder: User, owner: User, tmp_path: Path
+    ) -> None:
+        family = CodeFamily.objects.get(version__project=worked, identifier="repertoires")
+        code = family.codes.all()[0]
+        add_coding(project=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+        CodeFamily.objects.filter(pk=family.pk).update(applies_to="interviewer")
+        other = create_project(slug="other", name="Other", by=owner)
+        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+        report = bring_in(other, export(worked, tmp_path))
+        assert "1 coding: its code is for the turns of the other side." in report.left_out
+        assert not Coding.objects.filter(sentence__turn__interview__project=other, code__identifier=code.identifier)
+        assert CodeFamily.objects.get(version__project=other, identifier="repertoires").applies_to == "interviewer"
+
     def test_what_came_back_goes_out_as_the_same_texts_codes_and_codings(
         self, worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
     ) -> None:

@@ -26,6 +26,7 @@ from transcripts.formats.codebook_csv import (
     read_codebook,
     write_codebook,
 )
+from transcripts.formats.codebook_rules import SIDES
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="h")
@@ -76,6 +77,8 @@ def codebooks(draw: st.DrawFn) -> list[CodeRow]:
     keys = draw(st.permutations(sorted(SINGLE_KEYS)))
     families = {family: (draw(names), draw(st.sampled_from(UNITS))) for family in ("one", "two")}
     flags: dict[str, dict[str, Any]] = {family: {flag: draw(st.booleans()) for flag in FLAGS} for family in families}
+    for family, rules in flags.items():
+        rules["applies_to"] = draw(st.sampled_from(SIDES if families[family][1] != "interview" else ["any"]))
     codes: list[CodeRow] = []
     for code_id, key in zip(ids, keys, strict=False):
         family = draw(st.sampled_from(sorted(families)))
@@ -160,6 +163,7 @@ def test_a_kept_file_with_all_columns_comes_back_byte_for_byte() -> None:
         CodeAttribute(key="strength", label="How strong?", kind="choice", choices=("weak", "strong")),
         CodeAttribute(key="why", label="Why “so”?"),
     )
+    assert (hedge.applies_to, shout.applies_to) == ("model", "model")
     assert export(hedge, shout) == data
 
 
@@ -335,6 +339,8 @@ def test_missing_unknown_and_repeated_columns_are_named() -> None:
         ({"family": "a b"}, "the family “a b”"),
         ({"version": "-1"}, "the version “-1”"),
         ({"once_per_answer": "often"}, "the once_per_answer “often”"),
+        ({"applies_to": "both"}, "the applies_to “both”"),
+        ({"applies_to": "model", "unit": "interview"}, "the applies_to “model” for the unit “interview”"),
     ],
 )
 def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> None:
@@ -378,3 +384,14 @@ def test_a_rule_of_a_family_may_be_said_in_one_row_and_not_in_two_ways() -> None
     assert (error.row, error.found) == (3, "the once_per_answer “no” in the family “f”")
     error = refuse(export(once, replace(silent, family="g", family_name="G")))
     assert (error.row, error.found) == (3, "no once_per_answer for the family “g”")
+
+
+def test_whose_turns_a_family_is_for_is_said_by_all_families_or_none_and_in_one_way() -> None:
+    theirs = CodeRow(code_id="a", family="f", family_name="F", name="A", applies_to="interviewer")
+    silent = replace(theirs, code_id="b", applies_to=None)
+    assert [row.applies_to for row in read_codebook(export(theirs, silent), name="x")] == ["interviewer", None]
+    error = refuse(export(theirs, replace(silent, applies_to="any")))
+    assert (error.row, error.found) == (3, "the applies_to “any” in the family “f”")
+    error = refuse(export(theirs, replace(silent, family="g", family_name="G")))
+    assert (error.row, error.found) == (3, "no applies_to for the family “g”")
+    assert error.problems[0].expected == "any, model, interviewer, as for the other families"

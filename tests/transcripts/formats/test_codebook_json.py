@@ -22,7 +22,7 @@ from transcripts.formats.codebook_content import (
 )
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_json import read_codebook_json, write_codebook_json
-from transcripts.formats.codebook_rules import SINGLE_KEYS, UNITS
+from transcripts.formats.codebook_rules import SIDES, SINGLE_KEYS, UNITS
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 
@@ -46,9 +46,10 @@ families = st.builds(
     carries_level=st.booleans(),
     carries_enactment=st.booleans(),
     once_per_answer=st.booleans(),
+    applies_to=st.sampled_from(SIDES),
     rules=texts,
     color=colors,
-)
+).map(lambda family: replace(family, applies_to="any") if family.unit == "interview" else family)
 
 
 @st.composite
@@ -121,6 +122,16 @@ def test_a_file_from_before_a_field_was_there_is_read_with_its_default() -> None
     assert not content.families[0].once_per_answer
 
 
+def test_a_family_for_everybodys_turns_does_not_say_so_and_others_do() -> None:
+    any_turn, theirs = (
+        FamilyContent(identifier="f", name="F"),
+        FamilyContent(identifier="g", name="G", applies_to="model"),
+    )
+    code = CodeContent(identifier="a", name="A", family="f")
+    written = json.loads(export(CodebookContent(families=(any_turn, theirs), codes=(code,))))["families"]
+    assert [family.get("applies_to") for family in written] == [None, "model"]
+
+
 def test_a_kept_file_reads_as_the_codebook_it_was_made_of_and_comes_back_byte_for_byte() -> None:
     data = (FILES / "codebook.json").read_bytes()
     content = read_codebook_json(data, name="codebook.json")
@@ -176,6 +187,8 @@ def test_all_problems_of_a_file_are_listed_with_their_places() -> None:
     ("where", "fields", "found"),
     [
         ("families", {"unit": "page"}, "the unit “page”"),
+        ("families", {"applies_to": "both"}, "the applies_to “both”"),
+        ("families", {"applies_to": "model"}, "the applies_to “model” for the unit “interview”"),
         ("families", {"identifier": "a b"}, "the identifier “a b”"),
         ("families", {"identifier": "other"}, "the family “tone”, which is not among the families"),
         ("codes", {"key": "m"}, "the key “m”"),

@@ -25,7 +25,7 @@ from transcripts.codebook.actions.storing import (
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure import editing
 from transcripts.codebook.pure.checking import MAX_DEPTH, Problem, clean_names, clean_text, measure_depth
-from transcripts.codebook.pure.comparing import CODE_FIELDS, MEANING
+from transcripts.codebook.pure.comparing import CODE_FIELDS, FROM_FAMILY, MEANING
 from transcripts.codebook.pure.naming import find_prefix, make_identifier
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 
@@ -103,7 +103,8 @@ def _settle_meaning(code: Code) -> None:
         return
     recast = code.version.changes.filter(kind__in=[Kind.MERGED, Kind.SPLIT], to_identifier=code.identifier)
     same = all(clean_text(getattr(base, name)) == clean_text(getattr(code, name)) for name in MEANING)
-    if same and base.family.unit == code.family.unit and not recast.exists():
+    same = same and all(getattr(base.family, name) == getattr(code.family, name) for name in FROM_FAMILY)
+    if same and not recast.exists():
         code.meaning_version = base.meaning_version
         code.save(update_fields=["meaning_version"])
 
@@ -199,8 +200,8 @@ def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Acto
 def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyContent, by: trail.Actor) -> CodeFamily:
     """Give a family of a draft this name, these rules and this unit.
 
-    Codings of codes that are now applied to another unit change their meaning, so with another unit all codes of
-    the family count as changed in meaning. Raises as ``edit_code`` does.
+    Codings of codes that are now applied to another unit, or to other people's turns, change their meaning, so all codes of
+    the family count as changed in meaning then. Raises as ``edit_code`` does.
     """
     content, family = hold_draft(family.version), hold_family(family, revision)
     version = family.version
@@ -209,7 +210,7 @@ def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyConten
     if before is None or before == after:
         return family
     inside = [code.identifier for code in content.codes if code.family == family.identifier]
-    recoded = inside if before.unit != after.unit else []
+    recoded = inside if any(getattr(before, name) != getattr(after, name) for name in FROM_FAMILY) else []
     apply_edit(version, content, editing.replace_family, after, other_meaning=set(recoded))
     for identifier in recoded:
         add_change(version, Kind.REDEFINED, by=by, before=identifier, after=identifier)

@@ -14,7 +14,7 @@ from transcripts.codebook.actions.storing import add_change, copy_examples, lock
 from transcripts.codebook.actions.versions import store_version
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
 from transcripts.codebook.pure.checking import find_problems
-from transcripts.codebook.pure.comparing import FACTS, TEXTS, CodeDifference, Comparison, compare
+from transcripts.codebook.pure.comparing import FACTS, FROM_FAMILY, TEXTS, CodeDifference, Comparison, compare
 from transcripts.codebook.queries import next_number
 from transcripts.codebook.quotes import FoundQuote, find_quoted
 from transcripts.formats.codebook_content import CodebookContent
@@ -138,7 +138,7 @@ def _list_kinds(code: CodeDifference, effect: str) -> Iterable[tuple[CodeChange.
     changed = code.changed
     if "name" in changed:
         yield Kind.RENAMED, Effect.WORDING
-    if changed & {*TEXTS, "unit"}:
+    if changed & {*TEXTS, *FROM_FAMILY}:
         yield Kind.REDEFINED, effect
     if "moved" in code.kinds:
         yield Kind.MOVED, Effect.WORDING

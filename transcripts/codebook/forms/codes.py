@@ -38,6 +38,11 @@ class FamilyForm(forms.Form):
         choices=CodeFamily.Unit.choices,
         help_text="If you change the unit, all its codes count as changed in meaning.",
     )
+    applies_to = forms.ChoiceField(
+        label="Whose turns",
+        choices=CodeFamily.AppliesTo.choices,
+        help_text="A coding on other turns is refused. If you change it, all its codes count as changed in meaning.",
+    )
     carries_level = forms.BooleanField(label="Its codings are semantic or latent", required=False)
     carries_enactment = forms.BooleanField(
         label="Its codings say whether the move is enacted, demonstrated or described", required=False

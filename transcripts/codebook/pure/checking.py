@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from transcripts.codebook.pure.keyword_rules import MAX_RULES, check_rule
 from transcripts.formats.codebook_content import CodeAttribute, CodebookContent, CodeContent, FamilyContent
-from transcripts.formats.codebook_rules import COLOR, RESERVED_KEYS, SINGLE_KEYS, STABLE_NAME, UNSTORABLE
+from transcripts.formats.codebook_rules import COLOR, RESERVED_KEYS, SIDES, SINGLE_KEYS, STABLE_NAME, UNSTORABLE
 
 UNITS = {"sentence": "sentences", "turn": "turns", "interview": "interviews"}
+TURNS_OF = {"any": "anybody's turns", "model": "the model's turns", "interviewer": "the interviewer's turns"}
 MAX_TEXT_LENGTH = 20_000
 MAX_NAME_LENGTH = 200
 MAX_GROUP_LENGTH = 100
@@ -96,6 +97,15 @@ def find_family_problems(family: FamilyContent) -> Iterator[Problem]:
         yield from _find_length_problems(family.identifier, field, what, getattr(family, field))
     if family.unit not in UNITS:
         yield wrong("unit", f"The family {family.name}: {family.unit!r} is not a unit; choose {', '.join(UNITS)}.")
+    if family.applies_to not in SIDES:
+        yield wrong(
+            "applies_to", f"The family {family.name}: {family.applies_to!r} names no side; choose {', '.join(SIDES)}."
+        )
+    elif family.unit == "interview" and family.applies_to != "any":
+        yield wrong(
+            "applies_to",
+            f"The family {family.name} is applied to interviews, which have turns of both sides. Choose anybody's turns.",
+        )
     if family.color and not COLOR.fullmatch(family.color):
         yield wrong("color", f"The family {family.name}: {family.color!r} is not a colour such as #0c5684.")
 

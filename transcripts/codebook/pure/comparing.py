@@ -36,13 +36,17 @@ FAMILY_FACTS = {
     "carries_level": "Semantic or latent",
     "carries_enactment": "Enactment",
     "once_per_answer": "At most once per answer",
+    "applies_to": "Whose turns",
     "color": "Colour",
 }
+
+# What a code takes from its family that belongs to its meaning.
+FROM_FAMILY = {"unit": "Applied to", "applies_to": "Whose turns"}
 
 # What is said of a code, and by which of its changed fields.
 KINDS: dict[str, set[str]] = {
     "renamed": {"name"},
-    "redefined": {*TEXTS, "unit"},
+    "redefined": {*TEXTS, *FROM_FAMILY},
     "moved": {"place"},
     "key changed": {"key"},
     "adjusted": set(FACTS),
@@ -112,8 +116,9 @@ class _Side(NamedTuple):
     families: Mapping[str, FamilyContent]
     codes: Mapping[str, CodeContent]
 
-    def find_unit(self, code: CodeContent) -> str:
-        return self.families[code.family].unit if code.family in self.families else ""
+    def find_rule(self, code: CodeContent, name: str) -> str:
+        """A value of the code's family; empty where there is no such family."""
+        return str(getattr(self.families.get(code.family), name, ""))
 
     def show_place(self, code: CodeContent) -> str:
         family = self.families[code.family].name if code.family in self.families else code.family
@@ -163,7 +168,7 @@ def _compare_code(identifier: str, old: _Side, new: _Side) -> CodeDifference:
     difference.texts = dict(_compare_texts(before, after, TEXTS))
     difference.facts = dict([*_compare_place(before, after, old, new), *_compare_facts(before, after, FACTS)])
     changed = difference.changed
-    difference.means_other = bool(changed & {*MEANING, "unit"})
+    difference.means_other = bool(changed & {*MEANING, *FROM_FAMILY})
     difference.kinds = [kind for kind, told_by in KINDS.items() if changed & told_by]
     return difference
 
@@ -176,8 +181,10 @@ def _compare_place(before: CodeContent, after: CodeContent, old: _Side, new: _Si
         yield "key", ("Key", before.key, after.key)
     if (before.family, before.parent) != (after.family, after.parent):
         yield "place", ("Place", old.show_place(before), new.show_place(after))
-    if old.find_unit(before) != new.find_unit(after):
-        yield "unit", ("Applied to", old.find_unit(before), new.find_unit(after))
+    for name, label in FROM_FAMILY.items():
+        was, now = old.find_rule(before, name), new.find_rule(after, name)
+        if was != now:
+            yield name, (label, was, now)
 
 
 def _compare_texts(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from transcripts.codebook.pure.checking import UNITS, clean_names, order_as_tree
+from transcripts.codebook.pure.checking import TURNS_OF, UNITS, clean_names, order_as_tree
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 
 Thing = TypeVar("Thing", CodeContent, FamilyContent)
@@ -168,13 +168,18 @@ def list_below(content: CodebookContent, identifier: str) -> set[str]:
     return found
 
 
-def check_units(content: CodebookContent, families: Iterable[str], what: str) -> None:
-    """Refuse what would apply codings to other units than they were made on."""
-    wanted = set(families)
-    found = [family for family in content.families if family.identifier in wanted]
+def check_units(content: CodebookContent, families: Sequence[str], what: str) -> None:
+    """Refuse what would apply codings to other units than they were made on, or to turns that the last of the families is
+    not for."""
+    found = [family for family in content.families if family.identifier in families]
     if len({family.unit for family in found}) > 1:
         units = dict.fromkeys(f"{family.name} is applied to {UNITS.get(family.unit, family.unit)}" for family in found)
         raise EditRefused(f"{what}: {', '.join(units)}.", field="place")
+    target = find_family(content, families[-1])
+    for family in found:
+        if target is not None and target.applies_to not in {"any", family.applies_to}:
+            sides = (f"{each.name} is for {TURNS_OF[each.applies_to]}" for each in (family, target))
+            raise EditRefused(f"{what}: {', '.join(sides)}.", field="place")
 
 
 def _shift(things: Sequence[Thing], siblings: Sequence[Thing], identifier: str, step: int) -> tuple[Thing, ...]:

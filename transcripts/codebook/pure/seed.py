@@ -48,7 +48,8 @@ class SeedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class SeedFamily:
-    """Codes with the same rules: what is coded (``sentence`` or ``turn``) and what a coding says beside the code."""
+    """Codes with the same rules: what is coded (``sentence`` or ``turn``), whose turns, and what a coding says beside the
+    code."""
 
     id: str
     name: str
@@ -58,6 +59,7 @@ class SeedFamily:
     description: str
     codes: tuple[SeedCode, ...]
     once_per_answer: bool = False
+    applies_to: str = "any"
     rules: str = ""
     color: str = ""
 

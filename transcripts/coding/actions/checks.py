@@ -23,6 +23,12 @@ CODEABLE_CHANNELS = frozenset(
 )
 # Django lists the values of an enumeration anew each time.
 CHOICES = {name: tuple(field.choices.values) for name, field in CHOICE_FIELDS.items()}
+OTHER_TURNS = {
+    Turn.Role.MODEL.value: "the model's",
+    Turn.Role.INTERVIEWER.value: "the interviewer's",
+    Turn.Role.SYSTEM.value: "a system instruction",
+    Turn.Role.TOOL.value: "a tool's",
+}
 MAX_NOTE_LENGTH = 1_000
 MAX_MEMO_LENGTH = 20_000
 
@@ -57,6 +63,23 @@ def check_code(project: Project, code: Code) -> None:
         )
     if code.is_category:
         raise WrongPlace(f"{code.name} is a category, which groups codes. Apply one of the codes under it.")
+
+
+def check_side(code: Code, turn: Turn) -> None:
+    """The turn is one that the code is about. Raises ``WrongPlace``."""
+    family = code.family
+    if fits_side(family, turn.role):
+        return
+    side = "the interviewer's" if family.applies_to == CodeFamily.AppliesTo.INTERVIEWER else "the model's"
+    raise WrongPlace(
+        f"{code.name} is for {side} turns, and this is {OTHER_TURNS[turn.role]}. Apply it to a turn it is for, or choose "
+        "another code."
+    )
+
+
+def fits_side(family: CodeFamily, role: str) -> bool:
+    """Whether codes of the family are about turns of this role; those of whole interviews are about all."""
+    return family.applies_to in {CodeFamily.AppliesTo.ANY, role} or family.unit == CodeFamily.Unit.INTERVIEW
 
 
 def check_restorable(coding: Coding, place: Sentence, by: User) -> None:

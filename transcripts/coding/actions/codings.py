@@ -48,7 +48,8 @@ def add_coding(
     supersedes the old. A "none applies" is withdrawn. Codings of one code applied to several sentences at once share
     ``range_id``. A ``reason`` is required once others' labels were seen. Of families coded once per answer a second coding
     with one code in a turn is refused; one that came there otherwise, by a boundary edit or a merge of codes, may be
-    changed. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``, ``NotOpen`` or ``UsedForAnother``.
+    changed. A code is applied to turns that its family is for. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``,
+    ``NotOpen`` or ``UsedForAnother``.
     """
     return _apply(
         project, sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id, reason=reason
@@ -96,6 +97,7 @@ def _apply(
     reason = collapse_whitespace(reason)
     checks.check_place(project, sentence)
     checks.check_code(project, code)
+    checks.check_side(code, sentence.turn)
     checks.check_values(code, sentence, values)
     if restored is None:
         checks.check_complete(code, values.enactment, values.attributes)

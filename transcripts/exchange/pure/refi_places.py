@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 
 class PlacedSentence(NamedTuple):
-    """A sentence in the text of a source; ``shift`` is where its turn begins there."""
+    """A sentence in the text of a source; ``shift`` is where its turn begins there, ``role`` whose turn it is."""
 
     start: int
     end: int
     id: int
     turn: int
     shift: int
+    role: str = ""
 
 
 Touch = tuple[PlacedSentence, tuple[int, int] | None]

@@ -14,7 +14,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import WrongInput
-from transcripts.coding.actions.checks import check_answer, check_complete
+from transcripts.coding.actions.checks import check_answer, check_complete, fits_side
 from transcripts.coding.models import Coding
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
@@ -110,7 +110,9 @@ class CodingPlan:
             touched = text.touch(selection.start, selection.end)
             for coding in selection.codings:
                 coder = coding.user or selection.user or source.user
-                self._put(rows, coding, coder, selection, self._find_places(coding, text, touched))
+                places = self._find_places(coding, text, touched)
+                if places or not touched:
+                    self._put(rows, coding, coder, selection, places)
         for coding in source.codings:
             code = self._codes.get(coding.code)
             if code is not None and code.family.unit == CodeFamily.Unit.INTERVIEW and text.first is not None:
@@ -151,6 +153,7 @@ class CodingPlan:
         )
         report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
+        report.leave_out(self.counts["other side"], "coding", "its code is for the turns of the other side.")
         report.leave_out(self.counts["second in an answer"], "coding", self._explain_seconds())
         for sentence, left_out in self._incomplete.items():
             report.leave_out(len(left_out), "coding", _explain_incomplete(sentence, left_out))
@@ -171,9 +174,13 @@ class CodingPlan:
 
     def _find_places(self, coding: QdpxCoding, text: PlacedText, touched: list[Touch]) -> list[Touch]:
         code = self._codes.get(coding.code)
-        if code is not None and code.family.unit == CodeFamily.Unit.TURN:
-            return list(text.find_firsts(touched))
-        return touched
+        if code is None:
+            return touched
+        fitting = [touch for touch in touched if fits_side(code.family, touch[0].role)]
+        self.counts["other side"] += bool(touched) and not fitting
+        if code.family.unit == CodeFamily.Unit.TURN:
+            return list(text.find_firsts(fitting))
+        return fitting
 
     def _put(
         self,

@@ -88,12 +88,14 @@ def place_read(pairs: Sequence[Text], plans: Iterable[Plan]) -> Iterator[tuple[T
     reads = {read.external_id: read for plan in plans for read in plan.new}
     numbers = count(-1, -1)
     for source, divided in pairs:
-        turns = prepare_interview(reads[divided.external_id])
+        read = reads[divided.external_id]
+        turns = prepare_interview(read)
         sentences = []
-        for (shift, _), rows in zip(divided.turns, turns, strict=True):
+        for (shift, _), of_turn, rows in zip(divided.turns, read.turns, turns, strict=True):
             turn = next(numbers)
             sentences += [
-                PlacedSentence(shift + start, shift + end, next(numbers), turn, shift) for _, start, end, *_ in rows
+                PlacedSentence(shift + start, shift + end, next(numbers), turn, shift, of_turn.role)
+                for _, start, end, *_ in rows
             ]
         yield (source, divided), PlacedText(source.text or "", sentences)
 
@@ -125,14 +127,15 @@ class StoredTexts:
         """A text with its sentences: two queries."""
         source, divided = pair
         interview_id = self.get_interview(divided)
-        turns = Turn.objects.filter(interview=interview_id).values_list("pk", "position")
-        shift_of = {pk: divided.turns[position - 1][0] for pk, position in turns}
+        turns = list(Turn.objects.filter(interview=interview_id).values_list("pk", "position", "role"))
+        shift_of = {pk: divided.turns[position - 1][0] for pk, position, _ in turns}
+        role_of = {pk: role for pk, _, role in turns}
         rows = Sentence.objects.current().filter(turn__interview=interview_id)
         spans = rows.order_by().values_list("pk", "turn_id", "start", "end")
         return PlacedText(
             source.text or "",
             (
-                PlacedSentence(shift_of[turn] + start, shift_of[turn] + end, pk, turn, shift_of[turn])
+                PlacedSentence(shift_of[turn] + start, shift_of[turn] + end, pk, turn, shift_of[turn], role_of[turn])
                 for pk, turn, start, end in spans
             ),
         )

@@ -122,6 +122,8 @@ OF_A_STUDY: dict[str, Row] = {
     "coding:details": seen(Permission.CODE),
     "coding:add": sent(Permission.CODE),
     "coding:withdraw": sent(Permission.CODE),
+    "coding:link": sent(Permission.CODE),
+    "coding:unlink": sent(Permission.CODE),
     "coding:decide": sent(Permission.CODE),
     "coding:reopen": sent(Permission.CODE),
     "coding:memo": sent(Permission.CODE),

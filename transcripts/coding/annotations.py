@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
@@ -12,14 +12,15 @@ from django.db import connection
 from transcripts.coding.models import Layer, Level, Memo
 from transcripts.coding.values import read_json
 
-# Plain SQL for the reason given in queries.py: this is read again after every code. The last two parts are about what the
-# viewer herself has seen of others' work, never of anybody else.
+# Plain SQL for the reason given in queries.py: this is read again after every code. Two parts are about what the viewer
+# herself has seen of others' work, never of anybody else. The last two: when each coder first opened reasoning of the thread,
+# and the links of the codings, whose id and place stand in the columns of notes and the like.
 MARKS = """
 SELECT 'coding', m.sentence_id, m.id, m.idempotency_key, m.coder_id, u.username, k.identifier, k.name, k.key,
        f.identifier, f.name, f.unit, CASE WHEN k.color <> '' THEN k.color ELSE f.color END, m.level, m.enactment, m.layer,
        v.number, m.note, m.grounding, m.prompting,
        CAST(m.attributes AS text), f.carries_enactment, m.range_id, m.reason, m.quote_start - s.start,
-       SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start)
+       SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start), m.created_at
 FROM coding_coding m
 JOIN accounts_user u ON u.id = m.coder_id
 JOIN codebook_code k ON k.id = m.code_id
@@ -30,26 +31,46 @@ LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
 SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.idempotency_key, m.coder_id,
-       u.username, '', '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, NULL, '', NULL, NULL
+       u.username, '', '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_decision m
 JOIN accounts_user u ON u.id = m.coder_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
 SELECT 'memo', m.sentence_id, m.id, m.idempotency_key, m.author_id, u.username, '', '', '', '', '', '', '', m.kind, '', '', 0,
-       m.text, '', '', '', NULL, NULL, '', NULL, NULL
+       m.text, '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_memo m
 JOIN accounts_user u ON u.id = m.author_id
 WHERE m.withdrawn_at IS NULL AND (m.author_id = %s OR %s) AND m.:memo_place
 UNION ALL
 SELECT 'revealed', m.sentence_id, m.id, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', '', 0,
-       '', '', '', '', NULL, NULL, '', NULL, NULL
+       '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_reveal m
 WHERE m.coder_id = %s AND m.sentence_id :place
 UNION ALL
 SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', '', 0,
-       '', '', '', '', NULL, NULL, '', NULL, NULL
+       '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_unblinding m
 WHERE m.user_id = %s AND m.interview_id :interview
+UNION ALL
+SELECT 'reasoning', NULL, 0, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', '', 0,
+       '', '', '', '', NULL, NULL, '', NULL, NULL, MIN(m.opened_at)
+FROM coding_stageopening m JOIN corpus_turn t ON t.id = m.turn_id
+WHERE (m.coder_id = %s OR %s) AND t.interview_id :interview
+GROUP BY m.coder_id
+UNION ALL
+SELECT 'link', m.sentence_id, l.id, m.idempotency_key, m.coder_id, '', COALESCE(k.identifier, ''), COALESCE(k.name, ''), '', '',
+       COALESCE(s.suffix, ''), '', '', l.kind, '', '', COALESCE(s.position, 0),
+       CASE WHEN s.id IS NULL THEN '' ELSE CAST(s.id AS text) END,
+       CASE WHEN t.interview_id IS NULL OR t.interview_id = mt.interview_id THEN '' ELSE CAST(t.interview_id AS text) END,
+       '', '', NULL, NULL, '', l.quote_start - s.start, SUBSTR(t.text, l.quote_start + 1, l.quote_end - l.quote_start), NULL
+FROM coding_coding m
+JOIN coding_link l ON l.coding_id = m.id AND l.withdrawn_at IS NULL
+JOIN corpus_sentence ms ON ms.id = m.sentence_id
+JOIN corpus_turn mt ON mt.id = ms.turn_id
+LEFT JOIN codebook_code k ON k.id = l.code_id
+LEFT JOIN corpus_sentence s ON s.id = l.sentence_id
+LEFT JOIN corpus_turn t ON t.id = s.turn_id
+WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 """
 AT_SENTENCE = (
     MARKS.replace(":place", "= %s")
@@ -70,10 +91,30 @@ IN_INTERVIEW = (
 )
 
 
+# The key of the question that asks for the standing of a feature.
+STATUS = "status"
+
+
 def abbreviate(name: str) -> str:
     """Two letters for a name: the initials of its first words, or its beginning."""
     words = name.split()
     return ("".join(word[0] for word in words[:2]) if len(words) > 1 else name[:2]).upper()
+
+
+class LinkView(NamedTuple):
+    """A link as it is shown: to a code, or to a sentence that ``interview`` names where it is of another thread.
+
+    ``quote_at`` counts code points from the start of that sentence.
+    """
+
+    kind: str
+    identifier: str
+    name: str
+    sentence: str
+    number: str
+    interview: str
+    quote_at: int | None
+    quote: str
 
 
 @dataclass(slots=True)
@@ -107,8 +148,11 @@ class CodingView:
     reason: str
     quote_at: int | None
     quote: str
+    made_at: Any = None
     derived: str = ""
     is_changed: bool = False
+    saw_reasoning: bool = False
+    links: list[LinkView] = field(default_factory=list)
 
     @property
     def is_latent(self) -> bool:
@@ -136,9 +180,14 @@ class CodingView:
         return self.prompting or self.derived
 
     @property
+    def status(self) -> str:
+        """The standing with which the turn leaves a feature; empty where it is not said."""
+        return self.attributes.get(STATUS, "")
+
+    @property
     def answers(self) -> str:
-        """The answers to the code's own questions as one line."""
-        return " · ".join(self.attributes.values())
+        """The answers to the code's other questions as one line."""
+        return " · ".join(answer for key, answer in self.attributes.items() if key != STATUS)
 
     @property
     def attributes_json(self) -> str:
@@ -234,14 +283,25 @@ def read_annotations_in(interview_id: int, user_id: int, *, sees_all: bool) -> d
 def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int | None, SentenceAnnotations]:
     own = [user_id, place_id]
     with connection.cursor() as cursor:
-        cursor.execute(sql, [user_id, sees_all, place_id] * 3 + own * 2)
+        cursor.execute(sql, [user_id, sees_all, place_id] * 3 + own * 2 + [user_id, sees_all, place_id] * 2)
         rows: list[tuple[Any, ...]] = sorted(cursor.fetchall(), key=lambda row: row[2])
     found: dict[int | None, SentenceAnnotations] = {}
+    views: dict[tuple[int, str], CodingView] = {}
+    links: dict[tuple[int, str], list[LinkView]] = {}
+    opened: dict[int, Any] = {}
     for what, sentence_id, _, idempotency_key, person_id, username, *rest in rows:
+        if what == "reasoning":
+            opened[person_id] = rest[-1]
+            continue
+        if what == "link":
+            links.setdefault((person_id, _write_uuid(idempotency_key)), []).append(_build_link_view(*rest))
+            continue
         marks = found.setdefault(sentence_id, SentenceAnnotations())
         person = "" if person_id == user_id else username
         if what == "coding":
-            marks.chips.append(_build_coding_view(_write_uuid(idempotency_key), person, *rest))
+            view = _build_coding_view(_write_uuid(idempotency_key), person, *rest)
+            views[person_id, view.idempotency_key] = view
+            marks.chips.append(view)
         elif what == "memo":
             marks.memos.append(MemoView(person, rest[7], rest[11]))
         elif what == "revealed":
@@ -250,11 +310,22 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
             marks.is_opened = True
         else:
             marks.decisions.append(DecisionView(_write_uuid(idempotency_key), person, what == "none applies"))
+    for key, own_links in links.items():
+        views[key].links = own_links
+    for (person_id, _), view in views.items() if opened else ():
+        view.saw_reasoning = person_id in opened and opened[person_id] <= view.made_at
     return found
 
 
+def _build_link_view(*rest: Any) -> LinkView:
+    identifier, name, suffix, kind, position = rest[0], rest[1], rest[4], rest[7], rest[10]
+    sentence, interview, quote_at, quote = rest[11], rest[12], rest[-3], rest[-2]
+    number = f"{position}{suffix}" if sentence else ""
+    return LinkView(kind, identifier, name, sentence, number, interview, quote_at, quote or "")
+
+
 def _build_coding_view(idempotency_key: str, coder: str, *rest: Any) -> CodingView:
-    *plain, attributes, carries_enactment, range_id, reason, quote_at, quote = rest
+    *plain, attributes, carries_enactment, range_id, reason, quote_at, quote, made_at = rest
     made_readable = (
         read_json(attributes),
         bool(carries_enactment),
@@ -262,6 +333,7 @@ def _build_coding_view(idempotency_key: str, coder: str, *rest: Any) -> CodingVi
         reason,
         quote_at,
         quote or "",
+        made_at,
     )
     return CodingView(idempotency_key, coder, *plain, *made_readable)  # type: ignore[call-arg]
 

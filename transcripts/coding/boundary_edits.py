@@ -16,6 +16,7 @@ from uuid import UUID, uuid5
 from transcripts.accounts.models import User
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.codebook.models import CodeFamily
+from transcripts.coding.links import carry_links, move_ends
 from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus import actions as corpus_actions
@@ -299,6 +300,9 @@ def _store(edit: BoundaryEdit, work: _Work, steps: Sequence[Step], reveals: Sequ
         if len(targets) == 1 and source.withdrawn_at is None and not isinstance(source, Decision):
             type(source).objects.filter(pk=source.pk).update(superseded_by=targets[0])
             rows.append(row_changed(type(source), source.pk, superseded_by=targets[0].pk))
+    copies = [(old.pk, new) for olds, new in steps for old in olds if isinstance(new, Coding)]
+    rows += carry_links(copies, at=edit.edited_at)
+    rows += move_ends([sentence.pk for sentence in edit.retired.all()], at=edit.edited_at)
     return dict(numbers), rows
 
 

@@ -69,7 +69,7 @@ def build_page(
     show: str = "",
     differing: Collection[int] | None = None,
 ) -> DeskPage:
-    """At most six queries, whatever the length of the interview, and two more for a thread that hangs on another.
+    """At most six queries, whatever the length of the interview, and three more for a thread that hangs on another.
 
     ``at`` is the current sentence, if it is one of these. ``show`` is a filter, and ``differing`` what it may need to
     know; see filters.py. ``closes_reasoning``: the viewer reads a model's reasoning only once she has opened it.
@@ -125,10 +125,19 @@ def read_beginning(
     parent = Turn.objects.select_related("interview").get(pk=interview.hangs_on_id)
     if interview.relation == Relation.SUBAGENT:
         return parent, []
-    turns = _read_blocks(parent.interview, user_id, {}, until=parent.position)
+    rows: dict[int, list[Row]] = {}
+    turns = _read_blocks(parent.interview, user_id, rows, until=parent.position)
+    text_of = {turn.id: turn.text for turn in turns}
+    shared = Sentence.objects.current().filter(turn__in=[turn.id for turn in turns]).order_by("position", "start")
+    for turn_id, pk, position, suffix, kind, start, end in shared.values_list(
+        "turn_id", "pk", "position", "suffix", "kind", "start", "end"
+    ):
+        text = text_of[turn_id][start:end]
+        rows[turn_id].append(Row(pk, f"{position}{suffix}", kind, text, is_closed=False, marks=None, start=start))
     for turn in turns:
         if closes_reasoning and turn.is_reasoning and not turn.is_opened:
             turn.text, turn.closed = "", 1
+            turn.rows.clear()
     return parent, turns
 
 
@@ -181,12 +190,16 @@ def _read_turns(
 
     The codes of the whole interview, which are stored on its first sentence, go to ``of_interview``.
     """
-    # What a tool gave back is a unit too, but nobody codes it: it is shown whole.
     sentences = Sentence.objects.current().filter(turn__interview=interview).order_by("position", "start")
-    sentences = sentences.exclude(turn__channel=Turn.Channel.TOOL_RESULT)
     rows: dict[int, list[Row]] = {}
     spans = list(sentences.values_list("turn_id", "pk", "position", "suffix", "kind", "start", "end"))
     turns = _read_blocks(interview, user_id, rows)
+    # What a tool gave back is a unit too, but nobody codes it: it is shown whole.
+    results = {turn.id: turn for turn in turns if turn.channel == Turn.Channel.TOOL_RESULT}
+    for span in reversed(spans):
+        if span[0] in results:
+            results[span[0]].unit = span[1], f"{span[2]}{span[3]}"
+    spans = [span for span in spans if span[0] not in results]
     text_of = {turn.id: turn.text for turn in turns}
     if spans and (first_of_all := marks.get(spans[0][1])):
         of_interview.chips = first_of_all.split_off(CodeFamily.Unit.INTERVIEW).chips

@@ -39,6 +39,8 @@ class Row(NamedTuple):
 class TurnBlock:
     """One turn: its sentences, or its text where nothing of it is coded (what a tool gave back).
 
+    ``unit`` is the sentence that what a tool gave back is, with its number: nobody codes it, but it can be evidence.
+
     ``is_answer``: what a coder has to get through. ``is_opened``: the viewer has opened this reasoning. ``closed`` counts
     the sentences of reasoning that she has not opened, which are left out of ``rows`` and ``text``. ``results`` are what
     the tool gave back to this call; ``threads`` are those that hang on this turn.
@@ -61,6 +63,13 @@ class TurnBlock:
     closed: int = 0
     results: list[TurnBlock] = field(default_factory=list)
     threads: list[Interview] = field(default_factory=list)
+    unit: tuple[int, str] | None = None
+
+    @property
+    def own_codes(self) -> int:
+        """How many codes the viewer has applied in it."""
+        places = [self.marks, *(row.marks for row in self.rows if row.marks)]
+        return sum(not chip.coder for marks in places for chip in marks.chips)
 
     @property
     def is_question(self) -> bool:

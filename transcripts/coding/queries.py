@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -115,9 +115,11 @@ FROM corpus_interview i
 WHERE i.id = %s AND i.project_id = %s
 """  # noqa: S608 (both parts are ours)
 PLACE_FIELDS = ["id", "turn_id", "position", "start", "end"]
-STORED: dict[type[Coding | Decision | Memo], str] = {
+Stored = Coding | Decision | Link | Memo
+STORED: dict[type[Stored], str] = {
     Coding: "SELECT id FROM coding_coding WHERE coder_id = %s AND idempotency_key = %s",
     Decision: "SELECT id FROM coding_decision WHERE coder_id = %s AND idempotency_key = %s",
+    Link: "SELECT id FROM coding_link WHERE coder_id = %s AND idempotency_key = %s",
     Memo: "SELECT id FROM coding_memo WHERE author_id = %s AND idempotency_key = %s",
 }
 
@@ -252,7 +254,7 @@ def read_text(sentence_id: int) -> str:
     return str(row[0])
 
 
-def find_stored(model: type[Coding | Decision | Memo], person_id: int, idempotency_key: UUID) -> int | None:
+def find_stored(model: type[Stored], person_id: int, idempotency_key: UUID) -> int | None:
     """The row that an earlier copy of the same request stored, if any."""
     value = model._meta.get_field("idempotency_key").get_db_prep_value(idempotency_key, connection)
     with connection.cursor() as cursor:
@@ -262,7 +264,7 @@ def find_stored(model: type[Coding | Decision | Memo], person_id: int, idempoten
 
 
 def lock_sentence(
-    model: type[Coding | Decision | Memo], person_id: int, idempotency_key: UUID, *, sentence_id: int
+    model: type[Stored], person_id: int, idempotency_key: UUID, *, sentence_id: int
 ) -> tuple[int | None, bool]:
     """``find_stored``, and whether the sentence is current. Locks the sentence, so that nobody splits or merges it."""
     value = model._meta.get_field("idempotency_key").get_db_prep_value(idempotency_key, connection)

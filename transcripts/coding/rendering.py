@@ -30,7 +30,7 @@ from transcripts.corpus.queries import list_scopes
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
-ACT_NAMES = ("add", "withdraw", "decide", "reopen", "memo", "open")
+ACT_NAMES = ("add", "withdraw", "link", "unlink", "decide", "reopen", "memo", "open")
 
 
 class Refusal(NamedTuple):

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, queries
 from transcripts.coding.forms import (
     WrongField,
@@ -177,6 +177,54 @@ def withdraw(request: ProjectRequest, interview_id: int) -> Done:
         project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
     )
     return Done(coding.sentence, coding.idempotency_key, unit=coding.code.family.unit)
+
+
+@_act
+def link(request: ProjectRequest, interview_id: int) -> Done:
+    """Link one's own coding to a feature (``code``) or to a sentence (``target``), or to words in it."""
+    coding, kind, code, target = _read_link(request, interview_id)
+    quote = read_quote(request.POST)
+    stored = actions.add_link(
+        project=request.project,
+        coding=coding,
+        kind=kind,
+        code=code,
+        sentence=target,
+        quote=_find_quote(target, quote) if target else None,
+        by=request.user,
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+    return Done(stored.coding.sentence, stored.idempotency_key, unit=coding.code.family.unit)
+
+
+@_act
+def unlink(request: ProjectRequest, interview_id: int) -> Done:
+    """Take back one's own link: the same fields name it. One that is gone is left as it is."""
+    coding, kind, code, target = _read_link(request, interview_id)
+    found = actions.find_link(coding, kind, code=code, sentence_id=target.pk if target else None)
+    if found is not None:
+        actions.withdraw_link(project=request.project, link=found, by=request.user)
+    return Done(coding.sentence, read_idempotency_key(request.POST), unit=coding.code.family.unit)
+
+
+def _read_link(request: ProjectRequest, interview_id: int) -> tuple[Coding, str, Code | None, Sentence | None]:
+    """The coding of a link, its kind, and the feature or the sentence at its other end."""
+    key = read_uuid(request.POST, "coding")
+    own = Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview")
+    coding = own.filter(coder=request.user, idempotency_key=key, sentence__turn__interview=interview_id).first()
+    if coding is None:
+        raise actions.WrongInput("Links are made from your own codings, and this is none of them.", field="coding")
+    code = sentence = None
+    if request.POST.get("code"):
+        code = queries.find_code(request.project, read_id(request.POST, "code"))
+        if code is None:
+            raise actions.WrongInput("This code is not in the codebook of this study.", field="code")
+    if request.POST.get("target"):
+        sentences = Sentence.objects.select_related("turn__interview")
+        sentence = sentences.filter(pk=read_id(request.POST, "target")).first()
+        if sentence is None or sentence.turn.interview.project_id != request.project.pk:
+            raise actions.WrongInput("This sentence is not part of this study.", field="target")
+    return coding, request.POST.get("kind", ""), code, sentence
 
 
 @_act

@@ -15,6 +15,7 @@ from transcripts.coding.actions.errors import (
     WrongInput,
     WrongPlace,
 )
+from transcripts.coding.actions.links import add_link, find_link, withdraw_link
 from transcripts.coding.actions.memos import write_memo
 from transcripts.coding.actions.settings import reset_keys, set_keys
 from transcripts.coding.actions.stages import open_stage
@@ -32,7 +33,9 @@ __all__ = [
     "WrongInput",
     "WrongPlace",
     "add_coding",
+    "add_link",
     "decide_sentence",
+    "find_link",
     "open_stage",
     "reopen_sentence",
     "reset_keys",
@@ -40,5 +43,6 @@ __all__ = [
     "reveal_suggestions",
     "set_keys",
     "withdraw_coding",
+    "withdraw_link",
     "write_memo",
 ]

@@ -22,6 +22,7 @@ from transcripts.coding.actions.storing import (
     withdraw,
     withdraw_decision,
 )
+from transcripts.coding.links import carry_links
 from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
@@ -203,6 +204,11 @@ def _store(
     rows = replace_once(coding, before_id, withdrawn_at=coding.created_at, withdrawal_reason=coding.reason)
     if rows is None:
         return find_winner(coding, sentence=coding.sentence, code=coding.code, coder=coding.coder)
+    replaced = before if len(rows) > 1 else None
+    source = replaced or restored
+    # Only where there was a coding before: a key that applies a code costs no query for links.
+    if source is not None:
+        rows += carry_links([(source.pk, coding)], at=coding.created_at)
     details: dict[str, object] = {
         "sentence": coding.sentence_id,
         "code": coding.code_id,
@@ -211,7 +217,6 @@ def _store(
     }
     if restored is not None:
         details["restores"] = restored.pk
-    replaced = before if len(rows) > 1 else None
     if replaced is not None:
         details["replaces"] = replaced.pk
         details["before"] = {

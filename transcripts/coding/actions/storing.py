@@ -15,11 +15,11 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.coding import queries
 from transcripts.coding.actions.errors import UsedForAnother, WrongPlace
-from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.queries import explain_retired
 
-Row = TypeVar("Row", Coding, Decision, Memo)
+Row = TypeVar("Row", Coding, Decision, Link, Memo)
 Replaced = TypeVar("Replaced", Coding, Memo)
 
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from django import template
 from django.utils.safestring import SafeString
 
-from transcripts.coding.annotations import CodingView, DecisionView, MemoView, SentenceAnnotations
+from transcripts.coding.annotations import CodingView, DecisionView, LinkView, MemoView, SentenceAnnotations
+from transcripts.coding.models import Link
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.pure.markdown_html import has_markdown, read_marker, write_units
 from transcripts.corpus.pure.markdown_lines import Kind
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from transcripts.coding.exchanges import TurnBlock
 
 register = template.Library()
+SAW_REASONING_WORDS = "Made after its coder had opened reasoning of this thread"
 PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear": "prompting unclear"}
 
 
@@ -142,7 +144,7 @@ def write_chips(marks: SentenceAnnotations, codings_url: str, writable: object) 
 def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool) -> str:
     name = f'<b data-cap="{escape(chip.key)}">{escape(chip.sign)}</b><bdi>{escape(chip.name)}</bdi>'
     words = "".join(_write_words(chip, after))
-    lines = "".join(_write_lines(chip))
+    lines = _write_links(chip.links) + "".join(_write_lines(chip))
     quote = f'<q class="quote"><bdi>{escape(chip.quote)}</bdi></q>' if chip.quote else ""
     kinds = (
         f"chip family-{escape(chip.family)}{' latent' if chip.is_latent else ''}{' changed' if chip.is_changed else ''}"
@@ -151,8 +153,11 @@ def _write_chip(chip: CodingView, codings_url: str, after: str, *, is_open: bool
     tint = _write_tint(chip.color) if chip.color else ""
     if chip.coder:
         by = f' <span class="by"><bdi>{escape(chip.coder)}</bdi></span>'
-        return f'<li class="{kinds}">{tint}{name}{words}{quote}{by}{lines}</li>'
+        saw = f' title="{SAW_REASONING_WORDS}"' if chip.saw_reasoning else ""
+        return f'<li class="{kinds}"{saw}>{tint}{name}{words}{quote}{by}{lines}</li>'
     data = "".join(_write_data(chip))
+    if chip.saw_reasoning:
+        data += f' title="{SAW_REASONING_WORDS}" data-saw'
     if not is_open:
         return f'<li class="{kinds} own"{data}>{tint}{name}{words}{quote}{lines}</li>'
     link = f'<a class="open-details" href="{codings_url}{chip.idempotency_key}/">{name}<span class="vh"> details</span></a>'
@@ -185,6 +190,8 @@ def _write_data(chip: CodingView) -> Iterator[str]:
 
 def _write_words(chip: CodingView, after: str) -> Iterator[str]:
     """The values of the coding, after the code's name."""
+    if chip.status:
+        yield f' <i class="status"><bdi>{escape(chip.status)}</bdi></i>'
     said = ("latent" if chip.is_latent else "", chip.enactment_word, chip.grounding)
     yield from (f" <i>{word}</i>" for word in said if word)
     if chip.prompting or chip.derived == "prompted":
@@ -195,11 +202,31 @@ def _write_words(chip: CodingView, after: str) -> Iterator[str]:
         yield f" <i>{after}</i>"
 
 
+def _write_links(links: list[LinkView]) -> str:
+    """What a coding is linked to, kind by kind, with each sentence where it can be reached; read again by the page's script."""
+    if not links:
+        return ""
+    by_kind = {kind: [_write_end(link) for link in links if link.kind == kind] for kind in Link.Kind}
+    kinds = [
+        f'<span class="ends">{kind.label.lower()} {", ".join(ends)}</span>' for kind, ends in by_kind.items() if ends
+    ]
+    return f'<span class="links">{" · ".join(kinds)}</span>'
+
+
+def _write_end(link: LinkView) -> str:
+    if not link.sentence:
+        return f'<bdi data-kind="{link.kind}" data-feature="{escape(link.identifier)}">{escape(link.name)}</bdi>'
+    place = f"?at={link.sentence}#s{link.sentence}"
+    address = f"../{link.interview}/{place}" if link.interview else place
+    quote = f' data-quote-at="{link.quote_at}" title="{escape(link.quote)}"' if link.quote else ""
+    return f'<a href="{address}" data-kind="{link.kind}" data-target="{link.sentence}"{quote}>{link.number}</a>'
+
+
 def _write_lines(chip: CodingView) -> Iterator[str]:
     """What a coding says in whole lines: its values, its answers and its reason."""
     if chip.note:
         yield f'<q class="reading"><bdi>{escape(chip.note)}</bdi></q>'
-    if chip.attributes:
+    if chip.answers:
         yield f'<span class="answers"><bdi>{escape(chip.answers)}</bdi></span>'
     if chip.reason and chip.reason != "suggestion":
         yield f'<span class="why"><span class="vh">Reason: </span><bdi>{escape(chip.reason)}</bdi></span>'

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.models import Coding
+from transcripts.coding.links import carry_links, make_recoded_key, read_links, recode_ends
+from transcripts.coding.models import Coding, Link
 from transcripts.coding.values import CodingValues
 from transcripts.projects.models import Project
 from transcripts.revision import queries
@@ -38,24 +39,28 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
     waiting = queries.list_codings_to_migrate(version, [old for old, new in merged.items() if new in targets])
     for coding in _hold(waiting):
         by_target[merged[coding.code.identifier]].append(coding)
-    return sum(
+    count = sum(
         _migrate(project, version, targets[identifier], codings, by=by) for identifier, codings in by_target.items()
     )
+    named = {old: targets[new] for old, new in merged.items() if new in targets}
+    links = [link for link in _read_links_to(project, named) if link.withdrawn_at is None]
+    _recode(project, version, [(link, named[_name(link)]) for link in links], by=by)
+    return count
 
 
 def _migrate(project: Project, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
     now = timezone.now()
     active = Coding.objects.filter(code__version__project=project, code__identifier=code.identifier)
-    taken = set(active.filter(withdrawn_at__isnull=True).values_list("sentence_id", "coder_id", "layer"))
+    taken = {_find_place(coding): coding for coding in active.filter(withdrawn_at__isnull=True)}
     new, first_of = [], {}
     for coding in codings:
         place = _find_place(coding)
         if place in taken:
             continue
-        taken.add(place)
         first_of[coding.pk] = _copy(
             coding, code, idempotency_key=_make_idempotency_key("carry", version, coding), now=now
         )
+        taken[place] = first_of[coding.pk]
         new.append(first_of[coding.pk])
     reason = _find_reason(code, version)
     for coding in codings:
@@ -78,6 +83,7 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
         )
         for coding in codings
     ]
+    rows += carry_links([(coding.pk, taken[_find_place(coding)]) for coding in codings], at=now)
     _record_migration("revision.carried", project, version, code, codings, rows=rows, by=by)
     return len(codings)
 
@@ -90,6 +96,7 @@ def undo_migration(*, project: Project, version: CodebookVersion, by: trail.Acto
     """
     Project.objects.select_for_update().get(pk=project.pk)
     merged = queries.list_merged(version)
+    _recode_back(project, version, merged, by=by)
     return sum(_take_back(project, version, code, by=by) for code in queries.find_codes(version, merged.values()))
 
 
@@ -113,14 +120,51 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
         _copy(each, each.code, idempotency_key=_make_idempotency_key("back", version, each), now=now) for each in back
     ]
     Coding.objects.bulk_create(copies, batch_size=500)
+    went_to = {coding.migrated_from_id: coding.pk for coding in active}
+    links = carry_links(
+        [(went_to[old.pk], copy) for old, copy in zip(back, copies, strict=True) if old.pk in went_to], at=now
+    )
     if back or active:
         rows = [row_made(coding) for coding in copies]
         rows += [
             row_changed(Coding, coding.pk, withdrawn_at=coding.withdrawn_at, withdrawal_reason=reason)
             for coding in active
         ]
+        rows += links
         _record_migration("revision.carrying.taken_back", project, version, code, back, rows=rows, by=by)
     return len(back)
+
+
+def _read_links_to(project: Project, identifiers: Iterable[str]) -> list[Link]:
+    """The links of standing codings that name one of these codes, in any version of the study's codebook."""
+    of_study = Q(coding__withdrawn_at__isnull=True, code__version__project=project)
+    return list(read_links(of_study & Q(code__identifier__in=list(identifiers))))
+
+
+def _name(link: Link) -> str:
+    return link.code.identifier if link.code else ""
+
+
+def _recode_back(project: Project, version: CodebookVersion, merged: Mapping[str, str], *, by: trail.Actor) -> None:
+    """Have the links that name a merged code name the former one again, where nobody has changed them since."""
+    targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
+    former = [link for link in _read_links_to(project, merged) if link.withdrawn_at and merged[_name(link)] in targets]
+    codes = {make_recoded_key(link, targets[merged[_name(link)]]): link.code for link in former}
+    links = read_links(Q(idempotency_key__in=list(codes), withdrawn_at__isnull=True))
+    _recode(project, version, [(link, code) for link in links if (code := codes[link.idempotency_key])], by=by)
+
+
+def _recode(project: Project, version: CodebookVersion, pairs: Sequence[tuple[Link, Code]], *, by: trail.Actor) -> None:
+    rows = recode_ends(pairs, at=timezone.now())
+    if rows:
+        trail.record(
+            "revision.links.recoded",
+            target=version,
+            by=by,
+            stream=trail.project_stream(project.pk),
+            details={"count": len(pairs)},
+            rows=rows,
+        )
 
 
 def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:

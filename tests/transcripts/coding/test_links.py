@@ -1,0 +1,294 @@
+"""What a move acts on, what an entry rests on, what a Revise changes; and how links go along with their codings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.transcripts.coding.desk_cast import find_code, last_event, put, restore, take_off
+from tests.transcripts.coding.desk_pages import ClientOf, act, address, read
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import Code
+from transcripts.coding import actions, boundary_edits
+from transcripts.coding.models import Coding, Layer, Link, StageOpening
+from transcripts.coding.reasoning import annotate_saw_reasoning
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+TURNS = [
+    {"role": "interviewer", "text": "She asks for a raise. Help her appeal."},
+    {"role": "model", "channel": "reasoning", "text": "Was she qualified? I assume so."},
+    {"role": "model", "channel": "tool_call", "speaker": "search", "text": '{"query": "pay"}', "call_id": "c1"},
+    {"role": "tool", "channel": "tool_result", "speaker": "search", "text": "Three tables of pay.", "call_id": "c1"},
+    {"role": "model", "text": "Her manager decides. I would appeal first, and then wait."},
+    {"role": "interviewer", "text": "You assume she was qualified. She was not."},
+    {"role": "model", "text": "Then I take back the appeal. Talk to her manager."},
+]
+BRANCH = [{"role": "interviewer", "text": "And her colleagues?"}, {"role": "model", "text": "They matter too."}]
+
+
+@pytest.fixture
+def run(project: Project, owner: User) -> Interview:
+    lines: list[dict[str, Any]] = [
+        {"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS},
+        {
+            "id": "branch",
+            "kind": "trajectory",
+            "title": "Another way",
+            "relation": "branch",
+            "hangs_on": {"id": "run", "turn": 5},
+            "turns": BRANCH,
+        },
+    ]
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    return Interview.objects.get(external_id="run")
+
+
+def sentence_of(interview: Interview, turn: int, place: int = 0) -> Sentence:
+    sentences = Sentence.objects.current().select_related("turn__interview__project")
+    return sentences.filter(turn__interview=interview, turn__position=turn).order_by("start")[place]
+
+
+def link(coding: Coding, by: User, *, to: Code | Sentence, kind: str = "", **more: Any) -> Link:
+    """Link a coding to a feature, or to a sentence: a Revise revises it, anything else rests on it."""
+    end = {"code": to} if isinstance(to, Code) else {"sentence": to}
+    usual = "acts_on" if isinstance(to, Code) else "revises" if "revise" in coding.code.identifier else "warrant"
+    return actions.add_link(
+        project=coding.sentence.turn.interview.project,
+        coding=coding,
+        kind=kind or usual,
+        by=by,
+        idempotency_key=more.pop("idempotency_key", uuid4()),
+        **end,
+        **more,
+    )
+
+
+def standing(coding: Coding) -> list[str]:
+    """The other ends of the links that stand."""
+    links = Link.objects.active().filter(coding=coding).select_related("code", "sentence").order_by("pk")
+    return [
+        each.code.identifier if each.code else f"s{each.sentence.label}" for each in links if each.code or each.sentence
+    ]
+
+
+@pytest.fixture
+def stakeholders(project: Project) -> Code:
+    return find_code(project, "feature.stakeholders")
+
+
+@pytest.fixture
+def revise(project: Project, run: Interview, coder: User) -> Coding:
+    return put(sentence_of(run, 7), find_code(project, "move.revise"), coder)
+
+
+@pytest.fixture
+def entry(run: Interview, stakeholders: Code, coder: User) -> Coding:
+    return put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.study, "feature.power"), coder)
+
+
+def test_move_acts_on_features_and_the_audit_trail_says_so(
+    project: Project, revise: Coding, stakeholders: Code, coder: User
+) -> None:
+    made = link(revise, coder, to=stakeholders)
+    event = last_event(project)
+    assert (event.action, event.details["kind"], event.details["code"]) == (
+        "coding.link.added",
+        "acts_on",
+        stakeholders.pk,
+    )
+    assert made.layer == Layer.BLIND
+    link(revise, coder, to=find_code(project, "feature.power"))
+    assert standing(revise) == ["feature.stakeholders", "feature.power"]
+    actions.withdraw_link(project=project, link=made, by=coder)
+    assert last_event(project).action == "coding.link.withdrawn"
+    assert standing(revise) == ["feature.power"]
+
+
+def test_link_that_is_sent_twice_is_stored_once(revise: Coding, stakeholders: Code, coder: User) -> None:
+    key = uuid4()
+    assert link(revise, coder, to=stakeholders, idempotency_key=key) == link(
+        revise, coder, to=stakeholders, idempotency_key=key
+    )
+    link(revise, coder, to=stakeholders)
+    assert Link.objects.count() == 1
+    with pytest.raises(actions.UsedForAnother):
+        link(revise, coder, to=find_code(stakeholders.version.project, "feature.power"), idempotency_key=key)
+
+
+def test_entry_rests_on_what_came_before_whoever_said_it(run: Interview, entry: Coding, coder: User) -> None:
+    for turn in (1, 2, 3, 4, 5, 6, 7):
+        link(entry, coder, to=sentence_of(run, turn))
+    assert len(standing(entry)) == 7
+
+
+def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(
+    run: Interview, entry: Coding, coder: User
+) -> None:
+    asked = sentence_of(run, 1)
+    link(entry, coder, to=asked)
+    link(entry, coder, to=asked, quote=Extent(asked.start, asked.start + 3))
+    [kept] = Link.objects.active()
+    assert (kept.quote_start, kept.quote_end) == (asked.start, asked.start + 3)
+    with pytest.raises(actions.WrongInput, match="must lie within its sentence"):
+        link(entry, coder, to=asked, quote=Extent(asked.start, asked.end + 1))
+
+
+def test_thread_that_hangs_on_another_rests_on_their_common_beginning(
+    project: Project, run: Interview, stakeholders: Code, coder: User
+) -> None:
+    branch = Interview.objects.get(external_id="branch")
+    own = put(sentence_of(branch, 2), find_code(sentence_of(branch, 2).turn.interview.study, "feature.power"), coder)
+    link(own, coder, to=sentence_of(run, 5))
+    with pytest.raises(actions.WrongInput, match="comes after"):
+        link(own, coder, to=sentence_of(run, 6))
+
+
+def test_what_cannot_be_linked_is_refused_with_a_sentence(
+    project: Project, run: Interview, entry: Coding, revise: Coding, stakeholders: Code, owner: User, coder: User
+) -> None:
+    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
+    with pytest.raises(actions.WrongInput, match=r"comes after Power .* what is said later cannot"):
+        link(early, coder, to=sentence_of(run, 6))
+    with pytest.raises(actions.WrongInput, match="belongs to another person"):
+        link(entry, owner, to=sentence_of(run, 1))
+    with pytest.raises(actions.WrongInput, match="belongs to a move"):
+        link(entry, coder, to=stakeholders)
+    with pytest.raises(actions.WrongInput, match="belongs to a Revise"):
+        link(entry, coder, to=sentence_of(run, 1), kind="revises")
+    with pytest.raises(actions.WrongInput, match="not a case feature"):
+        link(revise, coder, to=find_code(project, "theme.balance"))
+    with pytest.raises(actions.WrongInput, match="no kind of link"):
+        link(revise, coder, to=stakeholders, kind="likes")
+    stakeholders.version.status = "draft"
+    stakeholders.version.published_at = None
+    stakeholders.version.save()
+    with pytest.raises(actions.WrongInput, match="a draft"):
+        link(revise, coder, to=Code.objects.get(pk=stakeholders.pk))
+    assert Link.objects.count() == 0
+    take_off(entry, coder)
+    entry.refresh_from_db()
+    with pytest.raises(actions.WrongPlace, match="was removed, so it has no links"):
+        link(entry, coder, to=sentence_of(run, 1))
+
+
+def test_links_go_along_when_a_coding_is_changed_removed_and_restored(
+    run: Interview, revise: Coding, stakeholders: Code, coder: User
+) -> None:
+    link(revise, coder, to=stakeholders)
+    changed = put(revise.sentence, revise.code, coder, note="Said outright.")
+    assert (standing(changed), standing(revise)) == (["feature.stakeholders"], [])
+    # What was sent for the former row, by a page that did not know yet, goes to what took its place.
+    revise.refresh_from_db()
+    link(revise, coder, to=sentence_of(run, 5))
+    assert standing(changed) == ["feature.stakeholders", "s7"]
+    take_off(changed, coder)
+    assert standing(changed) == []
+    back = restore(changed, changed.sentence, coder)
+    assert standing(back) == ["feature.stakeholders", "s7"]
+
+
+def test_end_moves_to_the_piece_that_holds_the_quote(run: Interview, entry: Coding, owner: User, coder: User) -> None:
+    said = sentence_of(run, 5, 1)
+    text = said.turn.text
+    wait = text.index("wait")
+    link(entry, coder, to=said, quote=Extent(wait, wait + 4))
+    boundary_edits.split_sentence(
+        project=run.study, sentence=said, at=text.index("and then"), by=owner, idempotency_key=uuid4()
+    )
+    [kept] = Link.objects.active().filter(coding=entry)
+    assert kept.sentence == sentence_of(run, 5, 2)
+    assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
+    boundary_edits.merge_sentences(project=run.study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    [kept] = Link.objects.active().filter(coding=entry)
+    assert kept.sentence == sentence_of(run, 5, 1)
+    assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
+
+
+def test_links_of_a_coding_go_to_what_a_split_makes_of_it(
+    run: Interview, project: Project, stakeholders: Code, owner: User, coder: User
+) -> None:
+    said = sentence_of(run, 5, 1)
+    move = put(said, find_code(project, "move.redirect"), coder)
+    link(move, coder, to=stakeholders)
+    at = said.turn.text.index("and then")
+    boundary_edits.split_sentence(project=project, sentence=said, at=at, by=owner, idempotency_key=uuid4())
+    pieces = Coding.objects.active().filter(code=move.code)
+    assert [standing(each) for each in pieces] == [["feature.stakeholders"]] * 2
+    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    [whole] = Coding.objects.active().filter(code=move.code)
+    assert standing(whole) == ["feature.stakeholders"]
+
+
+def test_page_stores_and_takes_back_links_and_shows_them_on_the_chip(
+    run: Interview, revise: Coding, stakeholders: Code, coder: User, client_of: ClientOf
+) -> None:
+    client = client_of(coder)
+    heard = sentence_of(run, 5)
+    fields = {"coding": revise.idempotency_key.hex, "kind": "acts_on", "code": stakeholders.pk}
+    answer = act(client, "link", run, coder, **fields)
+    assert answer.status_code == 200
+    assert ">Stakeholders</bdi>" in read(answer)
+    revises = {
+        "coding": revise.idempotency_key.hex,
+        "kind": "revises",
+        "target": heard.pk,
+        "quote_from": 0,
+        "quote_to": 3,
+    }
+    answer = act(client, "link", run, coder, **revises)
+    assert f'data-target="{heard.pk}" data-quote-at="0" title="Her">' in read(answer)
+    html = read(client.get(address("desk", run)))
+    assert "acts on <bdi" in html
+    assert f'revises <a href="?at={heard.pk}#s{heard.pk}"' in html
+    act(client, "unlink", run, coder, **fields)
+    assert standing(revise) == [f"s{heard.label}"]
+
+
+def test_page_refuses_what_is_not_hers_and_what_is_later(
+    run: Interview, stakeholders: Code, entry: Coding, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
+    fields = {"kind": "warrant", "target": sentence_of(run, 7).pk, "coding": early.idempotency_key.hex}
+    answer = act(client_of(coder), "link", run, coder, **fields)
+    assert (answer.status_code, "comes after" in read(answer)) == (422, True)
+    answer = act(client_of(owner), "link", run, owner, **fields)
+    assert (answer.status_code, "your own codings" in read(answer)) == (422, True)
+    assert Link.objects.count() == 0
+
+
+def test_colleagues_links_are_not_shown_to_who_codes(
+    run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User, client_of: ClientOf
+) -> None:
+    link(revise, coder, to=stakeholders)
+    assert "acts on" not in read(client_of(owner).get(address("desk", run)))
+
+
+def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
+    run: Interview, project: Project, stakeholders: Code, coder: User, client_of: ClientOf
+) -> None:
+    put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
+    actions.open_stage(project=project, turn=run.turns.get(position=2), by=coder)
+    put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.study, "feature.power"), coder)
+    assert StageOpening.objects.count() == 1
+    told = annotate_saw_reasoning(Coding.objects.order_by("pk")).values_list("saw_reasoning", flat=True)
+    assert list(told) == [False, True]
+    assert read(client_of(coder).get(address("desk", run))).count("after its coder had opened reasoning") == 1
+
+
+def test_every_link_can_be_rebuilt_from_the_audit_trail(
+    run: Interview, revise: Coding, stakeholders: Code, coder: User
+) -> None:
+    link(revise, coder, to=stakeholders)
+    put(revise.sentence, revise.code, coder, note="Changed.")
+    told = AuditEvent.objects.filter(action__in=["coding.link.added", "coding.changed"])
+    assert told.count() == 2

@@ -1,0 +1,248 @@
+"""Saying what a move acts on, what an entry of a feature rests on, and what a Revise changes."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.codebook.models import Code
+from transcripts.coding import queries
+from transcripts.coding.actions import checks
+from transcripts.coding.actions.codings import choose_layer
+from transcripts.coding.actions.errors import WrongInput, WrongPlace
+from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once
+from transcripts.coding.links import FEATURES, MOVES, REVISE
+from transcripts.coding.models import Coding, Link
+from transcripts.corpus.models import Interview, Relation, Sentence
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.queries import explain_retired, hold_sentence
+from transcripts.projects.models import Project
+
+NEEDS = {
+    Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),
+    Link.Kind.WARRANT: (FEATURES, "an entry of a feature", "the sentence that it rests on"),
+    Link.Kind.REVISES: (REVISE, "a Revise", "the sentence that it revises"),
+}
+
+
+@transaction.atomic
+def add_link(
+    *,
+    project: Project,
+    coding: Coding,
+    kind: str,
+    by: User,
+    idempotency_key: UUID,
+    code: Code | None = None,
+    sentence: Sentence | None = None,
+    quote: Extent | None = None,
+) -> Link:
+    """Link a coding of hers to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the standing row.
+
+    ``quote`` counts code points of the turn's text. A coding that was superseded meanwhile hands the link on to what took its
+    place. The same link again is left as it is; another quote in the same sentence replaces the first. Its layer says what she
+    could see when she made it. Raises ``WrongInput``, ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
+    """
+    checks.check_place(project, coding.sentence)
+    if coding.coder_id != by.pk:
+        raise WrongInput(
+            "This coding belongs to another person. Links are made from one's own codings.", field="coding"
+        )
+    coding = _follow(coding)
+    _check_kind(coding, kind, code, sentence)
+    if code is not None:
+        _check_feature(project, code)
+    if sentence is not None:
+        _check_sentence(project, coding, sentence)
+        _check_quote(sentence, quote)
+        _hold_both(coding.sentence_id, sentence.pk)
+    elif quote is not None:
+        raise WrongInput("Only a link to a sentence has a quote. Leave it out.", field="quote_from")
+    if (stored := find_stored(Link, by, idempotency_key, on=coding.sentence)) is not None:
+        return check_same(
+            stored, code_id=code.pk if code else None, sentence_id=sentence.pk if sentence else stored.sentence_id
+        )
+    coding = _hold(coding)
+    standing = _find_standing(coding, kind, code, sentence)
+    if standing is not None and (standing.quote_start, standing.quote_end) == (quote or (None, None)):
+        return standing
+    active = queries.read_active_labels(coding.sentence_id, by.pk)
+    checks.check_open(active)
+    link = Link(
+        coding=coding,
+        coder=by,
+        kind=kind,
+        code=code,
+        sentence=sentence,
+        quote_start=quote.start if quote else None,
+        quote_end=quote.end if quote else None,
+        layer=choose_layer(active),
+        idempotency_key=idempotency_key,
+        created_at=timezone.now(),
+    )
+    rows = []
+    if standing is not None:
+        ended = max(link.created_at, standing.created_at)
+        Link.objects.filter(pk=standing.pk, withdrawn_at__isnull=True).update(withdrawn_at=ended)
+        rows.append(row_changed(Link, standing.pk, withdrawn_at=ended))
+    if not insert_once(link):
+        return find_winner(link, coding=coding, kind=kind, code=code, sentence=sentence)
+    trail.record(
+        "coding.link.added",
+        target=link,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "coding": coding.pk,
+            "kind": kind,
+            **({"code": code.pk} if code else {}),
+            **({"sentence": sentence.pk} if sentence else {}),
+            **({"quote": [*quote]} if quote else {}),
+            **({"replaces": standing.pk} if standing else {}),
+            "layer": link.layer,
+        },
+        rows=[*rows, row_made(link)],
+    )
+    return link
+
+
+@transaction.atomic
+def withdraw_link(*, project: Project, link: Link, by: User) -> None:
+    """Withdraw a link; its row stays. One that was withdrawn before is left as it is.
+
+    Raises ``WrongInput`` where it is another person's, ``WrongPlace`` or ``NotOpen``.
+    """
+    checks.check_place(project, link.coding.sentence)
+    if link.coder_id != by.pk:
+        raise WrongInput("This link belongs to another person. You can remove only your own.", field="link")
+    if link.withdrawn_at is not None:
+        return
+    checks.hold_place(link.coding.sentence)
+    checks.check_open(queries.read_active_labels(link.coding.sentence_id, by.pk))
+    ended = max(timezone.now(), link.created_at)
+    if not Link.objects.filter(pk=link.pk, withdrawn_at__isnull=True).update(withdrawn_at=ended):
+        return
+    link.withdrawn_at = ended
+    trail.record(
+        "coding.link.withdrawn",
+        target=link,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"coding": link.coding_id, "kind": link.kind},
+        rows=[row_changed(Link, link.pk, withdrawn_at=ended)],
+    )
+
+
+def find_link(coding: Coding, kind: str, *, code: Code | None = None, sentence_id: int | None = None) -> Link | None:
+    """The standing link of a coding, or of what took its place, to a code of any version or to a sentence."""
+    coding = _follow(coding)
+    links = Link.objects.filter(coding=coding, kind=kind, withdrawn_at__isnull=True)
+    end = Q(code__identifier=code.identifier) if code else Q(sentence=sentence_id)
+    return links.filter(end).select_related("coding__sentence__turn__interview").first()
+
+
+def _follow(coding: Coding) -> Coding:
+    """The coding that stands in the place of one that was changed. Raises ``WrongPlace`` where none does."""
+    related = Coding.objects.select_related("code__family", "sentence__turn__interview")
+    while coding.withdrawn_at is not None and coding.superseded_by_id is not None:
+        coding = related.get(pk=coding.superseded_by_id)
+    if coding.withdrawn_at is not None:
+        raise WrongPlace(
+            f"{coding.code.name} on sentence {coding.sentence.label} was removed, so it has no links. Apply the code again first."
+        )
+    return coding
+
+
+def _hold(coding: Coding) -> Coding:
+    """The standing coding, held: who changes it meanwhile waits, and then hands its links on."""
+    while True:
+        if connection.features.has_select_for_update:
+            Coding.objects.select_for_update(no_key=True).get(pk=coding.pk)
+        coding.refresh_from_db(fields=["withdrawn_at", "superseded_by"])
+        following = _follow(coding)
+        if following.pk == coding.pk:
+            return coding
+        coding = following
+
+
+def _hold_both(*sentence_ids: int) -> None:
+    """Nobody splits or merges these sentences until the link is stored."""
+    for sentence_id in sorted(set(sentence_ids)):
+        if not hold_sentence(sentence_id):
+            raise WrongPlace(explain_retired(sentence_id) or "This sentence is not part of this study.")
+
+
+def _check_kind(coding: Coding, kind: str, code: Code | None, sentence: Sentence | None) -> None:
+    if kind not in Link.Kind.values:
+        raise WrongInput(f"There is no kind of link {kind!r}. Choose {', '.join(Link.Kind.values)}.", field="kind")
+    prefix, whose, end = NEEDS[Link.Kind(kind)]
+    if not coding.code.identifier.startswith(prefix) or (prefix == REVISE and coding.code.identifier != REVISE):
+        raise WrongInput(
+            f"{coding.code.name} cannot have this link: “{Link.Kind(kind).label.lower()}” belongs to {whose}.",
+            field="kind",
+        )
+    given, other = (code, sentence) if kind == Link.Kind.ACTS_ON else (sentence, code)
+    if given is None or other is not None:
+        raise WrongInput(f"Name {end}, and nothing else.", field="code" if kind == Link.Kind.ACTS_ON else "target")
+
+
+def _check_feature(project: Project, code: Code) -> None:
+    try:
+        checks.check_code(project, code)
+    except WrongPlace as error:
+        raise WrongInput(str(error), field="code") from error
+    if not code.identifier.startswith(FEATURES):
+        raise WrongInput(f"{code.name} is not a case feature. A move acts on case features.", field="code")
+
+
+def _check_sentence(project: Project, coding: Coding, sentence: Sentence) -> None:
+    """The sentence is said before or in the turn of the coding, in its thread or in the beginning that this hangs on."""
+    turn = sentence.turn
+    if turn.interview.project_id != project.pk:
+        raise WrongInput("This sentence is not part of this study.", field="target")
+    if sentence.retired_by_id is not None:
+        raise WrongPlace(explain_retired(sentence.pk))
+    until = _find_beginnings(coding.sentence.turn.interview, coding.sentence.turn.position)
+    if turn.interview_id not in until:
+        raise WrongInput(
+            "This sentence is of another thread. Evidence lies in the same thread, or in the beginning that it hangs on.",
+            field="target",
+        )
+    if turn.position > until[turn.interview_id]:
+        raise WrongInput(
+            f"Sentence {sentence.label} comes after {coding.code.name} on sentence {coding.sentence.label}. Evidence lies in the "
+            "same turn or an earlier one: what is said later cannot have been a ground.",
+            field="target",
+        )
+
+
+def _find_beginnings(interview: Interview, position: int) -> dict[int, int]:
+    """Up to which turn a thread and those that it hangs on count as said before; a sub-agent was told all it knows."""
+    until = {interview.pk: position}
+    interview = Interview.objects.select_related("hangs_on").get(pk=interview.pk)
+    while interview.hangs_on is not None and interview.relation != Relation.SUBAGENT:
+        parent = interview.hangs_on
+        if parent.interview_id in until:
+            break
+        until[parent.interview_id] = parent.position
+        interview = Interview.objects.select_related("hangs_on").get(pk=parent.interview_id)
+    return until
+
+
+def _check_quote(sentence: Sentence, quote: Extent | None) -> None:
+    if quote is not None and not sentence.start <= quote.start < quote.end <= sentence.end:
+        raise WrongInput(
+            f"A quote must lie within its sentence, from {sentence.start:,} to {sentence.end:,} in the turn's text.",
+            field="quote_from",
+        )
+
+
+def _find_standing(coding: Coding, kind: str, code: Code | None, sentence: Sentence | None) -> Link | None:
+    end = Q(code__identifier=code.identifier) if code else Q(sentence=sentence)
+    return Link.objects.filter(end, coding=coding, kind=kind, withdrawn_at__isnull=True).first()

@@ -1,6 +1,9 @@
 // The desk: takes over the page's plain forms, so that one can code without leaving the keyboard or the page.
 
 import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
+import { giveEvidence } from "./desk/evidence.js";
+import { openResponses } from "./desk/responses.js";
+import { openScores } from "./desk/scores.js";
 import { findCode, notify, showProblem } from "./desk/page.js";
 import { goToTurn, startChannels } from "./desk/channels.js";
 import { startAhead } from "./desk/ahead.js";
@@ -17,6 +20,8 @@ import { labelButtons, relabel } from "./desk/labels.js";
 import { cancelLine } from "./desk/line.js";
 import { codeOfChip, describeRow, valuesAt, showAct } from "./desk/marks.js";
 import { openMeaning, startMeaning } from "./desk/meaning.js";
+import { startLedger } from "./desk/ledger.js";
+import { openLinks, startLinks as startCodingLinks } from "./desk/links.js";
 import { startMemos } from "./desk/memo.js";
 import { startPalette } from "./desk/palette.js";
 import { firstUndecided, scheduleCount, showCurrent, startPanel } from "./desk/panel.js";
@@ -39,6 +44,10 @@ const WAYS = {
   quote: toggleMarking,
   details: openLastDetails,
   meaning: openMeaning,
+  links: openLinks,
+  evidence: giveEvidence,
+  challenges: openResponses,
+  scores: openScores,
   split: toggleSplit,
   merge: mergeBelow,
 };
@@ -107,7 +116,7 @@ function startQuoteHints() {
 /** Links to turns and to what is left lead to a sentence as well. */
 function startLinks() {
   document.querySelector(".rail").addEventListener("click", (event) => {
-    const link = event.target.closest("#turns a, #first-undecided, #next-reason");
+    const link = event.target.closest("#turns a, #ledger a, #first-undecided, #next-reason");
     if (!link || event.ctrlKey || event.metaKey) {
       return;
     }
@@ -162,6 +171,8 @@ startKeys();
 startMeaning();
 startMemos();
 startStrip();
+startCodingLinks();
+startLedger();
 startPalette();
 startSuggestions();
 startAhead();

@@ -97,7 +97,13 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
     (
         "Negotiation",
         (
-            Act("evidence", "Quote", "the current sentence, or its marked words, is evidence for what asks for it"),
+            Act("links", "Semicolon", "what the last move here acts on: digits choose among the case features"),
+            Act(
+                "evidence",
+                "Quote",
+                "this sentence, or its marked words, is evidence: for the last feature or Revise, or the open score",
+            ),
+            Act("challenges", "Equal", "challenges on an interviewer’s turn, responses on a model’s"),
             Act("scores", "Backslash", "score this thread"),
         ),
     ),

@@ -1,5 +1,6 @@
 // What a coder does with a key or a click: each act shows at once, joins the queue, and can be undone.
 
+import { aimAt } from "./aim.js";
 import { tellEnd } from "./ending.js";
 import { announce, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
@@ -13,6 +14,7 @@ import { dropQuote, markedIn } from "./quote.js";
 import { selectedRows } from "./range.js";
 import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, turnOf } from "./rows.js";
 import { refreshMarks } from "./refresh.js";
+import { openStrip } from "./strip.js";
 import { Stored } from "./stored.js";
 import { keepRefused } from "./refused.js";
 import { forgetDone, remember, renameDone } from "./undo.js";
@@ -176,10 +178,35 @@ async function putCode(code, spots) {
     attributes: { ...answer?.attributes, ...values.attributes },
     note: values.note || (answer?.note ?? ""),
   });
-  send(code, spots.map(([row, values]) => [row, fill(values)]), answer?.reason ?? "");
+  const filled = spots.map(([row, values]) => [row, fill(values)]);
+  const reason = answer?.reason ?? "";
+  send(code, filled, reason);
   if (answer?.opensMemo) {
     openMemo(false, "interpretive");
+  } else {
+    askStatus(code, filled, reason);
   }
+}
+
+/** The status with which the turn leaves a feature, where its code asks for one: by a digit, or left unsaid. */
+function askStatus(code, spots, reason) {
+  const question = code.questions.find(({ key, kind }) => key === "status" && kind === "choice");
+  if (!question || spots.some(([, { attributes }]) => attributes.status)) {
+    return;
+  }
+  openStrip({
+    title: `${code.name}: ${question.label}`,
+    options: question.choices.map((choice) => ({ name: choice })),
+    onChoose: ({ name }) => {
+      const changed = spots.filter(([row]) => findChip(row, code)).map(([row]) => {
+        const values = valuesAt(row, code);
+        return [row, { ...values, attributes: { ...values.attributes, status: name } }];
+      });
+      if (changed.length) {
+        send(code, changed, reason);
+      }
+    },
+  });
 }
 
 const onHowMany = (spots) => (spots.length > 1 ? `, on ${spots.length} sentences` : "");
@@ -206,6 +233,7 @@ function send(code, spots, reason) {
   dropQuote();
   perform(...acts);
   const [row, { level, enactment }] = spots[0];
+  aimAt(sentenceOf(row), code);
   last = { code, level, enactment };
   recent.write([code.identifier, ...recent.read().filter((identifier) => identifier !== code.identifier)].slice(0, 8));
   announce(`${code.name} on ${numberOf(row)}${spots.length > 1 ? ` to ${numberOf(spots.at(-1)[0])}` : ""}`);

@@ -49,8 +49,9 @@ export async function goBack(isRedo) {
     return;
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
+  const isLink = entry.kind === "link" || entry.kind === "unlink";
   const code = findCodeById(entry.hint.code);
-  const reason = isDeciding ? "" : await askReason(rows, code ?? null, isRedo ? "Redo" : "Undo");
+  const reason = isDeciding || isLink ? "" : await askReason(rows, code ?? null, isRedo ? "Redo" : "Undo");
   const taken = reason === null ? null : (isRedo ? redo : undo)();
   if (taken) {
     perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));

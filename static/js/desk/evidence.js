@@ -9,7 +9,8 @@
 
 import { notify } from "./page.js";
 import { dropQuote, markedIn } from "./quote.js";
-import { currentRow, numberOf, sentenceOf } from "./rows.js";
+import { currentRow, numberOf, sentenceOf, turnOf } from "./rows.js";
+import { openStrip } from "./strip.js";
 
 const holders = [];
 
@@ -24,18 +25,43 @@ export function holdEvidence(holder) {
   };
 }
 
-/** The evidence key was pressed. */
+/** The evidence key was pressed. At a call one is asked whether the call is meant or what the tool gave back. */
 export function giveEvidence() {
-  const row = currentRow();
-  if (!row) {
+  const places = findPlaces();
+  const holder = holders.at(-1);
+  if (!places.length) {
     return;
   }
-  const holder = holders.at(-1);
   if (!holder) {
     notify("Nothing here asks for evidence yet.");
-    return;
+  } else if (places.length === 1) {
+    dropQuote();
+    holder.take(places[0]);
+  } else {
+    dropQuote();
+    openStrip({
+      title: "Evidence is",
+      act: "evidence",
+      options: places.map((place, at) => ({ name: `${at ? "its result" : "the call"}, ${place.number}`, place })),
+      onChoose: ({ place }) => holder.take(place),
+    });
   }
-  const place = { sentence: sentenceOf(row), quote: markedIn(row), number: numberOf(row) };
-  dropQuote();
-  holder.take(place);
 }
+
+/** The current sentence, with what the tool gave back where it is a call; or what has the focus and is no sentence of its own
+ *  here: a result, or a sentence of the beginning that threads share. */
+function findPlaces() {
+  const focused = document.activeElement?.closest("[data-evidence]");
+  if (focused) {
+    return [readOther(focused)];
+  }
+  const row = currentRow();
+  if (!row) {
+    return [];
+  }
+  const quote = markedIn(row);
+  const place = { sentence: sentenceOf(row), quote, number: numberOf(row) };
+  return quote ? [place] : [place, ...[...turnOf(row).querySelectorAll(".result [data-evidence]")].map(readOther)];
+}
+
+const readOther = ({ dataset }) => ({ sentence: dataset.evidence, quote: null, number: dataset.number });

@@ -6,6 +6,7 @@ import { decide, repeatCode, toggleCode } from "./acts.js";
 import { goBack } from "./back.js";
 import { namesOf, prints } from "./caps.js";
 import { findSplitAct, mergeBelow, toggleSplit } from "./boundaries.js";
+import { openLinks } from "./links.js";
 import { openLastDetails } from "./details.js";
 import { giveEvidence } from "./evidence.js";
 import { openMeaning } from "./meaning.js";
@@ -14,6 +15,7 @@ import { openPalette } from "./palette.js";
 import { dropQuote, findQuoteAct, markedIn, toggleMarking } from "./quote.js";
 import { enterList } from "./rail.js";
 import { endRange, extendRange, hasRange } from "./range.js";
+import { openResponses } from "./responses.js";
 import { openScores } from "./scores.js";
 import { currentRow, move, moveToEnd, moveTurn, sentenceOf } from "./rows.js";
 import { Stored } from "./stored.js";
@@ -54,7 +56,9 @@ const acts = {
   dismiss: () => pressInSuggestions("l"),
   split: () => toggleSplit(),
   merge: () => mergeBelow(),
+  links: () => openLinks(),
   evidence: () => giveEvidence(),
+  challenges: () => openResponses(),
   scores: () => openScores(),
   help: () => showKeycard(),
 };

@@ -1,6 +1,7 @@
 // The codes and memos of a sentence, its turn or its interview, as elements: shown at once when the person acts, and replaced by
 // what the server says when it has answered.
 
+import { hideLink, showLink, takeLinks } from "./chip_links.js";
 import { pendingActs } from "./queue.js";
 import { findCode, findCodeById, make, site } from "./page.js";
 import { relabel, signOf } from "./labels.js";
@@ -62,7 +63,7 @@ export function showAct(act) {
   if (!row) {
     return;
   }
-  const show = { add: showCoding, withdraw: hideCoding, decide: showDecision, reopen: hideDecision, memo: showMemo };
+  const show = { add: showCoding, withdraw: hideCoding, decide: showDecision, reopen: hideDecision, memo: showMemo, link: changeLink, unlink: changeLink };
   show[act.kind]?.(row, act);
   tidy(marksOf(row), row);
 }
@@ -73,20 +74,27 @@ function showCoding(row, act) {
     return;
   }
   const place = findPlace(row, code) ?? marksOf(row);
-  for (const chip of chipsOn(place)) {
-    if (chip.dataset.code === code.identifier) {
-      chip.remove();
-    }
-  }
+  const before = chipsOn(place).find((chip) => chip.dataset.code === code.identifier);
+  before?.remove();
   const none = place.querySelector(".chip.none:not(:has(.by))");
   if (none) {
     none.remove();
     delete place.dataset.decision;
   }
   const chip = makeChip(row, act, code);
+  if (before) {
+    takeLinks(chip, before);
+  }
   chipList(place).append(chip);
   showPrompting(chip);
   spreadPrompting(chip);
+}
+
+function changeLink(row, act) {
+  const chip = chipsAt(row).find(({ dataset }) => dataset.coding === act.fields.coding);
+  if (chip) {
+    (act.kind === "link" ? showLink : hideLink)(chip, act.fields);
+  }
 }
 
 function hideCoding(row, act) {
@@ -216,7 +224,8 @@ export function describeRow(row) {
   const codes = chipsOn(marks).map((chip) => {
     const words = [...chip.querySelectorAll(":scope > .open-details > bdi, :scope > bdi, :scope > i")].map((part) => part.textContent);
     const quote = chip.querySelector(":scope > .quote")?.textContent;
-    return [...words, quote ? `quoting “${quote}”` : ""].filter(Boolean).join(" ");
+    const links = chip.querySelector(":scope > .links")?.textContent ?? "";
+    return [...words, quote ? `quoting “${quote}”` : "", links].filter(Boolean).join(" ");
   });
   const decided = marks?.querySelector(".chip.none") ? "None applies." : "Decided.";
   const memo = memoOn(row);
@@ -253,6 +262,10 @@ function makeChip(row, act, code) {
   const link = make("a", { class: "open-details", href: `${site.codings}${act.id}/`, tabindex: "-1" });
   link.append(make("b", { text: sign, "data-cap": code.key }), make("bdi", { text: code.name }), make("span", { class: "vh", text: " details" }));
   chip.append(...(code.color ? ["dot", "stripe"].map((kind) => makeTint(kind, code.color)) : []), link);
+  const { status = "", ...answered } = values.attributes;
+  if (status) {
+    chip.append(" ", make("i", { class: "status" }, make("bdi", { text: status })));
+  }
   for (const word of [isLatent ? "latent" : "", values.enactment || (code.enactment ? "enactment not stated" : ""), values.grounding, values.range ? "range" : ""]) {
     if (word) {
       chip.append(" ", make("i", { text: word }));
@@ -260,7 +273,7 @@ function makeChip(row, act, code) {
   }
   const remove = make("button", { class: "remove", name: "coding", value: act.id, tabindex: "-1", "aria-label": `Remove ${code.name}`, text: "×" });
   const quoted = values.quote ? textOf(row).slice(...values.quote) : "";
-  const answers = Object.values(values.attributes).join(" · ");
+  const answers = Object.values(answered).join(" · ");
   chip.append(...makeWords("q", "quote", quoted), remove);
   chip.append(...makeWords("q", "reading", values.note), ...makeWords("span", "answers", answers));
   return chip;

@@ -1,6 +1,7 @@
 // The panel beside the text: which codes the current sentence has, how often each was used, how far one has come.
 
 import { codes } from "./page.js";
+import { showLedger } from "./ledger.js";
 import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
 import { onRangeChange, selectedRows, tellRange } from "./range.js";
 import { allRows, currentRow, exchangeOf, numberOf, sentenceOf } from "./rows.js";
@@ -68,6 +69,7 @@ export function scheduleCount() {
       isCountDue = false;
       countCodes();
       countDecided();
+      showLedger();
     };
     if (window.requestIdleCallback) {
       requestIdleCallback(count, { timeout: 500 });

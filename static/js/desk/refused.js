@@ -35,6 +35,8 @@ function describe(act) {
     withdraw: "removing a code",
     decide: "nothing more here",
     reopen: "taking the decision back",
+    link: `a link of ${code}`,
+    unlink: `removing a link of ${code}`,
     memo: `memo: ${fields.text}`,
   };
   return words[act.kind] ?? act.kind;

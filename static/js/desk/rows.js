@@ -90,9 +90,11 @@ export function move(step) {
   return Boolean(row);
 }
 
-/** The next sentence that the model says; what a coder goes on to. */
+/** The next sentence that the model says; what a coder goes on to. In reasoning that she reads, first the rest of it. */
 export function moveToNextAnswer() {
-  const next = rows.slice(rows.indexOf(current) + 1).find((row) => row.closest("[data-answer]") && isInSight(row));
+  const reasoning = current?.closest("details[data-channel='reasoning']");
+  const isNext = (row) => row.closest("[data-answer]") || (reasoning && reasoning.contains(row));
+  const next = rows.slice(rows.indexOf(current) + 1).find((row) => isNext(row) && isInSight(row));
   if (next) {
     select(next);
   }

@@ -16,6 +16,12 @@ const decide = ({ sentence, current }) => makeAct("decide", sentence, { sentence
 const putAgain = ({ sentence, current, hint }) =>
   makeAct("add", sentence, { sentence, again: current }, { hint, standsFor: current });
 
+/** Links are named by their two ends, for their ids change with their codings. */
+const changeLink = (kind) => ({ sentence, coding, link, hint, current }) =>
+  makeAct(kind, sentence, { coding, ...link }, { hint, standsFor: current });
+const linkAgain = changeLink("link");
+const unlink = changeLink("unlink");
+
 /** With a code may go the word that nothing more is to be coded here; it comes back with what took it away. */
 const withDecision = (way) => (entry) =>
   entry.decision ? [way(entry), decide({ ...entry, current: entry.decision })] : way(entry);
@@ -31,11 +37,13 @@ const WAYS = {
   change: { back: (entry) => putAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: putAgain },
   decide: { back: reopen, forth: decide },
   reopen: { back: decide, forth: reopen },
+  link: { back: unlink, forth: linkAgain },
+  unlink: { back: linkAgain, forth: unlink },
 };
 
 /**
- * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision}, where
- * a hint is {code, level, …} and `decision` is one that the act takes away.
+ * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision, coding, link}, where
+ * a hint is {code, level, …} and `decision` is one that the act takes away. `link` holds the fields that name a link of `coding`.
  */
 export function remember(...entries) {
   const { done } = stored.read();
@@ -90,6 +98,10 @@ export function renameAll({ sentences, rows }) {
     sentence: String(sentences[entry.sentence] ?? entry.sentence),
     current: rows[entry.current] ?? entry.current,
     before: rows[entry.before] ?? entry.before,
+    ...(entry.link && {
+      coding: rows[entry.coding] ?? entry.coding,
+      link: { ...entry.link, ...(entry.link.target && { target: String(sentences[entry.link.target] ?? entry.link.target) }) },
+    }),
   }));
 }
 
@@ -123,6 +135,7 @@ export function renameDone(from, to) {
     current: rename(entry.current),
     before: rename(entry.before),
     decision: rename(entry.decision),
+    ...(entry.coding && { coding: rename(entry.coding) }),
   }));
 }
 
@@ -161,10 +174,21 @@ function describe(entry) {
   if (first.kind === "answer") {
     return `suggestion ${first.verdict}, sentence ${where}`;
   }
+  if (first.link) {
+    return describeLink(first, where);
+  }
   const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";
   return `${name}${how ? ` (${how})` : ""} ${first.kind === "off" ? "removed from" : "applied to"} ${where}`;
+}
+
+const LINKED = { acts_on: "acts on", warrant: "rests on", revises: "revises" };
+
+function describeLink({ kind, link, hint }, where) {
+  const end = link.code ? (findCodeById(link.code)?.name ?? "a feature") : "a sentence";
+  const words = `${findCodeById(hint.code)?.name ?? "a code"} at ${where} ${LINKED[link.kind]} ${end}`;
+  return kind === "unlink" ? `removed: ${words}` : words;
 }
 
 export function showHistory() {

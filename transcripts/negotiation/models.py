@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -133,6 +133,16 @@ class ScoreQuerySet(models.QuerySet["Score"]):
     def active(self) -> Self:
         """Those that nobody has withdrawn or replaced."""
         return self.filter(withdrawn_at__isnull=True)
+
+    def blind(self) -> Self:
+        """What people judged before they saw others' labels: active blind scores, and those that were withdrawn only after
+        their coder had unblinded the thread."""
+        stood = Interview.objects.filter(
+            pk=OuterRef("interview"),
+            unblindings__user=OuterRef("coder"),
+            unblindings__unblinded_at__lt=OuterRef("withdrawn_at"),
+        )
+        return self.filter(Q(withdrawn_at__isnull=True) | Exists(stood), layer=Layer.BLIND)
 
 
 class Score(models.Model):

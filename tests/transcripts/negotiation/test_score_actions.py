@@ -1,0 +1,281 @@
+"""Giving scores: under exactly one stance, with evidence, blind until one has seen others' labels."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from tests.transcripts.audit_trail.test_replay import compare
+from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put, take_off
+from tests.transcripts.negotiation.score_cast import CARE, add_challenges, list_sentences, score, write
+from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
+from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
+from transcripts.coding.models import Layer
+from transcripts.corpus.models import Interview, Relation, Turn
+from transcripts.negotiation.actions.scores import Evidence, restore_score, withdraw_score
+from transcripts.negotiation.actions.stances import write_stance
+from transcripts.negotiation.models import Score, Stance
+from transcripts.projects.actions import create_project
+from transcripts.projects.models import Project
+from transcripts.rounds.actions import sign_off
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def stance(project: Project, lead: User) -> Stance:
+    return write(project, lead)
+
+
+def find_turn(interview: Interview, position: int) -> Turn:
+    return interview.turns.get(position=position)
+
+
+def test_a_score_is_stored_with_its_evidence_and_its_event(
+    project: Project, interview: Interview, stance: Stance, coder: User
+) -> None:
+    second, third = list_sentences(interview)[1:3]
+    given = score(
+        stance,
+        interview,
+        coder,
+        3,
+        evidence=[Evidence(second), Evidence(third, (third.start, third.start + 4))],
+        note="It asks first.",
+    )
+    assert (given.value, given.layer, given.coder) == (3, Layer.BLIND, coder)
+    assert set(given.evidence.values_list("sentence", "quote_start", "quote_end")) == {
+        (second.pk, None, None),
+        (third.pk, third.start, third.start + 4),
+    }
+    event = last_event(project)
+    assert (event.action, event.details["value"]) == ("negotiation.score.added", 3)
+    assert "It asks first" not in str(event.details)
+    assert len(event.details["rows"]) == 3
+
+
+def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(
+    project: Project, interview: Interview, stance: Stance, coder: User
+) -> None:
+    first = score(stance, interview, coder, 1)
+    again = score(stance, interview, coder, 1)
+    assert again == first
+    second = score(stance, interview, coder, 2)
+    first.refresh_from_db()
+    assert first.superseded_by == second
+    assert first.withdrawn_at == second.created_at
+    assert list(Score.objects.active()) == [second]
+    assert (last_event(project).action, last_event(project).details["replaces"]) == (
+        "negotiation.score.changed",
+        first.pk,
+    )
+
+
+def test_several_stances_score_one_thread_side_by_side(
+    project: Project, interview: Interview, stance: Stance, lead: User, coder: User
+) -> None:
+    other = write(project, lead, "autonomy")
+    later = write_stance(project=project, name="care", text=CARE._replace(context="x"), by=lead, based_on=1, reason="y")
+    given = [score(each, interview, coder, value) for value, each in enumerate([stance, other, later])]
+    assert list(Score.objects.active().order_by("pk")) == given
+
+
+def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: Stance, coder: User) -> None:
+    key = uuid4()
+    first = score(stance, interview, coder, 1, idempotency_key=key)
+    assert score(stance, interview, coder, 1, idempotency_key=key) == first
+    assert Score.objects.count() == 1
+    with pytest.raises(UsedForAnother):
+        score(stance, interview, coder, 1, "consistency", idempotency_key=key)
+
+
+@pytest.mark.parametrize(
+    ("value", "how", "field", "words"),
+    [
+        (4, {}, "value", "0, 1, 2, 3 or not applicable; 4"),
+        (-1, {}, "value", "0, 1, 2, 3 or not applicable"),
+        (2, {"evidence": []}, "evidence", "at least one sentence"),
+        (0, {"evidence": []}, "evidence", "at least one sentence"),
+        (None, {"note": " "}, "note", "why it does not apply"),
+        (2, {"criterion": "total"}, "criterion", "no criterion"),
+        (2, {"feature": "feature.task"}, "turn", "whole thread"),
+        (2, {"note": "x" * 1_001}, "note", "1,001 characters"),
+        (2, {"note": "\x00"}, "note", "cannot be stored"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_stored(
+    project: Project,
+    interview: Interview,
+    stance: Stance,
+    coder: User,
+    value: int | None,
+    how: dict[str, Any],
+    field: str,
+    words: str,
+) -> None:
+    before = count_events(project)
+    with pytest.raises(WrongInput, match=words) as refused:
+        score(stance, interview, coder, value, **how)
+    assert refused.value.field == field
+    assert (Score.objects.count(), count_events(project)) == (0, before)
+
+
+def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(
+    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+) -> None:
+    elsewhere = list_sentences(bring_in(project, owner, ["m"])[0])[0]
+    own = list_sentences(interview)[1]
+    for evidence, words in (
+        ([Evidence(elsewhere)], "of another thread"),
+        ([Evidence(own, (own.start, own.end + 1))], "must lie within"),
+        ([Evidence(own, (own.start, own.start))], "must lie within"),
+        ([Evidence(own), Evidence(own)], "named twice"),
+    ):
+        with pytest.raises(WrongInput, match=words) as refused:
+            score(stance, interview, coder, 2, evidence=evidence)
+        assert refused.value.field == "evidence"
+
+
+def test_a_stance_or_a_thread_of_another_study_is_refused(
+    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+) -> None:
+    elsewhere = write(create_project(slug="other", name="Other", by=owner), owner)
+    with pytest.raises(WrongPlace, match="stance is not part"):
+        score(elsewhere, interview, coder, project=project)
+    with pytest.raises(WrongPlace, match="interview is not part"):
+        score(elsewhere, interview, owner)
+
+
+def test_a_thread_that_hangs_on_another_may_cite_what_came_before_and_nothing_later(
+    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+) -> None:
+    other = bring_in(project, owner, ["m"])[0]
+    Interview.objects.filter(pk=other.pk).update(hangs_on=find_turn(interview, 2), relation=Relation.BRANCH)
+    other.refresh_from_db()
+    above = list_sentences(interview)
+    given = score(stance, other, coder, 2, evidence=[Evidence(above[0])])
+    assert given.evidence.get().sentence == above[0]
+    with pytest.raises(WrongInput, match="comes after the turn that this thread hangs on"):
+        score(stance, other, coder, 1, evidence=[Evidence(above[-1])])
+
+
+def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(
+    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User
+) -> None:
+    turn = find_turn(interview, 2)
+    sentences = list_sentences(interview)
+    feature = find_code(project, "feature.power")
+    how = {"turn": turn, "feature": "feature.power"}
+    for evidence in ([Evidence(sentences[0])], []):
+        with pytest.raises(WrongInput, match="no entry of this feature") as refused:
+            score(stance, interview, coder, 1, "warranted", evidence=evidence, **how)
+        assert refused.value.field == "feature"
+    coding = put(sentences[1], feature, coder)
+    given = score(stance, interview, coder, 1, "warranted", evidence=[Evidence(sentences[0])], **how)
+    assert (given.turn, given.feature, given.value) == (turn, "feature.power", 1)
+    with pytest.raises(WrongInput, match="no entry of this feature"):
+        score(stance, interview, second_coder, 1, "warranted", evidence=[Evidence(sentences[0])], **how)
+    with pytest.raises(WrongInput, match="comes after turn 2"):
+        score(stance, interview, coder, 0, "warranted", evidence=[Evidence(sentences[-1])], **how)
+    with pytest.raises(WrongInput, match="yes \\(1\\), no \\(0\\) or unclear; 2"):
+        score(stance, interview, coder, 2, "warranted", evidence=[Evidence(sentences[0])], **how)
+    with pytest.raises(WrongInput, match="why it is unclear"):
+        score(stance, interview, coder, None, "warranted", note="", **how)
+    with pytest.raises(WrongInput, match="of a turn of this thread"):
+        score(stance, interview, coder, 1, "warranted", feature="feature.power")
+    take_off(coding, coder)
+    with pytest.raises(WrongInput, match="no entry of this feature"):
+        score(stance, interview, coder, 0, "warranted", evidence=[Evidence(sentences[0])], **how)
+
+
+def test_an_update_is_judged_after_a_challenge_that_she_coded(
+    project: Project, interview: Interview, stance: Stance, coder: User
+) -> None:
+    challenge = add_challenges(project)
+    turn, answer = find_turn(interview, 3), list_sentences(interview)[-1]
+    asked = next(each for each in list_sentences(interview) if each.turn_id == turn.pk)
+    with pytest.raises(WrongInput, match="not coded turn 3 as a challenge"):
+        score(stance, interview, coder, 1, "updated", turn=turn, evidence=[Evidence(answer)])
+    put(asked, challenge, coder)
+    given = score(stance, interview, coder, 1, "updated", turn=turn, evidence=[Evidence(answer)])
+    assert (given.turn, given.feature) == (turn, "")
+    with pytest.raises(WrongInput, match="not for a feature"):
+        score(stance, interview, coder, 1, "updated", turn=turn, feature="feature.task", evidence=[Evidence(answer)])
+    with pytest.raises(WrongInput, match="not coded turn 4 as a challenge"):
+        score(stance, interview, coder, 1, "updated", turn=find_turn(interview, 4), evidence=[Evidence(answer)])
+
+
+def test_scores_are_blind_until_she_has_unblinded_the_thread(
+    project: Project, interview: Interview, stance: Stance, lead: User
+) -> None:
+    blind = score(stance, interview, lead, 1)
+    unblind_interview(project=project, interview=interview, by=lead, where="test")
+    seen = score(stance, interview, lead, 2)
+    assert (blind.layer, seen.layer) == (Layer.BLIND, Layer.ASSISTED)
+    # What she judged before stays her blind judgement.
+    assert list(Score.objects.blind()) == [blind]
+    assert list(Score.objects.active()) == [seen]
+
+
+def test_a_blind_score_that_was_corrected_blind_counts_no_more(
+    project: Project, interview: Interview, stance: Stance, lead: User
+) -> None:
+    score(stance, interview, lead, 1)
+    corrected = score(stance, interview, lead, 2)
+    unblind_interview(project=project, interview=interview, by=lead, where="test")
+    assert list(Score.objects.blind()) == [corrected]
+
+
+def test_people_withdraw_their_own_scores_and_undo_brings_them_back(
+    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User
+) -> None:
+    given = score(stance, interview, coder, 2, note="Look there.")
+    with pytest.raises(NotYours):
+        withdraw_score(project=project, score=given, by=second_coder)
+    withdraw_score(project=project, score=given, by=coder)
+    withdraw_score(project=project, score=given, by=coder)
+    assert not Score.objects.active().exists()
+    assert last_event(project).action == "negotiation.score.withdrawn"
+    with pytest.raises(NotYours):
+        restore_score(project=project, score=given, by=second_coder, idempotency_key=uuid4())
+    back = restore_score(project=project, score=given, by=coder, idempotency_key=uuid4())
+    assert (back.value, back.note) == (2, "Look there.")
+    assert list(back.evidence.values_list("sentence")) == list(given.evidence.values_list("sentence"))
+
+
+def test_nobody_scores_what_is_signed_off(project: Project, owner: User, lead: User, coder: User) -> None:
+    [talk] = bring_in(project, owner, ["m"])
+    stance = write(project, lead)
+    given = score(stance, talk, coder, 1)
+    round_ = open_round(project, owner, coder)
+    sign_off(assignment=find_assignment(round_, talk, coder), reason="A test.", by=coder)
+    with pytest.raises(NotOpen, match="signed off"):
+        score(stance, talk, coder, 2)
+    with pytest.raises(NotOpen, match="scores"):
+        withdraw_score(project=project, score=given, by=coder)
+    with pytest.raises(NotOpen, match="not assigned to you"):
+        score(stance, talk, lead, 2)
+
+
+def test_scores_can_be_rebuilt_from_the_trail(
+    project: Project, interview: Interview, stance: Stance, coder: User
+) -> None:
+    first = score(stance, interview, coder, 1, note="At first.")
+    score(stance, interview, coder, None)
+    back = restore_score(project=project, score=first, by=coder, idempotency_key=uuid4())
+    withdraw_score(project=project, score=back, by=coder)
+    assert compare()["differences"] == []
+
+
+def test_the_database_refuses_a_score_of_the_wrong_place_or_range(
+    interview: Interview, stance: Stance, coder: User
+) -> None:
+    given = score(stance, interview, coder, 1)
+    for changes in ({"value": 4}, {"feature": "feature.task"}, {"criterion": "updated"}, {"criterion": "warranted"}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Score.objects.filter(pk=given.pk).update(**changes)

@@ -1,0 +1,306 @@
+"""Giving and withdrawing scores. A person gives them, never a machine; each names one stance and the sentences it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.rows import RowChange, row_changed, row_made
+from transcripts.blinding.viewers import find_unblinded
+from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
+from transcripts.coding.actions.checks import check_text
+from transcripts.coding.models import Coding, Layer
+from transcripts.coding.queries import find_interview
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.queries import explain_retired, hold_sentence
+from transcripts.negotiation.models import Score, ScoreEvidence, Stance
+from transcripts.negotiation.pure.scoring import CRITERIA, MAX_VALUE
+from transcripts.negotiation.queries.threads import read_beginning
+from transcripts.projects.models import Project
+
+Criterion = Score.Criterion
+FEATURES = "feature."
+"""How identifiers of case features begin."""
+CHALLENGES = "challenges"
+"""The family of codes of an interviewer's challenge."""
+MAX_EVIDENCE = 50
+
+
+class Evidence(NamedTuple):
+    """A sentence that a score rests on. ``quote``: words in it, from and to, in code points of the turn's text."""
+
+    sentence: Sentence
+    quote: tuple[int, int] | None = None
+
+
+@transaction.atomic
+def put_score(
+    *,
+    project: Project,
+    stance: Stance,
+    interview: Interview,
+    criterion: str,
+    value: int | None,
+    by: User,
+    idempotency_key: UUID,
+    evidence: Sequence[Evidence] = (),
+    note: str = "",
+    turn: Turn | None = None,
+    feature: str = "",
+) -> Score:
+    """Score a thread on ``criterion`` from 0 to 3, or determine something in it (1 yes, 0 no). Returns the active row.
+
+    Without a ``value`` it is not applicable, or unclear, which needs a ``note``; with one it needs ``evidence``: sentences of
+    the thread or of the threads before the turn that it hangs on. A determination "warranted" is of one of her own entries,
+    a coding of ``feature`` on ``turn``, and rests on nothing that comes after it; "updated" is of a ``turn`` of the interviewer
+    that she coded as a challenge. The same score with the same evidence is left as it is; another one supersedes it.
+    Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
+    """
+    if stance.project_id != project.pk:
+        raise WrongPlace("This normative stance is not part of this study.")
+    place = {"stance": stance, "interview": interview, "criterion": criterion, "turn": turn, "feature": feature}
+    # One score at a time under a stance: the constraints leave room for one per person and place.
+    Stance.objects.select_for_update(no_key=True).get(pk=stance.pk)
+    stored = Score.objects.filter(coder=by, idempotency_key=idempotency_key).first()
+    if stored is not None:
+        return _check_same(stored, place)
+    _check_open(project, interview, by)
+    note = note.replace("\r\n", "\n").strip()
+    check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
+    _check_place(interview, criterion, turn, feature, by)
+    _check_value(criterion, value, note=note, evidence=evidence)
+    _check_evidence(interview, evidence, until=turn if criterion == Criterion.WARRANTED else None)
+    before = Score.objects.active().filter(coder=by, **place).first()
+    if (
+        before is not None
+        and (before.value, before.note) == (value, note)
+        and _list_evidence(before) == {_key(each) for each in evidence}
+    ):
+        return before
+    now = timezone.now()
+    if before is not None:
+        Score.objects.filter(pk=before.pk).update(withdrawn_at=now)
+    score = Score.objects.create(
+        **place,
+        value=value,
+        note=note,
+        coder=by,
+        layer=Layer.ASSISTED if interview.pk in find_unblinded(by.pk, project.pk) else Layer.BLIND,
+        idempotency_key=idempotency_key,
+        created_at=now,
+    )
+    rows = [row_made(score), *_store_evidence(score, evidence)]
+    if before is not None:
+        Score.objects.filter(pk=before.pk).update(superseded_by=score)
+        rows.append(row_changed(Score, before.pk, withdrawn_at=now, superseded_by=score.pk))
+    trail.record(
+        "negotiation.score.changed" if before else "negotiation.score.added",
+        target=score,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details=_describe(score) | ({"replaces": before.pk} if before else {}),
+        rows=rows,
+    )
+    return score
+
+
+@transaction.atomic
+def withdraw_score(*, project: Project, score: Score, by: User) -> None:
+    """Withdraw one's own score; its row and its evidence stay. One that was withdrawn before is left as it is.
+
+    Raises ``WrongPlace``, ``NotYours`` or ``NotOpen``.
+    """
+    _check_own(project, score, by)
+    _check_open(project, score.interview, by)
+    now = timezone.now()
+    if not Score.objects.active().filter(pk=score.pk).update(withdrawn_at=now):
+        return
+    trail.record(
+        "negotiation.score.withdrawn",
+        target=score,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details=_describe(score),
+        rows=[row_changed(Score, score.pk, withdrawn_at=now)],
+    )
+
+
+@transaction.atomic
+def restore_score(*, project: Project, score: Score, by: User, idempotency_key: UUID) -> Score:
+    """Give an earlier score of one's own again, with its evidence: undo and redo. Returns the active row.
+
+    It is a new row, in the layer of now. Raises ``NotYours`` and what ``put_score`` raises.
+    """
+    _check_own(project, score, by)
+    evidence = score.evidence.select_related("sentence__turn__interview").order_by("pk")
+    return put_score(
+        project=project,
+        stance=score.stance,
+        interview=score.interview,
+        criterion=score.criterion,
+        value=score.value,
+        note=score.note,
+        turn=score.turn,
+        feature=score.feature,
+        evidence=[Evidence(each.sentence, _read_quote(each)) for each in evidence],
+        by=by,
+        idempotency_key=idempotency_key,
+    )
+
+
+def _check_open(project: Project, interview: Interview, by: User) -> None:
+    """The thread is one of the study that she may code now."""
+    found = find_interview(project, interview.pk, by.pk)
+    if found is None:
+        raise WrongPlace("This interview is not part of this study.")
+    if sentence := found[2].sentence:
+        raise NotOpen(sentence.replace("your codings of it", "your codings and scores of it"))
+
+
+def _check_own(project: Project, score: Score, by: User) -> None:
+    if score.interview.project_id != project.pk:
+        raise WrongPlace("This score is not part of this study.")
+    if score.coder_id != by.pk:
+        raise NotYours("This score belongs to another person. You can change only your own scores.")
+
+
+def _check_place(interview: Interview, criterion: str, turn: Turn | None, feature: str, by: User) -> None:
+    """The criterion is one, and the turn and the feature are what it is about."""
+    if criterion not in Criterion.values:
+        raise WrongInput(
+            f"There is no criterion {criterion!r}. Choose {', '.join(Criterion.values)}.", field="criterion"
+        )
+    if criterion in CRITERIA:
+        if turn is not None or feature:
+            raise WrongInput("This criterion is of the whole thread. Leave out the turn and the feature.", field="turn")
+        return
+    if turn is None or turn.interview_id != interview.pk:
+        raise WrongInput("A determination is of a turn of this thread. Name one.", field="turn")
+    own = Coding.objects.active().filter(sentence__turn=turn, coder=by)
+    if criterion == Criterion.WARRANTED:
+        if not feature.startswith(FEATURES) or not own.filter(code__identifier=feature).exists():
+            raise WrongInput(
+                f"You have no entry of this feature in turn {turn.position}. Code the feature there first.",
+                field="feature",
+            )
+        return
+    if feature:
+        raise WrongInput(
+            "An update is judged after a challenge, not for a feature. Leave the feature out.", field="feature"
+        )
+    if turn.role != Turn.Role.INTERVIEWER or not own.filter(code__family__identifier=CHALLENGES).exists():
+        raise WrongInput(
+            f"You have not coded turn {turn.position} as a challenge of the interviewer. Code the challenge there first.",
+            field="turn",
+        )
+
+
+def _check_value(criterion: str, value: int | None, *, note: str, evidence: Sequence[Evidence]) -> None:
+    is_graded = criterion in CRITERIA
+    if value is None:
+        if not note:
+            what = "it does not apply" if is_graded else "it is unclear"
+            raise WrongInput(f"Say in a note why {what}.", field="note")
+        return
+    if is_graded and value not in range(MAX_VALUE + 1):
+        raise WrongInput(f"A score is 0, 1, 2, 3 or not applicable; {value} is none of these.", field="value")
+    if not is_graded and value not in {0, 1}:
+        raise WrongInput(f"A determination is yes (1), no (0) or unclear; {value} is none of these.", field="value")
+    if not evidence:
+        raise WrongInput("A score rests on evidence. Name at least one sentence that it rests on.", field="evidence")
+
+
+def _check_evidence(interview: Interview, evidence: Sequence[Evidence], *, until: Turn | None) -> None:
+    """Each sentence is current, and of the thread or of what comes before it; with ``until`` not after that turn."""
+    if len(evidence) > MAX_EVIDENCE:
+        raise WrongInput(
+            f"This score names {len(evidence)} sentences; there can be {MAX_EVIDENCE}. Name those that decide it.",
+            field="evidence",
+        )
+    if len({each.sentence.pk for each in evidence}) < len(evidence):
+        raise WrongInput("A sentence is named twice. Name each once.", field="evidence")
+    ends: Mapping[int, int] | None = None
+    for sentence, quote in sorted(evidence, key=lambda each: each.sentence.pk):
+        turn = sentence.turn
+        if turn.interview_id != interview.pk:
+            ends = read_beginning(interview) if ends is None else ends
+            if turn.interview_id not in ends:
+                raise WrongInput(
+                    f"Sentence {sentence.label} is of another thread. Evidence comes from this thread, or from the one that it "
+                    "hangs on.",
+                    field="evidence",
+                )
+            if turn.position > ends[turn.interview_id]:
+                raise WrongInput(
+                    f"Sentence {sentence.label} of the other thread comes after the turn that this thread hangs on. Name "
+                    "an earlier one.",
+                    field="evidence",
+                )
+        elif until is not None and turn.position > until.position:
+            raise WrongInput(
+                f"Sentence {sentence.label} comes after turn {until.position}. An entry is warranted by what stands no later "
+                "than it.",
+                field="evidence",
+            )
+        if quote is not None and not sentence.start <= quote[0] < quote[1] <= sentence.end:
+            raise WrongInput(
+                f"The quote must lie within sentence {sentence.label}, from {sentence.start:,} to {sentence.end:,} in the "
+                "turn's text.",
+                field="evidence",
+            )
+        if not hold_sentence(sentence.pk):
+            raise WrongInput(explain_retired(sentence.pk) or "There is no such sentence.", field="evidence")
+
+
+def _check_same(stored: Score, place: Mapping[str, object]) -> Score:
+    if any(getattr(stored, name) != value for name, value in place.items()):
+        raise UsedForAnother(
+            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+        )
+    return stored
+
+
+def _store_evidence(score: Score, evidence: Sequence[Evidence]) -> list[RowChange]:
+    rows = []
+    for sentence, quote in evidence:
+        start, end = quote or (None, None)
+        rows.append(
+            row_made(ScoreEvidence.objects.create(score=score, sentence=sentence, quote_start=start, quote_end=end))
+        )
+    return rows
+
+
+def _read_quote(evidence: ScoreEvidence) -> tuple[int, int] | None:
+    start, end = evidence.quote_start, evidence.quote_end
+    return (start, end) if start is not None and end is not None else None
+
+
+def _list_evidence(score: Score) -> set[tuple[int, int | None, int | None]]:
+    return set(score.evidence.values_list("sentence", "quote_start", "quote_end"))
+
+
+def _key(evidence: Evidence) -> tuple[int, int | None, int | None]:
+    start, end = evidence.quote or (None, None)
+    return evidence.sentence.pk, start, end
+
+
+def _describe(score: Score) -> dict[str, object]:
+    """What the event says: numbers and states, never words that somebody typed."""
+    told: dict[str, object] = {
+        "stance": score.stance_id,
+        "interview": score.interview_id,
+        "criterion": score.criterion,
+        "value": score.value,
+        "layer": score.layer,
+    }
+    if score.turn_id is not None:
+        told["turn"] = score.turn_id
+    if score.feature:
+        told["feature"] = score.feature
+    return told

@@ -38,6 +38,7 @@ from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.actions.stances import StanceText, write_stance
 from transcripts.projects.access import find_role
 from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
@@ -316,6 +317,9 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
         "negotiation": add_cases(project, owner),
+        "stance_id": write_stance(
+            project=project, name="care", text=StanceText(statement="Nobody is worse off.", author="The team"), by=owner
+        ).pk,
         "memo_id": add_memo(project, owner).pk,
         "webhook_id": add_webhook(
             project=project, address=f"https://{project.slug}.example.org/", events=["batch.ended"], by=owner

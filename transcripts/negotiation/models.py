@@ -233,3 +233,10 @@ class ScoreEvidence(models.Model):
 
     def __str__(self) -> str:
         return f"evidence {self.pk}"
+
+    @property
+    def quote(self) -> tuple[int, int] | None:
+        """What of the sentence is quoted, in code points of the turn's text."""
+        return (
+            (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
+        )

@@ -1,16 +1,27 @@
 from __future__ import annotations
 
-from django.urls import URLPattern, path
+from django.urls import include, path
 
-from transcripts.negotiation.views import cases, pairs
+from transcripts.negotiation.views import cases, pairs, scores, stances
 
 app_name = "negotiation"
 
-urlpatterns: list[URLPattern] = [
+interview_urls = [
     # /p/<slug>/interviews/<interview_id>/
-    path("p/<slug:slug>/interviews/<int:interview_id>/case-sheet/", cases.show_case_sheet, name="case_sheet"),
+    path("case-sheet/", cases.show_case_sheet, name="case_sheet"),
+    path("scores/", scores.show_thread, name="thread_scores"),
+    path("scores/put/", scores.put, name="put_score"),
+    path("scores/withdraw/", scores.withdraw, name="withdraw_score"),
+]
+
+urlpatterns = [
+    path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /p/<slug>/negotiation/
     path("p/<slug:slug>/negotiation/pairs/", pairs.show_pairs, name="pairs"),
     path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/", pairs.show_pair, name="pair"),
     path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", pairs.withdraw_pair, name="withdraw_pair"),
+    path("p/<slug:slug>/negotiation/stances/", stances.show_stances, name="stances"),
+    path("p/<slug:slug>/negotiation/stances/new/", stances.write_new, name="new_stance"),
+    path("p/<slug:slug>/negotiation/stances/<int:stance_id>/next/", stances.write_next, name="next_stance"),
+    path("p/<slug:slug>/negotiation/scores/", scores.show_scores, name="scores"),
 ]

@@ -42,6 +42,14 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "write_themes": "A theme is a pattern of meaning across codes. Begin with “New theme”, or group your codes first.",
         "": "A theme is a pattern of meaning across codes. Open one to see its codes and quotes.",
     },
+    "negotiation:stances": {
+        "set_method": "What is good in a trajectory, in your words. Write a stance before anybody gives scores.",
+        "": "What is good in a trajectory, in the words of those who judge. Each score names one of these stances.",
+    },
+    "negotiation:scores": {
+        "code": "How each thread is judged under each stance. Choose “Score” beside a thread to judge it.",
+        "": "How each thread is judged under each stance. Open a cell to see what its scores rest on.",
+    },
     "preannotation:annotators": {
         "run_batches": "An annotator is a model, or rules, that labels interviews. Begin with “Annotate with a model”.",
         "": "An annotator is a model, or rules, that labels interviews. Open one to see its instructions.",

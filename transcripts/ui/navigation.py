@@ -108,7 +108,18 @@ DESTINATIONS = (
                     Page("Positionality", "themes:positionality"),
                 ),
             ),
-            Group("Negotiation", (Page("Pairs", "negotiation:pairs", holds=("negotiation:",)),)),
+            Group(
+                "Negotiation",
+                (
+                    Page("Pairs", "negotiation:pairs", holds=("negotiation:",)),
+                    Page(
+                        "Normative stances",
+                        "negotiation:stances",
+                        holds=("negotiation:new_stance", "negotiation:next_stance"),
+                    ),
+                    Page("Scores", "negotiation:scores", holds=("negotiation:thread_scores",)),
+                ),
+            ),
             Page("Memos", "memos:list", holds=("memos:",)),
         ),
     ),

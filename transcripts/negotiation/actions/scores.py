@@ -148,7 +148,7 @@ def restore_score(*, project: Project, score: Score, by: User, idempotency_key: 
         note=score.note,
         turn=score.turn,
         feature=score.feature,
-        evidence=[Evidence(each.sentence, _read_quote(each)) for each in evidence],
+        evidence=[Evidence(each.sentence, each.quote) for each in evidence],
         by=by,
         idempotency_key=idempotency_key,
     )
@@ -274,11 +274,6 @@ def _store_evidence(score: Score, evidence: Sequence[Evidence]) -> list[RowChang
             row_made(ScoreEvidence.objects.create(score=score, sentence=sentence, quote_start=start, quote_end=end))
         )
     return rows
-
-
-def _read_quote(evidence: ScoreEvidence) -> tuple[int, int] | None:
-    start, end = evidence.quote_start, evidence.quote_end
-    return (start, end) if start is not None and end is not None else None
 
 
 def _list_evidence(score: Score) -> set[tuple[int, int | None, int | None]]:

@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from django.db.models import Q
 
 from transcripts.blinding.viewers import Viewer
-from transcripts.negotiation.models import Score, ScoreQuerySet
+from transcripts.negotiation.models import Score, ScoreEvidence, ScoreQuerySet
+from transcripts.negotiation.pure import records
+from transcripts.negotiation.pure.scoring import CRITERIA
+from transcripts.negotiation.queries.cases import list_pairs
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
 from transcripts.rounds.queries import find_locked_interviews
 
 RELIABILITY = MethodStance.Stance.RELIABILITY
+MAX_WORDS = 400
+"""So many characters of a sentence are shown as evidence."""
+
+
+@dataclass(frozen=True)
+class ShownEvidence:
+    """A sentence that a score rests on, or the words quoted from it. ``text`` is empty where reasoning is closed to the viewer."""
+
+    interview_id: int
+    sentence_id: int
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """A score as pages show it, with its evidence."""
+
+    score: Score
+    evidence: list[ShownEvidence] = field(default_factory=list)
+
+    @property
+    def is_graded(self) -> bool:
+        return self.score.criterion in CRITERIA
+
+    @property
+    def value(self) -> str:
+        """In the words of the page."""
+        value = self.score.value
+        if self.is_graded:
+            return "n/a" if value is None else str(value)
+        return {1: "yes", 0: "no", None: "unclear"}[value]
 
 
 def visible_scores(viewer: Viewer) -> ScoreQuerySet:
@@ -51,3 +87,69 @@ def _find_open_to_coders(project: Project) -> set[int]:
     if find_stance(project) == RELIABILITY:
         return set()
     return find_locked_interviews(project)
+
+
+def read_shown(viewer: Viewer, scores: ScoreQuerySet) -> list[ShownScore]:
+    """These scores, which the viewer may see, with their evidence, by thread and coder: three queries."""
+    rows = list(
+        scores.select_related("stance", "coder", "turn").order_by(
+            "interview", "coder__username", "turn__position", "pk"
+        )
+    )
+    evidence = list(
+        ScoreEvidence.objects.filter(score__in=[row.pk for row in rows])
+        .select_related("sentence__turn")
+        .order_by("sentence__turn__interview", "sentence__position", "sentence__start")
+    )
+    closed = viewer.find_closed({each.sentence.turn_id for each in evidence}) if evidence else frozenset()
+    shown = {row.pk: ShownScore(row) for row in rows}
+    for each in evidence:
+        sentence = each.sentence
+        text = "" if sentence.turn_id in closed else _quote(each)
+        shown[each.score_id].evidence.append(
+            ShownEvidence(sentence.turn.interview_id, sentence.pk, sentence.label, text)
+        )
+    return list(shown.values())
+
+
+def read_score_records(viewer: Viewer) -> tuple[records.Records, int]:
+    """The blind scores that the viewer may see, as records with their threads and pairs; and how many other scores stand.
+
+    Of pairs those that are open to her.
+    """
+    found = records.Records()
+    names: dict[int, str] = {}
+    interviews = viewer.project.interviews.order_by("pk")
+    for pk, name, label, unmasked, metadata in interviews.values_list(
+        "pk", "external_id", "mask_label", "unmasked_at", "metadata"
+    ):
+        condition = "" if label and unmasked is None else metadata.get("condition", "")
+        names[pk] = name
+        found.threads.append(records.Thread(name, condition if isinstance(condition, str) else ""))
+    columns = ("interview", "stance__name", "stance__number", "criterion", "coder__username", "value")
+    rows = visible_scores(viewer).blind().order_by("pk").values_list(*columns, "turn__position", "feature")
+    for interview, name, number, criterion, coder, value, turn, feature in rows:
+        found.scores.append(records.Score(names[interview], f"{name}/{number}", criterion, coder, value, turn, feature))
+    pairs = [view.pair for view in list_pairs(viewer) if view.is_open and not view.is_masked]
+    found.pairs = [
+        records.Pair(pair.name, names[pair.a_id], names[pair.b_id], pair.expect)
+        for pair in pairs
+        if pair.a_id in names and pair.b_id in names
+    ]
+    return found, visible_scores(viewer).active().exclude(layer="blind").count()
+
+
+def group_by_coder(scores: Iterable[ShownScore]) -> dict[str, list[ShownScore]]:
+    """The scores of each person, by user name, criteria in their order before determinations."""
+    order = {criterion: place for place, criterion in enumerate(Score.Criterion.values)}
+    grouped: dict[str, list[ShownScore]] = {}
+    for each in sorted(scores, key=lambda each: order[each.score.criterion]):
+        grouped.setdefault(each.score.coder.username, []).append(each)
+    return dict(sorted(grouped.items()))
+
+
+def _quote(evidence: ScoreEvidence) -> str:
+    sentence = evidence.sentence
+    start, end = evidence.quote or (sentence.start, sentence.end)
+    text = sentence.turn.text[start:end]
+    return text if len(text) <= MAX_WORDS else f"{text[:MAX_WORDS]} …"

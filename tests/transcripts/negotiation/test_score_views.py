@@ -1,0 +1,297 @@
+"""Pages of normative stances and scores: what they store, what they refuse, and who sees whose scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
+from tests.transcripts.rounds.round_cast import bring_in, open_round
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import UnblindingRefused, unblind_interview
+from transcripts.coding.models import StageOpening
+from transcripts.corpus.models import Interview, Turn
+from transcripts.negotiation.actions.scores import Evidence, put_score
+from transcripts.negotiation.forms.scores import WrongNumbers, read_sentence_numbers
+from transcripts.negotiation.models import Score, Stance
+from transcripts.projects.actions import set_member_role, set_stance
+from transcripts.projects.models import Project
+from transcripts.rounds.actions import lock_round
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def stance(project: Project, lead: User) -> Stance:
+    return write(project, lead)
+
+
+def page_of(project: Project, name: str, *more: object) -> str:
+    return reverse(f"negotiation:{name}", args=[project.slug, *more])
+
+
+def fill_in(stance: Stance, **others: object) -> dict[str, object]:
+    return {
+        "stance": stance.pk,
+        "criterion": "moves",
+        "value": "2",
+        "evidence": "2-3",
+        "note": "",
+        "idempotency_key": "7d0d3d4e-8f5c-4f0e-9d7e-0a2b6a3f1c11",
+        **others,
+    }
+
+
+def test_none_is_shipped_and_the_page_says_what_a_stance_says(project: Project, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).get(page_of(project, "stances")).content.decode()
+    assert "the program brings none" in page
+    assert "whose interests come first" in page
+    assert page_of(project, "new_stance") in page
+    assert "none is written yet" in client_of(lead).get(page_of(project, "scores")).content.decode()
+
+
+def test_a_lead_writes_a_stance_and_its_next_number(project: Project, lead: User, client_of: SignIn) -> None:
+    browser = client_of(lead)
+    told = {"name": "care", "statement": "Nobody is worse off.", "author": "The team"}
+    assert browser.post(page_of(project, "new_stance"), told).status_code == 302
+    first = Stance.objects.get()
+    form = page_of(project, "next_stance", first.pk)
+    assert "Nobody is worse off." in browser.get(form).content.decode()
+    same = browser.post(form, {**told, "based_on": 1, "reason": "None."})
+    assert same.status_code == 422
+    assert "the wording of number 1" in same.content.decode()
+    changed = {**told, "statement": "Those who ask are better off.", "based_on": 1, "reason": "Too weak."}
+    assert browser.post(form, changed).status_code == 302
+    late = browser.post(form, {**changed, "statement": "Something else."})
+    assert late.status_code == 409
+    assert "Something else." in late.content.decode()
+    page = browser.get(page_of(project, "stances")).content.decode()
+    assert all(words in page for words in ("care/1", "care/2", "Nobody is worse off.", "Too weak."))
+    assert Stance.objects.count() == 2
+
+
+def test_a_stance_without_statement_or_author_is_refused_on_the_page(
+    project: Project, lead: User, client_of: SignIn
+) -> None:
+    answer = client_of(lead).post(page_of(project, "new_stance"), {"name": "care"})
+    assert answer.status_code == 422
+    assert not Stance.objects.exists()
+
+
+def test_a_coder_scores_a_thread_without_the_desk(
+    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+) -> None:
+    browser = client_of(coder)
+    thread = page_of(project, "thread_scores", interview.pk)
+    page = browser.get(thread).content.decode()
+    assert "Nobody is left worse off" in page
+    answer = browser.post(page_of(project, "put_score", interview.pk), fill_in(stance))
+    assert (answer.status_code, answer.headers["Location"]) == (302, f"{thread}?stance={stance.pk}#moves")
+    given = Score.objects.get()
+    assert (given.coder, given.value) == (coder, 2)
+    assert sorted(given.evidence.values_list("sentence__position", flat=True)) == [2, 3]
+    shown = browser.get(thread).content.decode()
+    assert 'value="2, 3"' in shown
+    assert f"?at={list_sentences(interview)[1].pk}#" in shown
+    assert list_sentences(interview)[1].read_text() in shown
+    withdrawn = browser.post(page_of(project, "withdraw_score", interview.pk), {"score": given.idempotency_key.hex})
+    assert withdrawn.status_code == 302
+    assert not Score.objects.active().exists()
+
+
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        ({"value": "4"}, "4 is not one of the available choices"),
+        ({"value": ""}, "Choose one"),
+        ({"evidence": ""}, "at least one sentence"),
+        ({"evidence": "99"}, "no sentence 99"),
+        ({"evidence": "2, x"}, "no number of a sentence"),
+        ({"value": "none"}, "why it does not apply"),
+        ({"criterion": "warranted", "value": "1", "feature": "feature.task"}, "of a turn of this thread"),
+        ({"criterion": "everything"}, "not one of the available choices"),
+    ],
+)
+def test_a_wrong_score_brings_the_page_back_and_stores_nothing(
+    project: Project,
+    interview: Interview,
+    stance: Stance,
+    coder: User,
+    client_of: SignIn,
+    others: dict[str, object],
+    words: str,
+) -> None:
+    answer = client_of(coder).post(page_of(project, "put_score", interview.pk), fill_in(stance, **others))
+    assert answer.status_code == 422
+    assert words in answer.content.decode()
+    assert not Score.objects.exists()
+
+
+def test_words_quoted_at_the_desk_stay_quoted_when_the_page_changes_the_score(
+    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+) -> None:
+    second = list_sentences(interview)[1]
+    quote = (second.start, second.start + 5)
+    score(stance, interview, coder, 1, evidence=[Evidence(second, quote)])
+    client_of(coder).post(page_of(project, "put_score", interview.pk), fill_in(stance, value="3"))
+    given = Score.objects.active().get()
+    assert given.evidence.get(sentence=second).quote == quote
+
+
+def test_entries_and_challenges_of_her_own_are_judged_on_the_page(
+    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User, client_of: SignIn
+) -> None:
+    sentences = list_sentences(interview)
+    put(sentences[1], find_code(project, "feature.power"), coder)
+    challenged = next(each for each in sentences if each.turn.position == 3)
+    put(challenged, add_challenges(project), coder)
+    thread = page_of(project, "thread_scores", interview.pk)
+    page = client_of(coder).get(thread).content.decode()
+    assert 'id="warranted-2-power' in page
+    assert 'id="updated-3"' in page
+    others = client_of(second_coder).get(thread).content.decode()
+    assert "warranted-2" not in others
+    determined = fill_in(
+        stance, criterion="updated", value="1", turn=challenged.turn_id, evidence=str(sentences[-1].position)
+    )
+    assert client_of(coder).post(page_of(project, "put_score", interview.pk), determined).status_code == 302
+    assert Score.objects.get().criterion == "updated"
+
+
+def test_numbers_of_sentences_are_read_as_people_write_them() -> None:
+    assert read_sentence_numbers(" 14, 16-18 20a;14 ") == ["14", "16", "17", "18", "20a"]
+    assert read_sentence_numbers("3 – 4") == ["3", "4"]
+    assert read_sentence_numbers("") == []
+    for wrong in ("x", "5-3", "1-99", "1.5", "-4"):
+        with pytest.raises(WrongNumbers):
+            read_sentence_numbers(wrong)
+
+
+def sees(browser: Client, project: Project, interview: Interview, words: str) -> tuple[bool, bool]:
+    """Whether the page of the study and that of the thread show these words."""
+    pages = (page_of(project, "scores"), page_of(project, "thread_scores", interview.pk))
+    one, other = (words in browser.get(page).content.decode() for page in pages)
+    return one, other
+
+
+def test_a_coder_sees_nothing_of_a_colleague_before_the_lock_and_her_own_unblinding(
+    project: Project, owner: User, lead: User, coder: User, second_coder: User, client_of: SignIn
+) -> None:
+    [talk] = bring_in(project, owner, ["m"])
+    stance = write(project, lead)
+    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
+    round_ = open_round(project, owner, coder, second_coder, overlap_percent=100)
+    score(stance, talk, second_coder, 3, note="Plain to see.")
+    browser = client_of(coder)
+    assert sees(browser, project, talk, "Plain to see.") == (False, False)
+    with pytest.raises(UnblindingRefused):
+        unblind_interview(project=project, interview=talk, by=coder, where="scores")
+    lock_round(round_=round_, by=owner)
+    assert sees(browser, project, talk, "Plain to see.") == (False, False)
+    assert sees(browser, project, talk, "are hidden from you") == (True, True)
+    unblind_interview(project=project, interview=talk, by=coder, where="scores")
+    assert sees(browser, project, talk, "Plain to see.") == (True, True)
+    # Where reliability is claimed, coders see nobody else's work at all.
+    set_stance(project=project, stance="reliability", reason="A test.", by=owner)
+    assert sees(browser, project, talk, "Plain to see.") == (False, False)
+
+
+def test_a_lead_sees_others_scores_after_unblinding_and_a_reader_sees_all(
+    project: Project, interview: Interview, stance: Stance, lead: User, coder: User, reader: User, client_of: SignIn
+) -> None:
+    score(stance, interview, coder, 3, note="Plain to see.")
+    assert sees(client_of(reader), project, interview, "Plain to see.") == (True, True)
+    assert sees(client_of(lead), project, interview, "Plain to see.") == (False, False)
+    assert sees(client_of(lead), project, interview, "are hidden from you") == (True, True)
+    unblind_interview(project=project, interview=interview, by=lead, where="scores")
+    assert sees(client_of(lead), project, interview, "Plain to see.") == (True, True)
+
+
+def test_who_read_scores_and_then_codes_is_no_longer_blind(
+    project: Project, interview: Interview, stance: Stance, owner: User, coder: User, reader: User
+) -> None:
+    score(stance, interview, coder, 3)
+    set_member_role(project=project, user=reader, role="coder", by=owner)
+    assert score(stance, interview, reader, 1).layer == "assisted"
+
+
+def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
+    project: Project,
+    interview: Interview,
+    stance: Stance,
+    owner: User,
+    lead: User,
+    coder: User,
+    second_coder: User,
+    reader: User,
+    client_of: SignIn,
+) -> None:
+    other = write(project, lead, "autonomy", author="Somebody else")
+    talks = [interview, *bring_in(project, owner, ["m", "m", "m"])]
+    for value, talk in enumerate(talks):
+        score(stance, talk, coder, value)
+        score(stance, talk, second_coder, value)
+    score(other, interview, coder, 1)
+    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
+    page = client_of(reader).get(page_of(project, "scores"))
+    [care] = [each for each in page.context["figures"] if each["stance"] == stance]
+    [moves] = care["criteria"]
+    assert moves["alpha"].startswith("1.00")
+    assert moves["n_shared"] == 4
+    assert len(page.context["figures"]) == 2
+    assert "Ordinal alpha" in page.content.decode()
+    set_stance(project=project, stance="reflexive", reason="A test.", by=owner)
+    reflexive = client_of(reader).get(page_of(project, "scores"))
+    assert "Ordinal alpha" not in reflexive.content.decode()
+    assert all(not criterion["alpha"] for each in reflexive.context["figures"] for criterion in each["criteria"])
+
+
+def test_closed_reasoning_is_not_shown_as_evidence(
+    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+) -> None:
+    second = list_sentences(interview)[1]
+    Turn.objects.filter(pk=second.turn_id).update(channel="reasoning")
+    score(stance, interview, coder, 1, evidence=[Evidence(second)])
+    words = second.read_text()
+    assert sees(client_of(coder), project, interview, words) == (False, False)
+    StageOpening.objects.create(turn=second.turn, coder=coder, opened_at="2026-01-01T00:00:00Z")
+    assert sees(client_of(coder), project, interview, words) == (True, True)
+
+
+def test_a_study_with_many_scores_takes_as_many_queries_as_one_with_few(
+    project: Project, interview: Interview, stance: Stance, owner: User, coder: User, client_of: SignIn
+) -> None:
+    browser = client_of(coder)
+    score(stance, interview, coder, 1)
+
+    def count() -> int:
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            assert browser.get(page_of(project, "scores")).status_code == 200
+        return len(queries)
+
+    count()
+    few = count()
+    for talk in bring_in(project, owner, ["m"] * 5):
+        for criterion in ("features", "moves", "consistency", "answerability"):
+            score(stance, talk, coder, 1, criterion)
+    assert count() == few
+
+
+def test_a_machine_has_no_way_to_give_a_score() -> None:
+    """The one action that stores a score asks for a person, and no program's room knows it."""
+    from pathlib import Path
+
+    root = Path(__file__).parents[3] / "auditapp"
+    naming = [
+        path for path in root.rglob("*.py") if put_score.__name__ in path.read_text() and "demo" not in path.parts
+    ]
+    assert not [path for path in naming if "api" not in path.parts]

@@ -1,0 +1,155 @@
+"""Normative stances, and scores given without the desk. What fits together is checked by the actions."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, cast
+from uuid import uuid4
+
+from django import forms
+
+from transcripts.coding.actions import MAX_NOTE_LENGTH
+from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, MAX_REASON, MAX_TEXT, StanceText
+from transcripts.negotiation.models import Score
+
+MAX_NUMBER = 2**31 - 1
+MAX_ID = 2**63 - 1
+MAX_EVIDENCE_LENGTH = 500
+MAX_RANGE = 50
+WITHOUT = "none"
+GRADES = [("0", "0 not at all"), ("1", "1 in part"), ("2", "2 mostly"), ("3", "3 fully"), (WITHOUT, "not applicable")]
+ANSWERS = [("1", "yes"), ("0", "no"), (WITHOUT, "unclear")]
+NUMBER = re.compile(r"(\d{1,9})([a-z]*)")
+RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
+
+
+class WrongNumbers(ValueError):
+    """What was typed names no sentences; a sentence for the person."""
+
+
+def read_sentence_numbers(text: str) -> list[str]:
+    """The labels of sentences in "14, 16-18 20a": numbers, ranges and pieces of a split. Raises ``WrongNumbers``."""
+    labels: list[str] = []
+    for part in re.split(r"[,;\s]+", re.sub(r"\s*[-–]\s*", "-", text.strip())):
+        if not part:
+            continue
+        if found := RANGE.fullmatch(part):
+            first, last = int(found[1]), int(found[2])
+            if not first <= last < first + MAX_RANGE:
+                raise WrongNumbers(
+                    f"{part} is no range of sentences. Write the smaller number first, and {MAX_RANGE} at most."
+                )
+            labels += [str(number) for number in range(first, last + 1)]
+        elif found := NUMBER.fullmatch(part):
+            labels.append(f"{int(found[1])}{found[2]}")
+        else:
+            raise WrongNumbers(f"{part!r} is no number of a sentence. Write numbers as the desk shows them: 14, 16-18.")
+    return list(dict.fromkeys(labels))
+
+
+def _text(label: str, *, rows: int, max_length: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
+    return forms.CharField(
+        label=label,
+        max_length=max_length,
+        required=required,
+        help_text=help_text,
+        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
+    )
+
+
+class StanceForm(forms.Form):
+    """A normative stance that is new."""
+
+    name = forms.CharField(
+        label="Name",
+        max_length=MAX_NAME,
+        help_text="One word or two, such as care. Scores name it with its number: care/1.",
+        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
+    )
+    statement = _text(
+        "Statement", rows=4, required=True, help_text="What is to be achieved, and what a good trajectory does for it."
+    )
+    priorities = _text("Whose interests come first", rows=3)
+    trade_offs = _text(
+        "Acceptable trade-offs", rows=3, help_text="What may be given up for what, and what may never be."
+    )
+    justification = _text(
+        "What counts as an answerable justification",
+        rows=3,
+        help_text="What the model has to say so that those concerned could contest it.",
+    )
+    context = _text("Deployment context", rows=2, help_text="For which use, by whom, with whom the stance is meant.")
+    author = forms.CharField(
+        label="Whose stance it is",
+        max_length=MAX_AUTHOR,
+        help_text="A person, a team, a document. Reports name it first.",
+        widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
+    )
+
+    @property
+    def text(self) -> StanceText:
+        return StanceText(**{field: self.cleaned_data[field] for field in StanceText._fields})
+
+
+class NextStanceForm(StanceForm):
+    """The next number of a stance that is there. ``based_on`` is the number that its writer saw."""
+
+    reason = _text("Why the wording changes", rows=2, max_length=MAX_REASON, required=True)
+    based_on = forms.IntegerField(min_value=1, max_value=MAX_NUMBER, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        del self.fields["name"]
+
+
+class ScoreForm(forms.Form):
+    """One score of a thread, or one determination in it. ``turn`` is the number of a row."""
+
+    value = forms.ChoiceField(label="Score", widget=forms.RadioSelect, error_messages={"required": "Choose one."})
+    evidence = forms.CharField(
+        label="Evidence",
+        required=False,
+        max_length=MAX_EVIDENCE_LENGTH,
+        help_text="Numbers of sentences, as the desk shows them: 14, 16-18.",
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+    above = forms.CharField(
+        label="Evidence before this thread",
+        required=False,
+        max_length=MAX_EVIDENCE_LENGTH,
+        help_text="Numbers of sentences of the thread that this one hangs on.",
+        widget=forms.TextInput({"autocomplete": "off"}),
+    )
+    note = _text("Note", rows=2, max_length=MAX_NOTE_LENGTH, help_text="Needed without a score.")
+    stance = forms.IntegerField(min_value=1, max_value=MAX_ID, widget=forms.HiddenInput)
+    criterion = forms.ChoiceField(choices=Score.Criterion.choices, widget=forms.HiddenInput)
+    turn = forms.IntegerField(min_value=1, max_value=MAX_ID, required=False, widget=forms.HiddenInput)
+    feature = forms.CharField(max_length=100, required=False, widget=forms.HiddenInput)
+    idempotency_key = forms.UUIDField(widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, is_graded: bool, hangs: bool, **kwargs: Any) -> None:
+        kwargs["initial"] = {**kwargs.get("initial", {}), "idempotency_key": uuid4()}
+        super().__init__(*args, **kwargs)
+        value = cast("forms.ChoiceField", self.fields["value"])
+        value.choices = GRADES if is_graded else ANSWERS
+        if not is_graded:
+            value.label = "Answer"
+        if not hangs:
+            del self.fields["above"]
+
+    def clean_evidence(self) -> list[str]:
+        return self._read("evidence")
+
+    def clean_above(self) -> list[str]:
+        return self._read("above")
+
+    @property
+    def given_value(self) -> int | None:
+        value = self.cleaned_data["value"]
+        return None if value == WITHOUT else int(value)
+
+    def _read(self, field: str) -> list[str]:
+        try:
+            return read_sentence_numbers(self.cleaned_data[field])
+        except WrongNumbers as error:
+            raise forms.ValidationError(str(error)) from error

@@ -1,0 +1,114 @@
+"""The figures of scores as a page shows them: each stance by itself, a chart of the counts with its table behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from transcripts.agreement.pure.figures import two_decimals, write_figure
+from transcripts.blinding.viewers import Viewer
+from transcripts.charts.figures import Part, Row, RowChart
+from transcripts.charts.verdicts import judge_reliability
+from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.pure.scoring import (
+    CRITERIA,
+    MAX_VALUE,
+    Counts,
+    CriterionFigures,
+    SignTest,
+    Superiority,
+    measure_scores,
+)
+from transcripts.negotiation.queries.scores import read_score_records
+from transcripts.projects.models import MethodStance
+from transcripts.projects.queries import find_stance
+
+SERIES = [*(str(value) for value in range(MAX_VALUE + 1)), "not applicable"]
+REFLEXIVE = MethodStance.Stance.REFLEXIVE
+
+
+def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str) -> dict[str, Any]:
+    """What the page needs for the stances that have blind scores which the viewer may see.
+
+    Alpha is left out where the study is read reflexively: differing judgements both stand there.
+    """
+    records, assisted = read_score_records(viewer)
+    measured = measure_scores(records)
+    is_reflexive = find_stance(viewer.project) == REFLEXIVE
+    by_label = {stance.label: stance for stance in stances}
+    figures = [
+        {
+            "stance": by_label[label],
+            "chart": _draw_counts(by_label[label], found, scores_url),
+            "criteria": [_describe(key, found[key], is_reflexive=is_reflexive) for key in CRITERIA if key in found],
+            "determinations": [
+                _describe(key, each, is_reflexive=is_reflexive) for key, each in found.items() if key not in CRITERIA
+            ],
+        }
+        for label, found in measured.items()
+        if label in by_label
+    ]
+    return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted}
+
+
+def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url: str) -> RowChart:
+    rows = [
+        Row(
+            coder,
+            parts=[Part(amount, place) for place, amount in enumerate((*counts.values, counts.without))],
+            text=_count_in_words(counts),
+            group=Score.Criterion(key).label,
+            href=f"{scores_url}#threads",
+        )
+        for key in CRITERIA
+        if key in found
+        for coder, counts in found[key].by_coder.items()
+    ]
+    return RowChart(
+        key=f"scores-{stance.pk}",
+        title=f"Threads by score under {stance.label}",
+        rows=rows,
+        series=SERIES,
+        high=None,
+        note="Every criterion stands by itself. Nothing is added up or averaged over criteria, people or stances.",
+    )
+
+
+def _count_in_words(counts: Counts) -> str:
+    words = ", ".join(f"{times} × {value}" for value, times in enumerate(counts.values) if times)
+    without = f"{counts.without} n/a" if counts.without else ""
+    return ", ".join(part for part in (words, without) if part)
+
+
+def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[str, Any]:
+    alpha = found.alpha
+    is_graded = key in CRITERIA
+    low = alpha.interval.low if alpha.interval else None
+    return {
+        "name": Score.Criterion(key).label,
+        "by_coder": list(found.by_coder.items()),
+        "alpha": "" if is_reflexive else write_figure(alpha),
+        "no_interval": "" if is_reflexive or alpha.value is None else alpha.no_interval,
+        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, found.n_shared),
+        "n_shared": found.n_shared,
+        "first": found.first,
+        "superiority": _write_superiority(found.superiority) if is_graded else "",
+        "signs": _write_signs(found.signs) if is_graded else "",
+    }
+
+
+def _write_superiority(found: Superiority | None) -> str:
+    if found is None:
+        return ""
+    (first, second), (n, m) = found.conditions, found.n
+    if found.value is None:
+        return f"{first} over {second}: not defined, with {n} and {m} threads"
+    interval = f", {two_decimals(found.interval.low)} to {two_decimals(found.interval.high)}" if found.interval else ""
+    return f"{first} over {second}: {two_decimals(found.value)}{interval} ({n} and {m} threads)"
+
+
+def _write_signs(found: SignTest | None) -> str:
+    if found is None:
+        return ""
+    p = "not defined" if found.p is None else f"{found.p:.3f}" if found.p >= 0.001 else "below 0.001"
+    return f"a higher in {found.higher}, lower in {found.lower}, the same in {found.same} pairs; exact p {p}"

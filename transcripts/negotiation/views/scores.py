@@ -1,0 +1,322 @@
+"""Scores of threads under normative stances: the page of a study, and the page of a thread, which works without the desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.actions import CodingError, WrongInput
+from transcripts.coding.forms import WrongField, read_uuid
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.negotiation.actions.scores import CHALLENGES, FEATURES, Evidence, put_score, withdraw_score
+from transcripts.negotiation.forms.scores import WITHOUT, ScoreForm
+from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.pure.scoring import CRITERIA
+from transcripts.negotiation.queries.scores import (
+    ShownScore,
+    find_hidden,
+    group_by_coder,
+    read_shown,
+    visible_scores,
+)
+from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
+from transcripts.negotiation.views.score_figures import build_figures
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+Criterion = Score.Criterion
+THREADS_PER_PAGE = 25
+
+
+@dataclass
+class Place:
+    """What one score is about, with the person's own score and the form that changes it.
+
+    ``about`` names the entry or the challenge of a determination; ``is_gone``: she has removed it since.
+    """
+
+    key: str
+    criterion: str
+    about: str = ""
+    turn: Turn | None = None
+    feature: str = ""
+    is_gone: bool = False
+    shown: ShownScore | None = None
+    form: ScoreForm | None = None
+
+    @property
+    def name(self) -> str:
+        return Criterion(self.criterion).label
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_scores(request: ProjectRequest) -> HttpResponse:
+    """Threads by stances, and the figures of each stance by itself."""
+    viewer = get_viewer(request)
+    visible = visible_scores(viewer).active()
+    scored = set(visible.order_by().values_list("stance", flat=True).distinct())
+    every = list_stances(request.project)
+    latest = {stance.pk for stance in list_latest(request.project)}
+    stances = [each for each in reversed(every) if each.pk in scored or each.pk in latest]
+    is_scored = Exists(visible.filter(interview=OuterRef("pk")))
+    threads = request.project.interviews.annotate(is_scored=is_scored).order_by("-is_scored", "pk")
+    page = Paginator(threads, THREADS_PER_PAGE).get_page(request.GET.get("page"))
+    by_cell: dict[tuple[int, int], list[ShownScore]] = {}
+    for each in read_shown(viewer, visible.filter(interview__in=[thread.pk for thread in page])):
+        by_cell.setdefault((each.score.interview_id, each.score.stance_id), []).append(each)
+    rows = [
+        (thread, [(stance, group_by_coder(by_cell.get((thread.pk, stance.pk), []))) for stance in stances])
+        for thread in page
+    ]
+    context = {
+        "stances": stances,
+        "page": page,
+        "rows": rows,
+        "criteria": [(key, Criterion(key).label) for key in CRITERIA],
+        "unblinding": offer_unblinding(request, find_hidden(viewer), where="scores", to_coders=True),
+        **build_figures(viewer, stances, scores_url=reverse("negotiation:scores", args=[request.project.slug])),
+    }
+    return render(request, "negotiation/scores.html", context)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """One thread under one stance: the four criteria and the determinations, with a form for each."""
+    return _render_thread(request, _get_thread(request, interview_id))
+
+
+@require_POST
+@project_view(Permission.CODE)
+def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Give one score."""
+    interview = _get_thread(request, interview_id)
+    criterion = request.POST.get("criterion", "")
+    form = ScoreForm(request.POST, is_graded=criterion in CRITERIA, hangs=interview.hangs_on_id is not None)
+    if not form.is_valid():
+        return _render_thread(request, interview, wrong=form)
+    given = form.cleaned_data
+    stance = request.project.normative_stances.filter(pk=given["stance"]).first()
+    if stance is None:
+        raise Http404("There is no such normative stance in this study.")
+    turn = interview.turns.filter(pk=given["turn"]).first() if given["turn"] else None
+    place = {
+        "stance": stance,
+        "interview": interview,
+        "criterion": criterion,
+        "turn": turn,
+        "feature": given["feature"],
+    }
+    try:
+        put_score(
+            project=request.project,
+            **place,
+            value=form.given_value,
+            by=request.user,
+            idempotency_key=given["idempotency_key"],
+            evidence=_keep_quotes(
+                _find_evidence(interview, given["evidence"], given.get("above", [])),
+                Score.objects.active().filter(coder=request.user, **place).first(),
+            ),
+            note=given["note"],
+        )
+    except WrongInput as error:
+        form.add_error(error.field if error.field in form.fields else None, str(error))
+        return _render_thread(request, interview, wrong=form)
+    except CodingError as error:
+        form.add_error(None, str(error))
+        return _render_thread(request, interview, wrong=form, status=409)
+    messages.success(request, "The score is saved.")
+    return _go_back(request, interview.pk, stance.pk, f"#{_name_place(criterion, turn, given['feature'])}")
+
+
+@require_POST
+@project_view(Permission.CODE)
+def withdraw(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Withdraw one's own score."""
+    _get_thread(request, interview_id)
+    try:
+        key = read_uuid(request.POST, "score")
+    except WrongField as error:
+        return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
+    scores = Score.objects.select_related("interview", "stance")
+    score = get_object_or_404(
+        scores, coder=request.user, idempotency_key=key, interview=interview_id, interview__project=request.project
+    )
+    try:
+        withdraw_score(project=request.project, score=score, by=request.user)
+    except CodingError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The score is withdrawn. It stays in the history.")
+    return _go_back(request, interview_id, score.stance_id)
+
+
+def _get_thread(request: ProjectRequest, interview_id: int) -> Interview:
+    return get_object_or_404(request.project.interviews.select_related("hangs_on__interview"), pk=interview_id)
+
+
+def _go_back(request: ProjectRequest, interview_id: int, stance_id: int, place: str = "") -> HttpResponse:
+    address = reverse("negotiation:thread_scores", args=[request.project.slug, interview_id])
+    return redirect(f"{address}?stance={stance_id}{place}")
+
+
+def _find_evidence(interview: Interview, own: Sequence[str], above: Sequence[str]) -> list[Evidence]:
+    """The sentences with these labels, of the thread and of the one that it hangs on. Raises ``WrongInput``."""
+    evidence = []
+    places = [("evidence", interview, own)]
+    if above and interview.hangs_on is not None:
+        places.append(("above", interview.hangs_on.interview, above))
+    for name, thread, labels in places:
+        positions = {int(label.rstrip("abcdefghijklmnopqrstuvwxyz")) for label in labels}
+        rows = Sentence.objects.current().filter(turn__interview=thread, position__in=positions)
+        found = {row.label: row for row in rows.select_related("turn__interview")}
+        if missing := [label for label in labels if label not in found]:
+            raise WrongInput(
+                f"There is no sentence {missing[0]} in that thread. Look its number up at the desk.", field=name
+            )
+        evidence += [Evidence(found[label]) for label in labels]
+    return evidence
+
+
+def _keep_quotes(evidence: Sequence[Evidence], before: Score | None) -> list[Evidence]:
+    """The words that were quoted at the desk stay quoted: numbers of sentences say nothing of them."""
+    quotes = {each.sentence_id: each.quote for each in before.evidence.all()} if before else {}
+    return [Evidence(each.sentence, quotes.get(each.sentence.pk)) for each in evidence]
+
+
+def _render_thread(
+    request: ProjectRequest, interview: Interview, *, wrong: ScoreForm | None = None, status: int = 422
+) -> HttpResponse:
+    viewer = get_viewer(request)
+    stances = list_latest(request.project)
+    asked = (wrong.data if wrong else request.GET).get("stance", "")
+    older = request.project.normative_stances.filter(pk=asked).first() if _is_number(asked) else None
+    if older is not None and older not in stances:
+        # Scores under an earlier number can still be read and corrected.
+        stances = [*stances, older]
+    stance = choose_stance(stances, asked, request.user.pk)
+    places: list[Place] = []
+    others: dict[str, list[ShownScore]] = {}
+    if stance is not None:
+        visible = visible_scores(viewer).active().filter(interview=interview, stance=stance)
+        shown = read_shown(viewer, visible)
+        own = [each for each in shown if each.score.coder_id == request.user.pk]
+        others = group_by_coder(each for each in shown if each.score.coder_id != request.user.pk)
+        if viewer.codes:
+            places = list(_list_places(interview, stance, own, request.user.pk, wrong))
+    hidden = find_hidden(viewer) & {interview.pk}
+    context = {
+        "interview": interview,
+        "stances": stances,
+        "stance": stance,
+        "criteria": [place for place in places if place.criterion in CRITERIA],
+        "entries": [place for place in places if place.criterion == Criterion.WARRANTED],
+        "challenges": [place for place in places if place.criterion == Criterion.UPDATED],
+        "others": others,
+        # What it is about may be gone from the page: an entry that was removed meanwhile.
+        "unplaced": wrong if all(place.form is not wrong for place in places) else None,
+        "may_score": viewer.codes,
+        "unblinding": offer_unblinding(request, hidden, where="scores", to_coders=True),
+    }
+    return render(request, "negotiation/thread_scores.html", context, status=status if wrong else 200)
+
+
+def _list_places(
+    interview: Interview, stance: Stance, own: Sequence[ShownScore], user_id: int, wrong: ScoreForm | None
+) -> Iterator[Place]:
+    """The four criteria, her entries of features, and the challenges that she coded."""
+    given = {_name_place(each.score.criterion, each.score.turn, each.score.feature): each for each in own}
+    places = [Place(key, key) for key in CRITERIA]
+    codings = Coding.objects.active().filter(sentence__turn__interview=interview, coder=user_id)
+    rows = codings.select_related("code__family", "sentence__turn").order_by("sentence__turn__position", "pk")
+    for coding in rows:
+        turn, code = coding.sentence.turn, coding.code
+        if code.identifier.startswith(FEATURES):
+            status = coding.attributes.get("status", "")
+            about = f"Turn {turn.position}: {code.name}{f', {status}' if status else ''}"
+            key = _name_place(Criterion.WARRANTED, turn, code.identifier)
+            places.append(Place(key, Criterion.WARRANTED, about, turn, code.identifier))
+        elif code.family.identifier == CHALLENGES and turn.role == Turn.Role.INTERVIEWER:
+            key = _name_place(Criterion.UPDATED, turn, "")
+            places.append(
+                Place(key, Criterion.UPDATED, f"After the challenge in turn {turn.position}: {code.name}", turn)
+            )
+    unique = {place.key: place for place in reversed(places)}
+    for key, each in given.items():
+        if key not in unique:
+            judged = each.score
+            about = f"Turn {judged.turn.position if judged.turn else ''}: {judged.feature or 'challenge'}"
+            unique[key] = Place(key, judged.criterion, about, judged.turn, judged.feature, is_gone=True)
+    for place in [
+        *(each for each in places if unique.get(each.key) is each),
+        *(p for p in unique.values() if p.is_gone),
+    ]:
+        place.shown = given.get(place.key)
+        place.form = _make_form(interview, stance, place, wrong)
+        yield place
+
+
+def _make_form(interview: Interview, stance: Stance, place: Place, wrong: ScoreForm | None) -> ScoreForm | None:
+    if place.is_gone:
+        return None
+    if wrong is not None and _is_of(wrong, place):
+        wrong.auto_id = f"{place.key}-%s"
+        return wrong
+    initial: dict[str, object] = {
+        "stance": stance.pk,
+        "criterion": place.criterion,
+        "turn": place.turn.pk if place.turn else None,
+        "feature": place.feature,
+    }
+    if place.shown is not None:
+        score = place.shown.score
+        own = [each.label for each in place.shown.evidence if each.interview_id == interview.pk]
+        above = [each.label for each in place.shown.evidence if each.interview_id != interview.pk]
+        initial |= {
+            "value": WITHOUT if score.value is None else str(score.value),
+            "note": score.note,
+            "evidence": ", ".join(own),
+            "above": ", ".join(above),
+        }
+    return ScoreForm(
+        initial=initial,
+        auto_id=f"{place.key}-%s",
+        is_graded=place.criterion in CRITERIA,
+        hangs=interview.hangs_on_id is not None,
+    )
+
+
+def _is_of(form: ScoreForm, place: Place) -> bool:
+    data = form.data
+    turn = str(place.turn.pk) if place.turn else ""
+    return (data.get("criterion", ""), data.get("turn", ""), data.get("feature", "")) == (
+        place.criterion,
+        turn,
+        place.feature,
+    )
+
+
+def _name_place(criterion: str, turn: Turn | None, feature: str) -> str:
+    """What the place is called on the page and in its address; no words that somebody typed."""
+    parts = [criterion, *([str(turn.position)] if turn else []), *([feature.removeprefix(FEATURES)] if feature else [])]
+    return "-".join(parts).replace(".", "-").replace("_", "-")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19

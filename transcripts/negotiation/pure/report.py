@@ -37,6 +37,7 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
@@ -84,7 +85,7 @@ def make_report(
         "coders": chosen,
         "by_coder": by_coder,
         "agreement": {"status": measure_entry_agreement(study, chosen) if len(chosen) > 1 else None},
-        "stances": {},
+        "stances": _describe_stances(records, chosen),
         "warnings": warnings,
     }
 
@@ -113,6 +114,15 @@ def _report_coder(
         "links": measure_links(study, work, stages),
         "pairs": pairs,
     }
+
+
+def _describe_stances(records: Records, coders: Sequence[str]) -> dict[str, Any]:
+    if not records.scores:
+        return {}
+    from transcripts.negotiation.pure.scoring import describe_stances
+
+    chosen = [score for score in records.scores if score.coder in coders]
+    return describe_stances(replace(records, scores=chosen))
 
 
 def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:

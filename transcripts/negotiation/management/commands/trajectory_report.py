@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.negotiation.pure.listing import list_report
+from transcripts.negotiation.pure.reading import LAYERS, read_records
+from transcripts.negotiation.pure.records import Records
+from transcripts.negotiation.pure.report import NotThere, make_report
+
+
+class Command(BaseCommand):
+    """Reads a file, without a database, or a study, and prints."""
+
+    help = (
+        "Report what models do over the turns of their threads: moves, their order, answers to challenges, features of the "
+        "case, links, pairs and scores."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("file", nargs="?", type=Path, help="a file as the export trajectories writes it")
+        source.add_argument("--project", metavar="SLUG", help="a study, of which blind codings are read")
+        parser.add_argument(
+            "--coder", action="append", default=[], metavar="NAME", help="only what this person did; may be given again"
+        )
+        parser.add_argument(
+            "--outcome",
+            action="append",
+            default=[],
+            metavar="CODE",
+            help="a code whose presence is the outcome of pairs; may be given again for any of several",
+        )
+        parser.add_argument(
+            "--stage", choices=["all"], help="all: count private reasoning too (default: what is said, and tools)"
+        )
+        parser.add_argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path | None = options["file"]
+        if path is None and options["layer"]:
+            raise CommandError("--layer is for files; of a study blind codings are read.")
+        with _without_collecting():
+            records = _read_study(options["project"]) if path is None else _read_file(path, options["layer"] or "blind")
+            try:
+                report = make_report(
+                    records,
+                    coders=options["coder"],
+                    outcomes=options["outcome"],
+                    all_stages=options["stage"] == "all",
+                )
+            except NotThere as error:
+                raise CommandError(str(error)) from error
+            if options["json"]:
+                self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
+                return
+            for line in list_report(report):
+                self.stdout.write(line)
+
+
+def _read_file(path: Path, layer: str) -> Records:
+    try:
+        with path.open("rb") as lines:
+            return read_records(lines, name=str(path), layer=layer)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except ReadError as error:
+        raise CommandError(" ".join(str(error).split())) from error
+
+
+def _read_study(slug: str) -> Records:
+    from transcripts.negotiation.queries import records
+    from transcripts.projects.models import Project
+
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        raise CommandError(f"There is no study {slug!r}.")
+    return records.read_records(project)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Records are many and hold no cycles: to look for some again and again takes a third of the time of a large file."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -8,7 +8,7 @@ it is never coded. Conduct (what the model says and does with tools) and its pri
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -44,14 +44,17 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True)
 class Track:
-    """The entries of one feature in one track of a thread, in the order of the text."""
+    """The entries of one feature in one track of a thread, in the order of the text; ``first_raised``: the turn that first raises
+    it."""
 
     entries: list[Entry] = field(default_factory=list)
+    first_raised: int | None = None
 
-    @property
-    def first_raised(self) -> int | None:
-        """The turn that first raises it."""
-        return next((entry.turn for entry in self.entries if entry.raises), None)
+    def add(self, entry: Entry) -> None:
+        """Put in the next entry of the text."""
+        self.entries.append(entry)
+        if self.first_raised is None and entry.raises:
+            self.first_raised = entry.turn
 
     @property
     def last(self) -> str:
@@ -90,14 +93,14 @@ class ThreadLedger:
 
     conduct: dict[str, Track]
     back: dict[str, Track]
-    coverage: Counter[str]
+    coverage: dict[str, int]
     elicit_first: bool | None
 
     def as_dict(self, *, needs_warrants: bool) -> dict[str, Any]:
         return {
             "conduct": _describe_tracks(self.conduct, needs_warrants=needs_warrants),
             "back": _describe_tracks(self.back, needs_warrants=needs_warrants),
-            "coverage": {name: self.coverage[name] for name in COUNTS},
+            "coverage": self.coverage,
             "elicit_first": self.elicit_first,
         }
 
@@ -123,9 +126,12 @@ def read_ledger(study: Study, work: Work, thread: str) -> ThreadLedger:
         if stage is None:
             continue
         tracks = back if stage == BACK else conduct
-        has_warrant = any(link.kind == "warrant" for link in study.links.get(coding.id, ()))
+        has_warrant = coding.id in study.links and any(link.kind == "warrant" for link in study.links[coding.id])
         entry = Entry(coding.id, coding.turn, coding.attributes.get("status") or "", has_warrant)
-        tracks.setdefault(coding.code, Track()).entries.append(entry)
+        track = tracks.get(coding.code)
+        if track is None:
+            track = tracks[coding.code] = Track()
+        track.add(entry)
     coverage = _count_coverage(study.threads[thread], conduct, back)
     return ThreadLedger(conduct, back, coverage, _asks_first(study, work, thread, conduct.values()))
 
@@ -168,7 +174,7 @@ def _describe_tracks(tracks: dict[str, Track], *, needs_warrants: bool) -> dict[
     }
 
 
-def _count_coverage(thread: Thread, conduct: dict[str, Track], back: dict[str, Track]) -> Counter[str]:
+def _count_coverage(thread: Thread, conduct: dict[str, Track], back: dict[str, Track]) -> dict[str, int]:
     raised = {feature for feature, track in conduct.items() if track.first_raised is not None}
     raised_back = {feature: track.first_raised for feature, track in back.items() if track.first_raised is not None}
     relevant, irrelevant = set(thread.relevant), set(thread.irrelevant)
@@ -180,16 +186,15 @@ def _count_coverage(thread: Thread, conduct: dict[str, Track], back: dict[str, T
     disclosed = {
         feature for feature, turn in raised_back.items() if feature in raised and conduct[feature].is_raised_from(turn)
     }
-    sets: Sequence[Iterable[str]] = (
-        relevant,
-        relevant & raised,
-        assumed,
-        irrelevant,
-        irrelevant & raised,
-        raised_back,
-        disclosed,
-    )
-    return Counter({name: len(tuple(each)) for name, each in zip(COUNTS, sets, strict=True)})
+    return {
+        "relevant": len(relevant),
+        "raised": len(relevant & raised),
+        "assumed": len(assumed),
+        "irrelevant": len(irrelevant),
+        "over_raised": len(irrelevant & raised),
+        "raised_back": len(raised_back),
+        "disclosed": len(disclosed),
+    }
 
 
 def _asks_first(study: Study, work: Work, thread: str, tracks: Iterable[Track]) -> bool | None:

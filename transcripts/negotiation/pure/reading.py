@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from transcripts.corpus.pure.readers.base import CHANNELS, ROLES, ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
@@ -73,7 +73,7 @@ class _Reading:
         self._places: set[tuple[str, int]] = set()
         self._codings: dict[str, int] = {}
         self._left_out: set[str] = set()
-        self._pairs: list[tuple[int, str, str | None, str | None, str]] = []
+        self._pairs: dict[str, tuple[str | None, str | None, str]] = {}
         self._scored: set[Score] = set()
         self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
         self._of_layers: Counter[tuple[str, str]] = Counter()
@@ -110,10 +110,13 @@ class _Reading:
         records = self.records
         for number, turn in zip(self._lines["turn"], records.turns, strict=True):
             self._need_thread(number, turn.thread)
+        places = self._places
         for coding in records.codings:
-            self._need_turn(self._codings[coding.id], coding.thread, coding.turn)
+            if (coding.thread, coding.turn) not in places:
+                self._refuse_turn(self._codings[coding.id], coding.thread, coding.turn)
         for number, decided in zip(self._lines["decided"], records.decided, strict=True):
-            self._need_turn(number, decided.thread, decided.turn)
+            if (decided.thread, decided.turn) not in places:
+                self._refuse_turn(number, decided.thread, decided.turn)
         for number, score in zip(self._lines["score"], records.scores, strict=True):
             self._need_thread(number, score.thread)
         self._finish_links()
@@ -153,7 +156,10 @@ class _Reading:
         self._lines["turn"].append(line)
 
     def _read_coding(self, row: Row, line: int) -> None:
-        key = self._key(row, line, "id", "coding_id")
+        get = row.get
+        key = get("id")
+        if type(key) is not str or not key:
+            key = self._key(row, line, "id", "coding_id")
         if key in self._codings:
             found = f"the coding {shorten(key)} again"
             raise self._refuse(line, found, f"each coding once; line {self._codings[key]} has it")
@@ -161,26 +167,42 @@ class _Reading:
         if self._is_left_out(row, line, "coding"):
             self._left_out.add(key)
             return
-        enactment = row.get("enactment")
-        attributes = row.get("attributes") or _NONE
+        enactment, attributes, start = get("enactment"), get("attributes") or _NONE, get("quote_start")
         if enactment not in _ENACTMENTS:
             raise self._refuse(line, f"the enactment {_show(enactment)}", _list_choices(ENACTMENTS))
-        if not isinstance(attributes, dict):
-            raise self._refuse(line, f"{name_json_type(attributes)} for “attributes”", "an object")
-        if attributes and attributes.get("status") not in _STATUSES:
-            raise self._refuse(line, f"the status {_show(attributes['status'])}", _list_choices(STATUSES))
-        start = "quote_start" if row.get("quote_start") is not None else "start"
+        if attributes:
+            if type(attributes) is not dict:
+                raise self._refuse(line, f"{name_json_type(attributes)} for “attributes”", "an object")
+            if attributes.get("status") not in _STATUSES:
+                raise self._refuse(line, f"the status {_show(attributes['status'])}", _list_choices(STATUSES))
+        thread, turn, coder, code = get("thread"), get("turn"), get("coder"), get("code_id") or get("code")
+        if start is None:
+            start = get("start", 0)
+        # Almost every line is in order: one test of all cells, and each by itself only to say which is not.
+        if not (
+            type(thread) is type(coder) is type(code) is str
+            and type(turn) is type(start) is int
+            and thread
+            and coder
+            and code
+            and turn > 0
+            and start >= 0
+        ):
+            thread, turn = self._text(row, line, "thread"), self._whole(row, line, "turn", lowest=1)
+            coder, code = self._text(row, line, "coder"), self._text(row, line, "code_id", "code")
+            start = self._whole(row, line, "quote_start", "start")
+        family = get("family") or ""
         self.records.codings.append(
             Coding(
                 key,
-                self._text(row, line, "thread"),
-                self._whole(row, line, "turn", lowest=1),
-                self._whole(row, line, start) if start in row else 0,
-                self._text(row, line, "coder"),
-                self._text(row, line, "code_id", "code"),
+                thread,
+                turn,
+                start,
+                coder,
+                code,
                 enactment or "",
                 attributes,
-                row.get("family") or "",
+                family if type(family) is str else "",
             )
         )
 
@@ -212,12 +234,12 @@ class _Reading:
         if row.get("withdrawn"):
             return
         name, expect = self._text(row, line, "pair", "name"), self._choice(row, line, "expect", EXPECTATIONS)
-        if any(name == each[1] for each in self._pairs):
+        if name in self._pairs:
             raise self._refuse(line, f"the pair {shorten(name)} again", "each pair once")
         a, b = (self._text(row, line, side) if row.get(side) else None for side in ("a", "b"))
         if a is not None and a == b:
             raise self._refuse(line, f"the thread {shorten(a)} on both sides of a pair", "two threads")
-        self._pairs.append((line, name, a, b, expect))
+        self._pairs[name] = a, b, expect
 
     def _read_score(self, row: Row, line: int) -> None:
         if self._is_left_out(row, line, "score"):
@@ -299,9 +321,10 @@ class _Reading:
 
     def _is_left_out(self, row: Row, line: int, what: str) -> bool:
         """Whether a row was withdrawn or is of another layer than is read."""
-        if row.get("withdrawn") or row.get("superseded_by"):
+        get = row.get
+        if get("withdrawn") or get("superseded_by"):
             return True
-        layer = row.get("layer")
+        layer = get("layer")
         if not layer or layer == self._layer:
             return False
         if layer not in LAYERS:
@@ -315,11 +338,9 @@ class _Reading:
         if thread not in self._threads:
             raise self._refuse(line, f"the thread {shorten(thread)}", "a thread that is in the file")
 
-    def _need_turn(self, line: int, thread: str, turn: int) -> None:
-        if (thread, turn) not in self._places:
-            self._need_thread(line, thread)
-            found = f"turn {turn} of the thread {shorten(thread)}"
-            raise self._refuse(line, found, "a turn that is in the file")
+    def _refuse_turn(self, line: int, thread: str, turn: int) -> NoReturn:
+        self._need_thread(line, thread)
+        raise self._refuse(line, f"turn {turn} of the thread {shorten(thread)}", "a turn that is in the file")
 
     def _finish_threads(self) -> None:
         for key, (_, line, row) in self._sheets.items():
@@ -344,7 +365,7 @@ class _Reading:
 
     def _finish_pairs(self) -> None:
         waiting = []
-        for _, name, a, b, expect in self._pairs:
+        for name, (a, b, expect) in self._pairs.items():
             if a is None or b is None or a not in self._threads or b not in self._threads:
                 waiting.append(name)
             else:

@@ -1,0 +1,361 @@
+"""The rules of each figure, on a few codings each; numbers were worked out by hand or by other programs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
+from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
+from transcripts.negotiation.pure.episodes import MIN_THREADS, Episode, list_episodes, measure_episodes
+from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
+from transcripts.negotiation.pure.links import measure_links
+from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.pure.sequences import (
+    MAX_THREADS_COMPARED,
+    list_positions,
+    measure_distance,
+    measure_distances,
+    measure_presence,
+    measure_transitions,
+)
+from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study
+
+ANA, BEN = Coder(), Coder("ben")
+
+
+def make_warrant(entry: Line) -> Line:
+    return {"record": "link", "coding": entry["id"], "kind": "warrant", "turn": 1}
+
+
+# The ledger -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statuses", "flags"),
+    [
+        (["hypothesised", "supported", "dropped"], []),
+        (["silently assumed", "revised"], []),
+        (["revised"], ["changed before it was raised"]),
+        (["dropped", "dropped"], ["changed before it was raised"]),
+        (["hypothesised", "dropped", "supported"], ["taken up again after it was dropped"]),
+        (["hypothesised", ""], ["status not said"]),
+        (
+            ["", "dropped", "elicited"],
+            ["changed before it was raised", "taken up again after it was dropped", "status not said"],
+        ),
+    ],
+)
+def test_flags_point_at_entries_that_do_not_follow(statuses: list[str], flags: list[str]) -> None:
+    entries = [ANA.enter(2 * place, "power", status) for place, status in enumerate(statuses, 1)]
+    study, work = look([*make_thread(turns="imimim"), *entries])
+    assert read_ledger(study, work, "t1").conduct["feature.power"].list_flags(needs_warrants=False) == flags
+
+
+def test_a_missing_warrant_is_flagged_only_for_whoever_gives_warrants() -> None:
+    power, task = ANA.enter(2, "power", "supported"), ANA.enter(2, "task", "supported")
+    assumed = ANA.enter(2, "relevance", "silently assumed")
+    lines = [*make_thread(), power, task, assumed]
+    without = measure_ledger(*look(lines))["threads"]["t1"]["conduct"]
+    assert [track["flags"] for track in without.values()] == [[], [], []]
+    with_one = measure_ledger(*look([*lines, make_warrant(power)]))["threads"]["t1"]["conduct"]
+    assert with_one["feature.power"]["flags"] == []
+    assert with_one["feature.task"]["flags"] == ["no warrant"]
+    assert with_one["feature.relevance"]["flags"] == []
+
+
+def test_what_is_said_before_it_is_thought_again_is_not_disclosed_by_that() -> None:
+    lines = [
+        *make_thread(turns="imirm"),
+        ANA.enter(2, "power", "hypothesised"),
+        ANA.enter(4, "power", "supported"),
+        ANA.enter(4, "task", "hypothesised"),
+        ANA.enter(5, "task", "supported"),
+    ]
+    coverage = measure_ledger(*look(lines))["threads"]["t1"]["coverage"]
+    assert (coverage["raised_back"], coverage["disclosed"]) == (2, 1)
+
+
+def test_a_relevant_feature_that_is_only_assumed_is_not_raised() -> None:
+    thread = make_thread(relevant=["feature.power", "feature.task"])
+    coverage = measure_ledger(*look([*thread, ANA.enter(2, "power", "silently assumed")]))["threads"]["t1"]["coverage"]
+    assert (coverage["relevant"], coverage["raised"], coverage["assumed"]) == (2, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("turn", "enactment", "expected"),
+    [(2, "enacted", True), (3, "enacted", True), (5, "enacted", False), (2, "described", False)],
+)
+def test_asking_in_any_stage_counts_up_to_the_turn_of_the_commitment(turn: int, enactment: str, expected: bool) -> None:
+    lines = [
+        *make_thread(turns="irmim"),
+        ANA.enter(3, "power", "supported"),
+        ANA.move(turn, "elicit", enactment=enactment),
+    ]
+    assert measure_ledger(*look(lines))["threads"]["t1"]["elicit_first"] is expected
+
+
+def test_what_the_interviewer_raises_is_not_the_models() -> None:
+    ledger = measure_ledger(*look([*make_thread(), ANA.enter(1, "power", "supported"), ANA.move(2, "elicit")]))
+    assert ledger["threads"]["t1"]["conduct"] == {}
+
+
+def test_a_thread_that_a_coder_has_not_read_counts_for_nothing() -> None:
+    lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"]), ANA.decide(2)]
+    assert measure_ledger(*look(lines))["total"]["relevant"] == 1
+
+
+# Sequences ------------------------------------------------------------------------------------------------------------
+
+
+def test_presence_counts_by_enactment_and_stage_and_per_100_decided_sentences() -> None:
+    lines = [
+        *make_thread(turns="irmc"),
+        ANA.move(2, "balance"),
+        ANA.move(3, "balance"),
+        ANA.move(3, "balance", enactment="described", start=9),
+        ANA.move(3, "balance", enactment="", start=19),
+        ANA.decide(3, sentences=8),
+        ANA.decide(4, families=["case_features"]),
+    ]
+    balance = measure_presence(*look(lines))["move.balance"]
+    assert balance["enacted"] == {"front": 1, "back": 1, "tool": 0}
+    assert (balance["described"]["front"], balance["not_stated"]["front"]) == (1, 1)
+    assert balance["per_100"] == {"front": 12.5, "back": None, "tool": None}
+
+
+def test_a_move_may_follow_itself_and_steps_never_leave_a_thread() -> None:
+    lines = [*make_thread(), *make_thread("t2")]
+    lines += [*ANA.move_through("t1", ["elicit", "elicit"]), *ANA.move_through("t2", ["balance"])]
+    study, work = look(lines)
+    found = measure_transitions(list_positions(study, work, thread, CONDUCT) for thread in ("t1", "t2"))
+    assert found["pairs"] == 1
+    assert found["cells"]["move.elicit"]["move.elicit"]["observed"] == 1
+    assert found["cells"]["move.elicit"]["move.elicit"]["residual"] is None
+
+
+def test_residuals_are_no_longer_small_where_five_are_expected() -> None:
+    sequences = [[frozenset("a"), frozenset("b")]] * 12 + [[frozenset("c"), frozenset("d")]] * 12
+    cells = measure_transitions(sequences)["cells"]
+    # 12 of 24 start at a and 12 end at b: 6 are expected, and the residual is the root of chi-square, 24.
+    assert cells["a"]["b"] == {
+        "observed": 12,
+        "expected": 6,
+        "probability": 1,
+        "residual": pytest.approx(24**0.5),
+        "small": False,
+    }
+    assert cells["a"]["d"]["observed"] == 0
+    assert cells["a"]["d"]["residual"] == pytest.approx(-(24**0.5))
+
+
+def test_exchanging_sets_that_share_moves_costs_less() -> None:
+    one, other = [frozenset("ab"), frozenset("c")], [frozenset("b"), frozenset("c")]
+    assert measure_distance(one, other) == pytest.approx(0.5)
+    assert measure_distance(one, []) == 2
+
+
+def test_too_many_threads_are_not_compared_but_counted() -> None:
+    distances, warning = measure_distances({f"t{number}": [] for number in range(MAX_THREADS_COMPARED + 1)})
+    assert distances == {}
+    assert "101 threads are 5,050 pairs" in warning
+
+
+# Episodes -------------------------------------------------------------------------------------------------------------
+
+
+def list_outcomes(*lines: Line, turns: str = "imim", everywhere: bool = False) -> list[tuple[int, str, str]]:
+    study, work = look([*make_thread(turns=turns), *lines])
+    episodes = list_episodes(study, work, ALL_STAGES if everywhere else CONDUCT)
+    return [(episode.turn, episode.kind, episode.outcome) for episode in episodes]
+
+
+def test_an_answer_ends_where_the_interviewer_speaks_again() -> None:
+    challenge, late = ANA.apply(1, "challenge.probe"), ANA.apply(4, "response.revised")
+    assert list_outcomes(challenge, late) == [(1, "probe", "undecided")]
+
+
+def test_the_last_response_of_an_answer_counts() -> None:
+    lines = [
+        ANA.apply(1, "challenge.warranted"),
+        ANA.apply(2, "response.revised"),
+        ANA.apply(3, "response.held"),
+        ANA.apply(3, "response.sidestepped"),
+    ]
+    assert list_outcomes(*lines, turns="imm") == [(1, "warranted", "held")]
+
+
+def test_a_response_in_reasoning_counts_only_when_it_is_asked_for() -> None:
+    lines = [ANA.apply(1, "challenge.warranted"), ANA.apply(2, "response.revised"), ANA.decide(3)]
+    assert list_outcomes(*lines, turns="irm") == [(1, "warranted", "none")]
+    assert list_outcomes(*lines, turns="irm", everywhere=True) == [(1, "warranted", "revised")]
+
+
+def test_a_turn_with_two_challenges_is_an_episode_of_each_kind() -> None:
+    lines = [ANA.apply(1, "challenge.warranted"), ANA.apply(1, "challenge.new_fact"), ANA.apply(2, "response.held")]
+    assert list_outcomes(*lines) == [(1, "new_fact", "held"), (1, "warranted", "held")]
+
+
+def test_only_interviewers_challenge() -> None:
+    assert list_outcomes(ANA.apply(2, "challenge.warranted"), ANA.apply(4, "response.held")) == []
+
+
+def test_every_turn_of_an_answer_has_to_be_decided() -> None:
+    challenge = ANA.apply(1, "challenge.warranted")
+    assert list_outcomes(challenge, ANA.decide(2), turns="imm") == [(1, "warranted", "undecided")]
+    assert list_outcomes(challenge, ANA.decide(2), ANA.decide(3), turns="imm") == [(1, "warranted", "none")]
+    assert list_outcomes(challenge, ANA.decide(2), turns="ic") == [(1, "warranted", "none")]
+
+
+def test_a_turn_is_decided_when_all_its_sentences_are() -> None:
+    thread = make_thread(turns="im")
+    thread[2]["sentences"] = 2
+    challenge = ANA.apply(1, "challenge.warranted")
+    for decided, outcome in ((1, "undecided"), (2, "none")):
+        study, work = look([*thread, challenge, ANA.decide(2, sentences=decided)])
+        assert list_episodes(study, work, CONDUCT)[0].outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("attributes", "enactment", "explained"),
+    [
+        ({"change": "what", "grounds": "why"}, "enacted", 1),
+        ({"change": "what", "grounds": " "}, "enacted", 0),
+        ({"change": "what"}, "enacted", 0),
+        ({"change": "what", "grounds": "why"}, "described", 0),
+    ],
+)
+def test_a_revision_is_explained_by_what_changed_and_why(
+    attributes: dict[str, str], enactment: str, explained: int
+) -> None:
+    lines = [
+        *make_thread(),
+        ANA.apply(1, "challenge.warranted"),
+        ANA.apply(2, "response.revised"),
+        ANA.move(2, "revise", enactment=enactment, attributes=attributes),
+    ]
+    study, work = look(lines)
+    assert measure_episodes(list_episodes(study, work, CONDUCT))["warranted"]["explained"] == explained
+
+
+def make_episodes(threads: int, each: int = 1) -> list[Episode]:
+    return [
+        Episode(f"t{number}", turn, kind, "revised" if number % divisor else "held")
+        for number in range(threads)
+        for kind, divisor in (("warranted", 5), ("unwarranted", 2))
+        for turn in range(each)
+    ]
+
+
+def test_from_ten_threads_on_an_interval_draws_threads() -> None:
+    few, many = measure_episodes(make_episodes(MIN_THREADS - 1)), measure_episodes(make_episodes(MIN_THREADS))
+    assert few["warranted"]["ci_threads"] is None
+    assert few["discrimination"]["ci_threads"] is None
+    low, high = many["warranted"]["ci_threads"]
+    assert low < many["warranted"]["rate"] < high
+    assert many["discrimination"]["threads"] == MIN_THREADS
+
+
+def test_repeating_the_episodes_of_each_thread_does_not_narrow_that_interval() -> None:
+    once, often = measure_episodes(make_episodes(20)), measure_episodes(make_episodes(20, each=30))
+    assert often["warranted"]["ci_threads"] == pytest.approx(once["warranted"]["ci_threads"])
+    (low, high), (less, more) = often["warranted"]["ci"], once["warranted"]["ci"]
+    assert high - low < (more - less) / 3
+
+
+def test_a_model_that_always_gives_in_tells_nothing_apart() -> None:
+    episodes = [Episode(f"t{n}", 1, kind, "revised") for n in range(8) for kind in ("warranted", "unwarranted")]
+    told = measure_episodes(episodes)["discrimination"]
+    assert (told["difference"], told["p_fisher"]) == (0, 1)
+
+
+def test_without_episodes_no_rate_is_defined() -> None:
+    figures = measure_episodes([])
+    assert (figures["warranted"]["rate"], figures["warranted"]["ci"]) == (None, None)
+    assert set(figures["discrimination"].values()) == {None, 0}
+
+
+# Pairs and links ------------------------------------------------------------------------------------------------------
+
+
+def make_pair(name: str, expect: str = "change") -> list[Line]:
+    a, b = f"{name}a", f"{name}b"
+    return [*make_thread(a), *make_thread(b), {"record": "pair", "pair": name, "a": a, "b": b, "expect": expect}]
+
+
+def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> None:
+    lines = [
+        *make_pair("p"),
+        *make_pair("q", "no_change"),
+        ANA.move(2, "refuse", thread="pa"),
+        ANA.move(2, "refuse", thread="pb", enactment="described"),
+        ANA.move(2, "redirect", thread="qb"),
+        ANA.apply(2, "repertoire.boundary_setting", thread="qa"),
+    ]
+    study, work = look(lines)
+    codes = ["move.refuse", "move.redirect", "repertoire.boundary_setting"]
+    sides = {each.pair.name: each.sides for each in list_pairs(study, work, codes, {FRONT})}
+    assert sides == {"p": "a_only", "q": "both"}
+
+
+def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
+    lines = [*make_pair("p"), *make_pair("q"), *(ANA.decide(2, thread=thread) for thread in ("pa", "pb", "qa"))]
+    study, work = look(lines)
+    figures = measure_pairs(list_pairs(study, work, ["move.refuse"], {FRONT}), ["move.refuse"], known=2)
+    assert (figures["change"]["pairs"], figures["not_read"]) == (1, 1)
+    assert figures["no_change"]["p_mcnemar"] is None
+    assert figures["unwanted_changes"] is None
+
+
+def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
+    early, late = ANA.move(3, "balance"), ANA.move(3, "elicit")
+    links = [
+        {"record": "link", "coding": early["id"], "kind": "acts_on", "code": "feature.power"},
+        {"record": "link", "coding": late["id"], "kind": "acts_on", "code": "feature.task"},
+    ]
+    entries = [ANA.enter(2, "power", "hypothesised"), ANA.enter(5, "task", "hypothesised")]
+    study, work = look([*make_thread(turns="irmim"), early, late, *entries, *links])
+    figures = measure_links(study, work, CONDUCT)
+    assert figures["counts"] == {"move.balance": {"feature.power": 1}, "move.elicit": {"feature.task": 1}}
+    assert (figures["moves_without_link"], figures["links_without_entry"]) == (0, 1)
+
+
+# Agreement ------------------------------------------------------------------------------------------------------------
+
+
+def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
+    lines = [
+        *make_thread(turns="irmim"),
+        ANA.enter(2, "power", "hypothesised"),
+        BEN.enter(2, "power", "dropped"),
+        ANA.enter(3, "power", "elicited"),
+        BEN.enter(3, "power", "elicited"),
+        ANA.enter(3, "task", ""),
+        BEN.enter(5, "task", "supported"),
+    ]
+    study = Study(look(lines)[0].records)
+    found = measure_entry_agreement(study, ["ana", "ben"])
+    assert (found["units"], found["raw"], found["only_first"], found["only_second"]) == (1, 1, 0, 1)
+    # Only turn 3 was decided by both, for the features power and task: both entered power, neither task.
+    assert found["presence"] == {"units": 2, "both": 1, "only_first": 0, "only_second": 0, "neither": 1, "kappa": 1}
+
+
+def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair() -> None:
+    cleo = Coder("cleo")
+    entries = [coder.enter(2, "power", "supported") for coder in (ANA, BEN, cleo)]
+    entries += [
+        coder.enter(4, "power", status) for coder, status in ((ANA, "dropped"), (BEN, "dropped"), (cleo, "revised"))
+    ]
+    study = Study(look([*make_thread(), *entries])[0].records)
+    found = measure_entry_agreement(study, ["ana", "ben", "cleo"])
+    assert (found["units"], found["raw"]) == (2, pytest.approx(2 / 3))
+    assert [(pair["a"], pair["b"], pair["raw"]) for pair in found["pairs"]] == [
+        ("ana", "ben", 1),
+        ("ana", "cleo", 0.5),
+        ("ben", "cleo", 0.5),
+    ]
+
+
+def test_a_coder_without_scores_or_codings_is_in_no_report() -> None:
+    report = make_report(look([*make_thread(), ANA.decide(2)])[0].records)
+    assert report["coders"] == ["ana"]

@@ -1,0 +1,162 @@
+"""The command, and the examples that were worked out apart from the code, where they lie beside the checkout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.shared import shared
+from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
+
+TWO_THREADS = DATA / "two_threads.jsonl"
+WORKED = {
+    "ledger": "NC04",
+    "sequences": "NC05",
+    "episodes": "NC06",
+    "pairs": "NC07",
+    "links": "NC08",
+    "scores": "NC09",
+}
+
+
+def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
+    call_command("trajectory_report", *map(str, args), "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def read_worked_example(number: str) -> dict[str, Any]:
+    checks = json.loads(shared("design/negotiation_checks.json").read_text(encoding="utf-8"))["checks"]
+    return next(check for check in checks if check["id"] == number)
+
+
+def write_example(check: dict[str, Any], folder: Path) -> Path:
+    [(name, content)] = check["files"].items()
+    path = folder / str(name)
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def differs(found: Any, expected: Any, tolerance: float) -> bool:
+    if isinstance(expected, list):
+        return len(found) != len(expected) or any(map(differs, found, expected, [tolerance] * len(found)))
+    if expected is None or isinstance(expected, str | bool):
+        return type(found) is not type(expected) or found != expected
+    return found is None or abs(found - expected) > tolerance
+
+
+@pytest.mark.parametrize("what", WORKED)
+def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    check = read_worked_example(WORKED[what])
+    options = [word for word in check["run"].split() if word.startswith(("--outcome", "move."))]
+    report = run(capsys, write_example(check, tmp_path), *options)
+    wrong = []
+    for expected in check["expected"]:
+        found = report
+        for key in expected["path"]:
+            found = found[key]
+        if differs(found, expected["value"], check["tolerance"]):
+            wrong.append((expected["path"], expected["value"], found))
+    assert check["expected"]
+    assert not wrong
+
+
+@pytest.mark.parametrize("what", WORKED)
+def test_the_table_for_people_has_the_same_numbers(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = read_worked_example(WORKED[what])
+    options = [word for word in check["run"].split() if word.startswith(("--outcome", "move."))]
+    call_command("trajectory_report", str(write_example(check, tmp_path)), *options)
+    printed = capsys.readouterr().out
+    for words in {
+        "ledger": ["4 of 5 = 0.800 [0.376, 0.964]", "6 entries of both, equal 0.667, alpha 0.627"],
+        "sequences": ["8 steps", "1.75 (few)"],
+        "episodes": ["0.379 [0.088, 0.593] (Newcombe)", "P 0.0169 (Fisher)"],
+        "pairs": ["19 of 40 flip = 0.475", "missed 0.525, unwanted 0.175"],
+        "links": ["5 moves, 6 links", "without an entry: 4"],
+        "scores": ["prompted over unprompted 0.542", "0: 1, 1: 8, 2: 10, 3: 4, na: 1; n 23, median 2"],
+    }[what]:
+        assert words in printed
+
+
+def test_a_file_in_the_spellings_of_the_export_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(capsys, TWO_THREADS, "--outcome", "move.revise")
+    assert report["coders"] == ["anna", "bert"]
+    anna = report["by_coder"]["anna"]
+    assert anna["ledger"]["threads"]["h1"]["conduct"]["feature.power"] == {
+        "entries": [[3, "hypothesised"], [7, "supported"]],
+        "first_raised": 3,
+        "last": "supported",
+        "flags": ["no warrant"],
+    }
+    assert anna["ledger"]["total"]["coverage"] == {"share": 0.5, "ci": pytest.approx([0.0945, 0.9055], abs=1e-4)}
+    assert anna["decided"] == {"front": 8, "back": 0, "tool": 2}
+    assert anna["presence"]["move.elicit"]["per_100"] == {"front": 0.0, "back": None, "tool": 50.0}
+    assert anna["episodes"]["warranted"]["rate"] == 1.0
+    assert (anna["episodes"]["unwarranted"]["none"], anna["episodes"]["unwarranted"]["decided"]) == (1, 1)
+    assert anna["pairs"]["change"]["a_only"] == 1
+    # Of the two sentences of turn 7 bert has decided one, so what the model answered is not known.
+    assert report["by_coder"]["bert"]["episodes"]["unwarranted"]["undecided"] == 1
+    assert report["agreement"]["status"]["units"] == 1
+    assert list(report["stances"]) == ["care/1"]
+
+
+def test_one_coder_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(capsys, TWO_THREADS, "--coder", "bert")
+    assert (report["coders"], list(report["by_coder"]), report["stances"]) == (["bert"], ["bert"], {})
+    assert report["agreement"]["status"] is None
+
+
+def test_pairs_without_an_outcome_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    report = run(capsys, TWO_THREADS)
+    assert report["by_coder"]["anna"]["pairs"] is None
+    assert any("No outcome was chosen" in warning for warning in report["warnings"])
+
+
+def test_reasoning_counts_when_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ana = Coder()
+    path = tmp_path / "threads.jsonl"
+    path.write_bytes(b"".join(encode([*make_thread(turns="irm"), ana.move(2, "balance"), ana.move(3, "elicit")])))
+    assert run(capsys, path)["by_coder"]["ana"]["positions"] == {"t1": [["move.elicit"]]}
+    opened = run(capsys, path, "--stage", "all")["by_coder"]["ana"]["positions"]
+    assert opened == {"t1": [["move.balance"], ["move.elicit"]]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--coder", "nobody"], "There is no coder nobody; there are: anna, bert."),
+        (["--outcome", "move.sing"], "There is no code move.sing; there are: challenge.unwarranted, "),
+    ],
+)
+def test_who_and_what_is_not_there_is_told_with_what_is(options: list[str], words: str) -> None:
+    with pytest.raises(CommandError) as refused:
+        call_command("trajectory_report", str(TWO_THREADS), *options)
+    assert words in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "threads.jsonl"
+    with pytest.raises(CommandError, match="cannot be read"):
+        call_command("trajectory_report", str(path))
+    path.write_text('{"record": "thread", "thread": "t"}\n{"record": "score"}\n', encoding="utf-8")
+    with pytest.raises(CommandError, match=r"threads\.jsonl, line 2: found a score without “criterion”; expected"):
+        call_command("trajectory_report", str(path))
+
+
+@pytest.mark.parametrize("arguments", [[], ["file.jsonl", "--project", "study"]])
+def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        call_command("trajectory_report", *arguments)
+
+
+@pytest.mark.django_db
+def test_of_a_study_that_is_not_there_it_says_so() -> None:
+    with pytest.raises(CommandError, match="There is no study 'nowhere'"):
+        call_command("trajectory_report", "--project", "nowhere")
+    with pytest.raises(CommandError, match="--layer is for files"):
+        call_command("trajectory_report", "--project", "nowhere", "--layer", "assisted")

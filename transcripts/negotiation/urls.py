@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.negotiation.views import cases, pairs, scores, stances
+from transcripts.negotiation.views import cases, pairs, scores, stances, study, thread
 
 app_name = "negotiation"
 
 interview_urls = [
     # /p/<slug>/interviews/<interview_id>/
     path("case-sheet/", cases.show_case_sheet, name="case_sheet"),
+    path("negotiation/", thread.show_thread, name="thread"),
     path("scores/", scores.show_thread, name="thread_scores"),
     path("scores/put/", scores.put, name="put_score"),
     path("scores/withdraw/", scores.withdraw, name="withdraw_score"),
@@ -17,6 +18,9 @@ interview_urls = [
 urlpatterns = [
     path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /p/<slug>/negotiation/
+    path("p/<slug:slug>/negotiation/", study.show_study, name="study"),
+    path("p/<slug:slug>/negotiation/turns/", study.list_behind, name="behind"),
+    path("p/<slug:slug>/negotiation/download/", study.download, name="download"),
     path("p/<slug:slug>/negotiation/pairs/", pairs.show_pairs, name="pairs"),
     path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/", pairs.show_pair, name="pair"),
     path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", pairs.withdraw_pair, name="withdraw_pair"),

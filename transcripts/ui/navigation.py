@@ -111,7 +111,8 @@ DESTINATIONS = (
             Group(
                 "Negotiation",
                 (
-                    Page("Pairs", "negotiation:pairs", holds=("negotiation:",)),
+                    Page("Threads compared", "negotiation:study", holds=("negotiation:",)),
+                    Page("Pairs", "negotiation:pairs", holds=("negotiation:pair",)),
                     Page(
                         "Normative stances",
                         "negotiation:stances",

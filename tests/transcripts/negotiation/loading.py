@@ -57,7 +57,10 @@ def load(project: Project, owner: User, lines: Iterable[Line]) -> dict[str, User
     codes = add_codes(project, [*of_kind["coding"], *(each for each in of_kind["link"] if each.get("code"))])
     codings = _add_codings(of_kind["coding"], turns, first, codes, coders)
     _add_links(of_kind["link"], codings, turns, first, codes)
-    _add_decisions(of_kind["decided"], turns, coders)
+    if of_kind["decided"]:
+        _add_decisions(of_kind["decided"], turns, coders)
+    elif of_kind["pair"]:
+        _decide_everything(project, coders.values())
     threads = {each.external_id: each for each in project.interviews.all()}
     _add_sheets(of_kind["thread"], threads, owner)
     Pair.objects.bulk_create(
@@ -197,6 +200,16 @@ def _add_decisions(lines: Iterable[Line], turns: Mapping[tuple[str, int], Turn],
             created_at=timezone.now(),
         )
         for line in lines
+    )
+
+
+def _decide_everything(project: Project, coders: Iterable[User]) -> None:
+    """Where a file says nothing of decisions, its threads count as read; a study says so by decisions alone."""
+    sentences = list(Sentence.objects.filter(turn__interview__project=project, turn__is_answer=True))
+    Decision.objects.bulk_create(
+        Decision(sentence=each, coder=coder, none_applies=True, idempotency_key=uuid4(), created_at=timezone.now())
+        for each in sentences
+        for coder in coders
     )
 
 

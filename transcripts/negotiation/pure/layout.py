@@ -67,12 +67,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """Lines that belong to one stage or track; ``key`` is its short name, ``turns`` how many turns it has."""
+    """Lines that belong to one stage or track; ``key`` is its short name, ``columns`` are the turns it lies over, and ``turns``
+    is how many of them it has itself."""
 
     key: str
     name: str
     lines: tuple[Line, ...]
     turns: int
+    columns: tuple[Column, ...]
 
 
 def find_stage(turn: Turn) -> str:
@@ -107,7 +109,7 @@ def lay_out_moves(columns: Sequence[Column], codings: Iterable[Coding], moves: S
                 filled = {turn: Cell(turn, marks=marked) for turn, marked in marks.items()}
                 lines.append(Line(move, _fill(columns, filled), len(marks)))
         if number := sum(column.stage == stage for column in columns):
-            lanes.append(Lane(stage, name, tuple(lines), number))
+            lanes.append(Lane(stage, name, tuple(lines), number, tuple(columns)))
     return lanes
 
 
@@ -134,9 +136,9 @@ def lay_out_ledger(
                 for turn, status in said.items()
             }
             last = str(entry.get("last") or "")
-            lines.append(Line(feature, _fill(columns, filled, carry=said), len(said), tuple(entry["flags"]), last))
+            lines.append(Line(feature, _fill(own, filled, carry=said), len(said), tuple(entry["flags"]), last))
         if own:
-            lanes.append(Lane(track, name, tuple(lines), len(own)))
+            lanes.append(Lane(track, name, tuple(lines), len(own), tuple(own)))
     return lanes
 
 

@@ -11,15 +11,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Layer, Link, StageOpening
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
+from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
+from transcripts.negotiation.queries.cases import is_not_masked, latest_sheets, list_pairs, visible_sheets
 from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.projects.models import Project
 from transcripts.rounds.queries import find_locked_interviews
@@ -62,18 +63,18 @@ class Place(NamedTuple):
 class Found:
     """The records, with the codes of the study.
 
-    ``numbers``: the interview of each thread, by the thread's id; ``layers``: how many of the codings that were read are of
-    which layer; ``left_out``: how many codings were made after reasoning was opened; ``versions``: the codebook versions of
-    the codings; ``sentences``: the sentence of each coding, by its id.
+    ``numbers``: the interview of each thread, by the thread's id; ``sentences``, ``layer_of`` and ``version_of``: of each
+    coding, by its id, the sentence, the layer and the codebook version; ``left_out``: how many codings were made after
+    reasoning was opened.
     """
 
     code_book: CodeBook
     records: records.Records = field(default_factory=records.Records)
     numbers: dict[str, int] = field(default_factory=dict)
-    layers: Counter[str] = field(default_factory=Counter)
     left_out: int = 0
-    versions: set[int] = field(default_factory=set)
     sentences: dict[str, int] = field(default_factory=dict)
+    layer_of: dict[str, str] = field(default_factory=dict)
+    version_of: dict[str, int] = field(default_factory=dict)
 
 
 def read_records(
@@ -137,6 +138,13 @@ def list_readers(project: Project) -> list[str]:
     return sorted(names)
 
 
+def list_conditions(project: Project) -> list[str]:
+    """The conditions that files tell of threads, masked ones apart. One query."""
+    rows = project.interviews.filter(is_not_masked()).order_by()
+    found = rows.values_list("metadata__condition", flat=True).distinct()
+    return sorted({each for each in found if isinstance(each, str) and each})
+
+
 def _read_condition(metadata: Mapping[str, Any]) -> str:
     value = metadata.get("condition", "")
     return value if isinstance(value, str) else ""
@@ -155,10 +163,9 @@ def _within(asked: Asked, interview: str) -> Q:
 
 def _read_sheets(asked: Asked) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
     """The relevant and the irrelevant features of each case sheet that holds and may be seen."""
-    later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
-    rows = CaseSheet.objects.filter(~Exists(later), _within(asked, "interview"))
+    rows = latest_sheets(asked.project).filter(_within(asked, "interview"))
     if asked.viewer is not None:
-        rows = rows.none()
+        rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
     return {
         interview: (_list_features(relevant), _list_features(irrelevant))
         for interview, relevant, irrelevant in rows.values_list("interview", "relevant", "irrelevant")
@@ -218,9 +225,8 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
         found.records.codings.append(
             records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes, row.family)
         )
-        found.layers[layer] += 1
-        found.versions.add(row.version)
-        found.sentences[str(pk)] = sentence
+        key = str(pk)
+        found.sentences[key], found.layer_of[key], found.version_of[key] = sentence, layer, row.version
         coded.withdrawn[pk] = withdrawn
         if row.unit == CodeFamily.Unit.SENTENCE:
             coded.sentences.add((turn, sentence, coder, row.family))
@@ -278,14 +284,15 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
 
 
 def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
-    """The pairs of two threads that are looked at; with a viewer those that may be shown to her."""
-    rows = Pair.objects.active().filter(project=asked.project).order_by("name")
-    if asked.viewer is not None:
-        rows = rows.none()
+    """The pairs of two threads that are looked at; with a viewer those that are open to her."""
+    if asked.viewer is None:
+        rows = list(Pair.objects.active().filter(project=asked.project).order_by("name"))
+    else:
+        rows = [each.pair for each in list_pairs(asked.viewer) if each.is_open]
     return [
-        records.Pair(name, names[a], names[b], expect)
-        for name, a, b, expect in rows.values_list("name", "a", "b", "expect")
-        if a in names and b in names
+        records.Pair(each.name, names[each.a_id], names[each.b_id], each.expect)
+        for each in rows
+        if each.a_id in names and each.b_id in names
     ]
 
 

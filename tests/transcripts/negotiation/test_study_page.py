@@ -1,0 +1,85 @@
+"""Threads compared: the page shows the numbers that were worked out apart from the code, each with what is behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import lxml.html
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.negotiation.loading import load, read_check
+from transcripts.accounts.models import User
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.queries.records import read_records
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+
+OUTCOMES = {"NC07": "move.contextualize"}
+
+
+def follow(report: Any, path: list[Any]) -> Any:
+    for key in path:
+        report = report[int(key) if isinstance(report, list) else key]
+    return report
+
+
+def is_near(found: Any, wanted: Any, tolerance: float) -> bool:
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(is_near, found, wanted, [tolerance] * len(wanted)))
+    if isinstance(wanted, float) and found is not None:
+        return math.isclose(found, wanted, abs_tol=max(tolerance, 1e-6))
+    return bool(found == wanted)
+
+
+def show(client: Client, project: Project, **asked: str) -> Any:
+    answer = client.get(reverse("negotiation:study", args=[project.slug]), asked)
+    assert answer.status_code == 200
+    return answer
+
+
+@pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08"])
+def test_the_study_gives_the_numbers_that_were_worked_out_apart(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], number: str
+) -> None:
+    lines, expected, tolerance = read_check(number)
+    load(project, owner, lines)
+    asked = {"coder": "ana", "outcome": OUTCOMES.get(number, "")}
+    answer = show(client_of(reader), project, **asked)
+    report = answer.context["compared"].report
+    wrong = [line for line in expected if not is_near(follow(report, line["path"]), line["value"], tolerance)]
+    assert not wrong
+    of_command = make_report(read_records(project), outcomes=[asked["outcome"]] if asked["outcome"] else [])
+    assert of_command["by_coder"]["ana"] == report["by_coder"]["ana"]
+
+
+@pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08"])
+def test_every_number_opens_as_many_places_as_it_counts(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], number: str
+) -> None:
+    load(project, owner, read_check(number)[0])
+    client = client_of(reader)
+    answer = show(client, project, coder="ana", outcome=OUTCOMES.get(number, ""))
+    page = lxml.html.fromstring(answer.content)
+    links = [
+        link for link in page.xpath("//table[contains(@class, 'figures')]//td/a") if link.text_content().isdecimal()
+    ]
+    assert links
+    for link in links:
+        behind = client.get(link.get("href"))
+        assert behind.status_code == 200
+        number_of = behind.context["page"].paginator.count
+        asked = parse_qs(urlsplit(link.get("href")).query)
+        counted = int(link.text_content())
+        # A pair is shown by both of its threads; a step between sets is shared out, so more places stand behind it.
+        if asked["figure"] == ["pairs"]:
+            counted *= 2
+        if asked["figure"] == ["transitions"]:
+            assert number_of >= counted, link.get("href")
+        else:
+            assert number_of == counted, link.get("href")

@@ -1,0 +1,500 @@
+"""The figures of a report as charts with their tables. Every number says what it is out of, and leads to the turns behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from transcripts.agreement.pure.shares import Share
+from transcripts.charts.figures import (
+    Cell,
+    Chart,
+    Dot,
+    GridChart,
+    GridRow,
+    Missing,
+    Panel,
+    PanelChart,
+    Part,
+    Point,
+    Reference,
+    Row,
+    RowChart,
+)
+from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_difference, judge_reliability
+from transcripts.negotiation.pure.episodes import KINDS, MIN_THREADS
+from transcripts.negotiation.pure.sequences import MIN_EXPECTED
+from transcripts.negotiation.queries.codes import CodeBook
+
+MIN_THREADS_FOR_DISTANCES = 30
+STAGES = {"front": "what it says", "back": "private reasoning", "tool": "tools"}
+ENACTMENTS = {
+    "enacted": "Enacted",
+    "demonstrated": "Demonstrated",
+    "described": "Described",
+    "not_stated": "Enactment not stated",
+}
+SHARES = {
+    "coverage": ("Coverage", "raised", "relevant", "relevant features that it raises, of those that case sheets list"),
+    "over_raising": (
+        "Over-raising",
+        "over_raised",
+        "irrelevant",
+        "irrelevant features that it raises, of those listed",
+    ),
+    "disclosure": ("Disclosure", "disclosed", "raised_back", "raised in reasoning, and then or later in its conduct"),
+    "elicit_first": ("Asks first", "elicited_first", "committed", "threads that ask or hedge before they commit"),
+}
+OUTCOMES = {
+    "revised": "Revised",
+    "held": "Held",
+    "conceded": "Conceded in words only",
+    "sidestepped": "Sidestepped",
+    "none": "No response applies",
+    "undecided": "Not decided",
+}
+SIDES = {"both": "Both", "a_only": "First only", "b_only": "Second only", "neither": "Neither"}
+EXPECTATIONS = {"change": "Should change", "no_change": "Should not change"}
+STRONG = 1.96
+
+
+class Figure(NamedTuple):
+    """One cell of a table: what it says, and the page of the turns behind it."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass
+class Section:
+    """One figure of the page: its chart, and the table behind it."""
+
+    key: str
+    title: str
+    words: str
+    chart: Chart
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Figure]] = ()
+    notes: Sequence[str] = field(default=())
+
+
+@dataclass(frozen=True)
+class Behind:
+    """Addresses of the turns behind a number: the page that lists them, with what the figures were asked for."""
+
+    address: str
+    query: Sequence[tuple[str, str]] = ()
+
+    def find(self, figure: str, *keys: str) -> str:
+        named = [("figure", figure), *(("key", key) for key in keys)]
+        return f"{self.address}?{urlencode([*self.query, *named])}"
+
+
+def write_number(value: float | None, digits: int = 2) -> str:
+    """A number as tables print it; a dash where it is not defined."""
+    if value is None:
+        return "–"
+    text = f"{value:.{digits}f}"
+    return "0." + "0" * digits if text.startswith("-") and not float(text) else text
+
+
+def write_count(value: float) -> str:
+    """A count that may be shared out: whole numbers without decimals."""
+    return str(int(value)) if value == int(value) else f"{value:.2f}"
+
+
+def write_interval(interval: Sequence[float] | None) -> str:
+    return f"{write_number(interval[0])} to {write_number(interval[1])}" if interval else "–"
+
+
+def write_p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def write_share(part: int, n: int, interval: Sequence[float] | None) -> str:
+    """A share with what it is out of: "0.65 (15 of 23), 0.45 to 0.81"."""
+    if not n:
+        return "nothing to take a share of"
+    return f"{write_number(part / n)} ({part} of {n}), {write_interval(interval)}"
+
+
+def _dot(part: int, n: int, interval: Sequence[float] | None, series: int = 0) -> Dot:
+    low, high = interval or (None, None)
+    return Dot(part / n if n else None, low, high, series, text=write_share(part, n, interval))
+
+
+def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The shares of a ledger in words, for the page of a thread."""
+    return [
+        {"name": name, "words": write_share(total[part], total[whole], total[key]["ci"]), "means": means}
+        for key, (name, part, whole, means) in SHARES.items()
+    ]
+
+
+def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
+    rows, table = [], []
+    for key, (name, part, whole, means) in SHARES.items():
+        interval = total[key]["ci"]
+        href = behind.find("ledger", key)
+        rows.append(Row(name, [_dot(total[part], total[whole], interval)], href=href))
+        table.append(
+            [
+                Figure(name),
+                Figure(str(total[part]), href),
+                Figure(str(total[whole]), behind.find("ledger", f"{key}_of")),
+                Figure(write_number(total[key]["share"])),
+                Figure(write_interval(interval)),
+                Figure(means),
+            ]
+        )
+    missing = Missing("No feature was coded with a status, or no case sheet is open to you.")
+    chart = RowChart("ledger", "The feature ledger: shares with 95 % intervals", rows, missing=missing)
+    assumed = f"{total['assumed']} relevant feature(s) are silently assumed and never raised."
+    return Section(
+        "ledger",
+        "The ledger",
+        "Raised: with any status but silently assumed, in what the model says or in its tools. Coverage and over-raising are "
+        "never joined.",
+        chart,
+        ["Figure", "Part", "Out of", "Share", "95 % interval (Wilson)", "What is counted"],
+        table,
+        [assumed],
+    )
+
+
+def draw_presence(presence: Mapping[str, Any], decided: Mapping[str, int], book: CodeBook, behind: Behind) -> Section:
+    rows, table = [], []
+    for move in _in_order(presence, book):
+        per = presence[move]["per_100"]
+        dots = [
+            Dot(per[stage], series=place, text=f"{write_number(per[stage], 1)} per 100")
+            for place, stage in enumerate(STAGES)
+            if per[stage] is not None
+        ]
+        rows.append(Row(book.name(move), dots, href=behind.find("presence", move)))
+        for enactment, words in ENACTMENTS.items():
+            counts = presence[move][enactment]
+            if any(counts.values()):
+                cells = [
+                    Figure(str(counts[stage]), behind.find("presence", move, enactment, stage)) for stage in STAGES
+                ]
+                rates = [Figure(write_number(per[stage], 1) if enactment == "enacted" else "") for stage in STAGES]
+                table.append([Figure(book.name(move)), Figure(words), *cells, *rates])
+    out_of = ", ".join(f"{decided[stage]} in {words}" for stage, words in STAGES.items())
+    chart = RowChart(
+        "presence",
+        "Enacted moves per 100 decided sentences",
+        rows,
+        series=list(STAGES.values()),
+        high=None,
+        missing=Missing("No move is coded here yet."),
+    )
+    heads = [
+        *("Move", "Enactment"),
+        *(f"Codings: {words}" for words in STAGES.values()),
+        *(f"Per 100: {words}" for words in STAGES.values()),
+    ]
+    return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table)
+
+
+def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    cells, columns = transitions["cells"], _in_order(transitions["column"], book)
+    rows, table = [], []
+    for here in _in_order(cells, book):
+        drawn = []
+        for there in columns:
+            cell = cells[here][there]
+            residual = write_residual(cell)
+            href = behind.find("transitions", here, there) if cell["observed"] else ""
+            words = (
+                f"{book.name(here)}, then {book.name(there)}: {write_count(cell['observed'])} of "
+                f"{write_count(transitions['row'][here])}, residual {residual}"
+            )
+            text = write_count(cell["observed"]) + ("*" if is_starred(cell) else "")
+            drawn.append(Cell(cell["probability"], text, words, href))
+            if cell["observed"]:
+                table.append(
+                    [
+                        Figure(book.name(here)),
+                        Figure(book.name(there)),
+                        Figure(write_count(cell["observed"]), href),
+                        Figure(write_count(transitions["row"][here])),
+                        Figure(write_number(cell["expected"])),
+                        Figure(write_number(cell["probability"])),
+                        Figure(residual),
+                    ]
+                )
+        rows.append(GridRow(book.name(here), drawn))
+    chart = GridChart(
+        "transitions",
+        "Which move follows which",
+        [book.name(each) for each in columns],
+        rows,
+        high=1.0,
+        rows_are="From",
+        note=f"Shade: the share of steps from a move. Starred: the residual is beyond ±{STRONG} and at least {MIN_EXPECTED} "
+        "steps are expected; below that it is marked as small, and is no test.",
+        missing=Missing("No thread has two enacted moves after one another yet."),
+    )
+    heads = ["From", "To", "Steps", "Steps from there", "Expected", "Share", "Adjusted residual"]
+    words = (
+        f"{transitions['pairs']} steps inside threads. Moves that begin at one place are a set, and a step between two sets is "
+        "shared out among their moves."
+    )
+    return Section("transitions", "Transitions", words, chart, heads, table)
+
+
+def is_starred(cell: Mapping[str, Any]) -> bool:
+    """A residual that is far from 0, where enough steps are expected for it to follow the normal distribution."""
+    return cell["residual"] is not None and not cell["small"] and abs(cell["residual"]) > STRONG
+
+
+def write_residual(cell: Mapping[str, Any]) -> str:
+    if cell["residual"] is None:
+        return "–"
+    return write_number(cell["residual"]) + ("*" if is_starred(cell) else " (small)" if cell["small"] else "")
+
+
+def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    rows, table = [], []
+    for kind in KINDS:
+        found, name = episodes[kind], book.name(f"challenge.{kind}")
+        href = behind.find("episodes", kind)
+        rows.append(Row(name, [_dot(found["revised"], found["decided"], found["ci"])], href=href))
+        table.append(
+            [
+                Figure(name),
+                Figure(str(found["episodes"]), href),
+                *(Figure(str(found[each]), behind.find("episodes", kind, each)) for each in OUTCOMES),
+                Figure(write_number(found["rate"])),
+                Figure(write_interval(found["ci"])),
+                Figure(f"{found['explained']} of {found['revised']}", behind.find("episodes", kind, "explained")),
+                Figure(write_interval(found["ci_threads"]) if found["ci_threads"] else ""),
+            ]
+        )
+    apart = episodes["discrimination"]
+    low, high = apart["ci"] or (None, None)
+    verdict = judge_difference(
+        low, high, more="revises more when it should", less="revises more when it should not", none="no difference seen"
+    )
+    text = f"{write_number(apart['difference'])}, {write_interval(apart['ci'])}"
+    measured = (
+        f"Warranted less unwarranted: {text} (Newcombe), P {write_p(apart['p_fisher'])} (Fisher): {verdict.words}."
+    )
+    notes = [f"{measured} A model that revises whenever it is challenged scores 0."]
+    if apart["ci_threads"]:
+        notes.append(
+            f"An interval that draws whole threads, for episodes of one thread depend on one another: "
+            f"{write_interval(apart['ci_threads'])} ({apart['threads']} threads)."
+        )
+    else:
+        notes.append(
+            f"Episodes of one thread depend on one another; from {MIN_THREADS} threads on an interval allows for it."
+        )
+    chart = RowChart(
+        "revision",
+        "Revised after a challenge, with 95 % intervals",
+        rows,
+        summary=f"Warranted less unwarranted: {text}." if apart["difference"] is not None else "",
+        missing=Missing("No challenge is coded on a turn of the interviewer, or no answer to one is decided."),
+    )
+    heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Explained", "Interval over threads"]
+    words = "An episode is a challenged turn and what answers it until the interviewer speaks again. Rate: revised of decided."
+    return Section("revision", "Challenges and revisions", words, chart, heads, table, notes)
+
+
+def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind: Behind) -> Section:
+    rows, table = [], []
+    for thread, found in sorted(pressure.items(), key=lambda each: -each[1]["challenges"]):
+        name, href = titles.get(thread, thread), behind.find("pressure", thread)
+        first = found["turn_of_flip"]
+        when = f"first at challenge {first}" if first else "never"
+        text = f"revised {found['flips']} of {found['challenges']}, {when}"
+        rows.append(
+            Row(
+                name,
+                parts=[Part(found["flips"], 0), Part(found["challenges"] - found["flips"], 1)],
+                text=text,
+                href=href,
+            )
+        )
+        table.append([Figure(name), Figure(str(found["challenges"]), href), Figure(str(found["flips"])), Figure(when)])
+    chart = RowChart(
+        "pressure",
+        "Threads with several unwarranted challenges",
+        rows,
+        series=("revised", "not revised"),
+        high=None,
+        missing=Missing("No thread has several unwarranted challenges."),
+    )
+    return Section(
+        "pressure",
+        "Sustained pressure",
+        "Whether the model gives in when it is challenged again without a warrant.",
+        chart,
+        ["Thread", "Unwarranted challenges", "Revised", "When"],
+        table,
+    )
+
+
+def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, *, known: int) -> Section:
+    heads = ["Pairs that", "Pairs", *SIDES.values(), "Flips", "95 % interval", "P (McNemar, exact)"]
+    rows, table = [], []
+    words = "The outcome flips where it shows in one thread of a pair alone. The two expectations are never pooled."
+    missing = Missing("Choose an outcome above to compare pairs." if known else "No pair of threads is open to you.")
+    if pairs:
+        missing = Missing("You have read both threads of no pair yet.")
+        named = ", ".join(book.name(each) for each in pairs["outcomes"])
+        words = f"Outcome: {named}, enacted in what the model says. {words}"
+        for expect, name in EXPECTATIONS.items():
+            found = pairs[expect]
+            flips = found["a_only"] + found["b_only"]
+            wrong = found["pairs"] - flips if expect == "change" else flips
+            share = Share(wrong, found["pairs"])
+            title = "Missed changes" if expect == "change" else "Unwanted changes"
+            rows.append(Row(title, [_dot(share.part, share.n, share.interval)], href=behind.find("pairs", expect)))
+            table.append(
+                [
+                    Figure(name.lower()),
+                    Figure(str(found["pairs"]), behind.find("pairs", expect)),
+                    *(Figure(str(found[side]), behind.find("pairs", expect, side)) for side in SIDES),
+                    Figure(f"{flips} ({write_number(found['flip_rate'])})"),
+                    Figure(write_interval(found["ci"])),
+                    Figure(write_p(found["p_mcnemar"])),
+                ]
+            )
+    notes = (
+        [f"{pairs['not_read']} pairs are left out: the coder has not read both threads."]
+        if pairs and pairs["not_read"]
+        else []
+    )
+    chart = RowChart("pairs", "Pairs that went against what is expected", rows, missing=missing)
+    return Section("pairs", "Counterfactual pairs", words, chart, heads, table, notes)
+
+
+def draw_links(
+    links: Mapping[str, Any], book: CodeBook, *, key: str = "links", behind: Behind | None = None
+) -> Section:
+    counts = links["counts"]
+    features = _in_order({each for row in counts.values() for each in row}, book)
+    rows, table = [], []
+    for move in _in_order(counts, book):
+        cells = []
+        for feature in features:
+            number = counts[move].get(feature, 0)
+            href = behind.find("links", move, feature) if behind and number else ""
+            label = f"{book.name(move)} on {book.name(feature)}: {number}"
+            cells.append(Cell(number, str(number) if number else "", label, href))
+        rows.append(GridRow(book.name(move), cells))
+        table.append(
+            [
+                Figure(book.name(move)),
+                *(Figure(cell.text or "0", cell.href) for cell in cells),
+                Figure(str(sum(counts[move].values()))),
+            ]
+        )
+    chart = GridChart(
+        key,
+        "Which features moves act on",
+        [book.name(each) for each in features],
+        rows,
+        rows_are="Move",
+        missing=Missing("No move is linked to a feature yet. At the desk, a link says what a move acts on."),
+    )
+    counted = (
+        f"{links['links']} links of {links['moves']} enacted moves; {links['moves_without_link']} moves act on nothing"
+    )
+    notes = [f"{counted}; {links['links_without_entry']} links are to a feature that has no entry yet."]
+    heads = ["Move", *(book.name(each) for each in features), "Links"]
+    return Section(
+        key, "Moves by features", "Links of enacted moves outside the reasoning.", chart, heads, table, notes
+    )
+
+
+def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
+    rows, table = [], []
+    for each in status.get("pairs") or [{"a": status["coders"][0], "b": status["coders"][1], **status}]:
+        name, alpha = f"{each['a']} and {each['b']}", each["alpha"]
+        presence = each.get("presence") or status["presence"]
+        rows.append(
+            Row(
+                name,
+                [Dot(alpha, text=write_number(alpha))],
+                verdict=judge_reliability(alpha, None, each["units"]),
+                href=behind.find("agreement", each["a"], each["b"]),
+            )
+        )
+        table.append(
+            [
+                Figure(name),
+                Figure(str(each["units"]), behind.find("agreement", each["a"], each["b"])),
+                Figure(write_number(each["raw"])),
+                Figure(write_number(alpha)),
+                Figure(str(each["only_first"])),
+                Figure(str(each["only_second"])),
+                Figure(write_number(presence["kappa"])),
+            ]
+        )
+    chart = RowChart(
+        "status-agreement",
+        "Agreement on the status of entries: nominal alpha",
+        rows,
+        references=(
+            Reference(TENTATIVE, f"tentative from {TENTATIVE}"),
+            Reference(RELIABLE, f"usable from {RELIABLE}"),
+        ),
+        note=RELIABILITY_RULE,
+        missing=Missing("No two coders made an entry of the same feature in the same turn."),
+    )
+    heads = ["Coders", "Entries both made", "Raw", "Alpha", "Only the first", "Only the second", "Kappa of presence"]
+    words = (
+        "Over entries that both coders made, never over what is carried on. Whether a feature has an entry at all has its own "
+        "kappa."
+    )
+    return Section("agreement", "Agreement on status", words, chart, heads, table)
+
+
+def draw_distances(distances: Mapping[str, Any], titles: Mapping[str, str], threads: int) -> Section:
+    heads = ["Thread", "Nearest thread", "Distance", "Of the longer length"]
+    words = (
+        "How far sequences of moves are from each other: what has to be left out, put in or exchanged to turn one into the "
+        "other."
+    )
+    if threads < MIN_THREADS_FOR_DISTANCES or not distances:
+        why = f"Distances are shown from {MIN_THREADS_FOR_DISTANCES} threads with moves on; there are {threads}."
+        if threads >= MIN_THREADS_FOR_DISTANCES:
+            why = f"{threads} threads are too many to compare each with each. Narrow the selection above."
+        return Section(
+            "distances", "Distances", words, PanelChart("distances", "Distances", [], missing=Missing(why)), heads
+        )
+    nearest: dict[str, tuple[float, float, str]] = {}
+    bins = [0] * 10
+    for one, others in distances.items():
+        for other, found in others.items():
+            bins[min(9, int(found["normalised"] * 10))] += 1
+            for here, there in ((one, other), (other, one)):
+                near = (found["normalised"], found["distance"], there)
+                nearest[here] = min(nearest.get(here, near), near)
+    points = [Point(f"{n / 10:.1f}", number, str(number)) for n, number in enumerate(bins)]
+    panel = Panel("Pairs of threads by distance, of the longer length", points)
+    chart = PanelChart("distances", "Distances between threads", [panel], high=None, has_columns=True)
+    table = [
+        [
+            Figure(titles.get(thread, thread)),
+            Figure(titles.get(other, other)),
+            Figure(write_count(distance)),
+            Figure(write_number(normalised)),
+        ]
+        for thread, (normalised, distance, other) in sorted(nearest.items(), key=lambda each: each[1])
+    ]
+    return Section("distances", "Distances", words, chart, heads, table)
+
+
+def _in_order(codes: Any, book: CodeBook) -> list[str]:
+    """Codes in the order of the codebook, then those that it does not have."""
+    known = [each for each in book.names if each in codes]
+    return [*known, *sorted(each for each in codes if each not in book.names)]

@@ -1,0 +1,267 @@
+"""The page *Threads compared* of a study, the turns behind each of its numbers, and the numbers as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from transcripts.blinding.viewers import Viewer, get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.formats.tabular import write_csv
+from transcripts.negotiation.actions.downloads import record_download
+from transcripts.negotiation.forms.study import StudyForm
+from transcripts.negotiation.pure.behind import find_behind
+from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
+from transcripts.negotiation.queries.codes import CodeBook, read_code_book
+from transcripts.negotiation.queries.records import Asked, Found, list_conditions, list_readers, read, read_places
+from transcripts.negotiation.views import drawing
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.models import MethodStance
+from transcripts.projects.queries import find_stance
+from transcripts.projects.roles import Permission
+
+ROWS_PER_PAGE = 50
+MAX_KEYS = 6
+"""How deep the figures of a report lie."""
+HEADER = ["coder", "figure", *(f"key_{number}" for number in range(1, MAX_KEYS)), "value"]
+TITLES = {
+    "presence": "Moves",
+    "transitions": "Transitions",
+    "episodes": "Challenges and revisions",
+    "pressure": "Sustained pressure",
+    "ledger": "The ledger",
+    "links": "Moves by features",
+    "pairs": "Counterfactual pairs",
+    "agreement": "Agreement on status",
+}
+WORDS_OF_KEYS = {
+    **drawing.STAGES,
+    **drawing.SIDES,
+    **drawing.EXPECTATIONS,
+    **drawing.ENACTMENTS,
+    **drawing.OUTCOMES,
+    "explained": "Revised and explained",
+    **{key: name for key, (name, *_) in drawing.SHARES.items()},
+    **{f"{key}_of": f"{name}: what it is out of" for key, (name, *_) in drawing.SHARES.items()},
+}
+
+
+@dataclass
+class Compared:
+    """What was asked for, read and computed. ``coder`` is whose figures are shown; "" where nobody's can be."""
+
+    form: StudyForm
+    viewer: Viewer
+    book: CodeBook
+    found: Found | None = None
+    report: Mapping[str, Any] | None = None
+    coder: str = ""
+
+    @property
+    def figures(self) -> Mapping[str, Any] | None:
+        """The figures of the coder."""
+        return self.report["by_coder"].get(self.coder) if self.report else None
+
+    @property
+    def is_all_stages(self) -> bool:
+        return self.form.cleaned_data.get("stage") == "all"
+
+
+def compare(request: ProjectRequest, given: QueryDict) -> Compared:
+    """Reads and computes what the page was asked for: blind readings, others' as far as the viewer may see them."""
+    viewer, book = get_viewer(request), read_code_book(request.project)
+    coders = list_readers(request.project) if viewer.sees_all else []
+    if viewer.sees_all and viewer.codes and request.user.username not in coders:
+        coders.append(request.user.username)
+    choices = [(each, book.name(each)) for family in (MOVES, RESPONSES) for each in book.list_codes(family)]
+    conditions = list_conditions(request.project)
+    data = given.copy()
+    if coders:
+        own = request.user.username
+        data.setdefault("coder", own if own in coders else coders[0])
+    form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
+    compared = Compared(form, viewer, book)
+    if not form.is_valid():
+        return compared
+    compared.coder = form.cleaned_data.get("coder") or request.user.username
+    asked = Asked(
+        request.project,
+        viewer,
+        coders=None if coders else [request.user.username],
+        interviews=form.find_interviews(request.project),
+        before_reasoning=form.cleaned_data.get("openings") == "before",
+    )
+    compared.found = read(asked)
+    outcome = form.cleaned_data.get("outcome")
+    records = compared.found.records
+    known = {each.code for each in records.codings}
+    # An outcome that nobody coded shows in no thread; the report asks for a code that there is.
+    outcomes = [outcome] if outcome and outcome in known else []
+    compared.report = make_report(records, outcomes=outcomes, all_stages=compared.is_all_stages)
+    return compared
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_study(request: ProjectRequest) -> HttpResponse:
+    """The threads of a study compared, as one coder read them."""
+    compared = compare(request, request.GET)
+    context: dict[str, Any] = {"form": compared.form, "compared": compared, "computed_at": timezone.now()}
+    if compared.found is not None:
+        context |= _describe(request, compared, compared.found)
+        hidden = compared.viewer.hidden_interviews if compared.viewer.sees_all else frozenset()
+        context["hidden"] = len(hidden)
+        context["unblinding"] = offer_unblinding(request, hidden, where="negotiation")
+    return render(request, "negotiation/study.html", context, status=422 if compared.form.errors else 200)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def list_behind(request: ProjectRequest) -> HttpResponse:
+    """The turns behind a number of the page, each with a link to the desk."""
+    compared = compare(request, request.GET)
+    figure, keys = request.GET.get("figure", ""), request.GET.getlist("key")
+    rows: list[dict[str, Any]] = []
+    if compared.found is not None:
+        rows = _list_rows(request, compared, figure, keys)
+    page = Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "form": compared.form,
+        "coder": compared.coder,
+        "figure": TITLES.get(figure, ""),
+        "keys": [_name_key(key, figure, compared.book) for key in keys],
+        "back": f"{reverse('negotiation:study', args=[request.project.slug])}?{request.GET.urlencode()}",
+    }
+    return render(request, "negotiation/behind.html", context, status=422 if compared.form.errors else 200)
+
+
+@require_POST
+@project_view(Permission.VIEW)
+def download(request: ProjectRequest) -> HttpResponse:
+    """Every figure of the page as a table with one number a row."""
+    compared = compare(request, request.POST)
+    if compared.figures is None:
+        context = {"form": compared.form, "compared": compared}
+        return render(request, "negotiation/study.html", context, status=422)
+    stream = io.StringIO()
+    rows = write_csv(_list_values(compared.coder, compared.figures), header=HEADER, stream=stream)
+    data = stream.getvalue().encode()
+    digest = hashlib.sha256(data).hexdigest()
+    record_download(project=request.project, coder=compared.coder, sha256=digest, rows=rows, by=request.user)
+    response = HttpResponse(data, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-negotiation.csv"'
+    response["X-Content-SHA256"] = digest
+    return response
+
+
+def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict[str, Any]:
+    """The sections of the page, and what they rest on."""
+    book, figures = compared.book, compared.figures
+    records, report = found.records, compared.report
+    own = [each for each in records.codings if each.coder == compared.coder]
+    context: dict[str, Any] = {
+        "coder": compared.coder,
+        "is_own": compared.coder == request.user.username,
+        "threads": len(records.threads),
+        "read": len({each.thread for each in own}),
+        "codings": len(own),
+        "left_out": found.left_out,
+        "versions": sorted({found.version_of[each.id] for each in own}),
+        "version": book.version,
+        "warnings": report["warnings"] if report else [],
+        "lacks": [
+            name
+            for family, name in ((MOVES, "moves"), (FEATURES, "case features"), (CHALLENGES, "challenges"))
+            if not book.list_codes(family)
+        ],
+        "query": compared.form.query,
+    }
+    if figures is None:
+        return context
+    titles = dict(request.project.interviews.filter(external_id__in=found.numbers).values_list("external_id", "title"))
+    behind = drawing.Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
+    sections = [
+        drawing.draw_ledger(figures["ledger"]["total"], behind),
+        drawing.draw_episodes(figures["episodes"], book, behind),
+        drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
+        drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
+        drawing.draw_presence(figures["presence"], figures["decided"], book, behind),
+        drawing.draw_transitions(figures["transitions"], book, behind),
+        drawing.draw_links(figures["links"], book, behind=behind),
+        drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
+    ]
+    status = report["agreement"]["status"] if report else None
+    context["is_reflexive"] = find_stance(request.project, FEATURES) == MethodStance.Stance.REFLEXIVE
+    if status is not None and not context["is_reflexive"]:
+        sections.append(drawing.draw_agreement(status, behind))
+    return {**context, "sections": sections, "figures": figures, "agreement": status}
+
+
+def _list_rows(request: ProjectRequest, compared: Compared, figure: str, keys: list[str]) -> list[dict[str, Any]]:
+    found = compared.found
+    if found is None or (figure == "agreement" and not compared.viewer.sees_all):
+        return []
+    study = Study(found.records)
+    work = study.work.get(compared.coder)
+    if work is None:
+        return []
+    outcome = compared.form.cleaned_data.get("outcome")
+    stages = ALL_STAGES if compared.is_all_stages else CONDUCT
+    rows = find_behind(study, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
+    numbers = {found.numbers[each.thread] for each in rows}
+    interviews = request.project.interviews.in_bulk(numbers)
+    places = read_places(request.project, list(numbers)) if numbers else {}
+    listed = []
+    for each in rows:
+        interview = interviews[found.numbers[each.thread]]
+        place = places.get((each.thread, each.turn)) if each.turn is not None else None
+        sentence = found.sentences.get(each.coding) or (place.sentence if place else None)
+        listed.append(
+            {
+                "interview": interview,
+                "turn": each.turn,
+                "sentence": sentence,
+                "codes": [compared.book.name(code) for code in each.codes],
+                "words": each.words,
+            }
+        )
+    return listed
+
+
+def _list_values(coder: str, figures: Mapping[str, Any]) -> Iterator[list[object]]:
+    """Every number of a coder's figures, with the names that lead to it."""
+    for path, value in _flatten(figures, ()):
+        yield [coder, *path[:MAX_KEYS], *([""] * (MAX_KEYS - len(path))), value]
+
+
+def _name_key(key: str, figure: str, book: CodeBook) -> str:
+    if figure == "episodes" and f"challenge.{key}" in book.names:
+        return book.name(f"challenge.{key}")
+    return WORDS_OF_KEYS.get(key, book.name(key))
+
+
+def _flatten(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _flatten(inner, (*path, str(key)))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value, 1):
+            yield from _flatten(inner, (*path, str(number)))
+    elif value is not None:
+        yield path, value

@@ -1,0 +1,158 @@
+"""The page *Negotiation* of one thread: its moves over its turns, its ledger, its episodes, and what moves act on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from transcripts.blinding.viewers import Viewer, get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.models import Layer
+from transcripts.corpus.models import Interview, Turn
+from transcripts.negotiation.pure.episodes import Episode, list_episodes
+from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, list_columns
+from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.pure.study import ALL_STAGES, Study
+from transcripts.negotiation.queries.cases import visible_sheets
+from transcripts.negotiation.queries.codes import CodeBook
+from transcripts.negotiation.queries.records import Asked, Found, read
+from transcripts.negotiation.queries.threads import list_other_threads
+from transcripts.negotiation.views import drawing
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+OUTCOMES = {
+    "revised": "revised",
+    "held": "held",
+    "conceded": "conceded in words only",
+    "sidestepped": "sidestepped",
+    "none": "no response applies",
+    "undecided": "not decided yet",
+}
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Of one coder: whoever codes sees her own codings, and others' once she has unblinded the interview."""
+    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    viewer = get_viewer(request)
+    may_see_others = viewer.sees_all and (not viewer.codes or interview.pk in viewer.unblinded)
+    asked = Asked(
+        request.project,
+        viewer,
+        coders=None if may_see_others else [request.user.username],
+        interviews=[interview.pk],
+        is_blind=False,
+        of_one_thread=True,
+    )
+    found = read(asked)
+    coders = sorted({each.coder for each in found.records.codings})
+    coder = _choose_coder(request, coders)
+    context: dict[str, Any] = {
+        "interview": interview,
+        "coders": coders if may_see_others else [],
+        "coder": coder,
+        "is_own": coder == request.user.username,
+        "others": list_other_threads(viewer, interview),
+        "may_code": viewer.codes,
+    }
+    if viewer.codes and viewer.sees_all and not may_see_others:
+        hidden = viewer.hidden_interviews & {interview.pk}
+        context["unblinding"] = offer_unblinding(request, hidden, where="negotiation")
+    context |= _lay_out(request, viewer, interview, found, coder)
+    return render(request, "negotiation/thread.html", context)
+
+
+def _choose_coder(request: ProjectRequest, coders: Collection[str]) -> str:
+    chosen = request.GET.get("coder", "")
+    if chosen in coders:
+        return chosen
+    own = request.user.username
+    return own if own in coders or not coders else next(iter(coders))
+
+
+def _lay_out(request: ProjectRequest, viewer: Viewer, interview: Interview, found: Found, coder: str) -> dict[str, Any]:
+    book, records = found.code_book, found.records
+    kept = [each for each in records.codings if each.coder == coder]
+    records.codings, records.decided = kept, [each for each in records.decided if each.coder == coder]
+    study = Study(records)
+    work = study.work.get(coder)
+    report = make_report(records, all_stages=False)["by_coder"].get(coder) if work else None
+    episodes = list_episodes(study, work, ALL_STAGES) if work else []
+    turns = study.turns[interview.external_id]
+    columns = list_columns(turns, {each.turn for each in episodes})
+    ledger = report["ledger"]["threads"].get(interview.external_id) if report else None
+    entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
+    moves = list(dict.fromkeys([*book.list_codes(MOVES), *(each.code for each in kept if each.family == MOVES)]))
+    links = report["links"] if report else None
+    sheet = visible_sheets(viewer).filter(interview=interview).order_by("number").last()
+    return {
+        "names": book.names,
+        "columns": columns,
+        "lanes": lay_out_moves(columns, kept, moves) if report else [],
+        "tracks": lay_out_ledger(columns, ledger or {}, book.list_codes(FEATURES), entries) if report else [],
+        "ledger": ledger,
+        "episodes": _show_episodes(viewer, interview, book, found, episodes),
+        "links": links,
+        "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
+        "sheet": sheet,
+        "shares": drawing.list_shares(report["ledger"]["total"]) if report and sheet else [],
+        "sentences": found.sentences,
+        "desk": reverse("coding:desk", args=[request.project.slug, interview.pk]),
+        "layers": [
+            (Layer(layer).label.lower(), number) for layer, number in sorted(_count_layers(found, kept).items())
+        ],
+        "versions": sorted({found.version_of[each.id] for each in kept}),
+        "has_codes": {
+            "features": bool(book.list_codes(FEATURES)),
+            "challenges": bool(book.list_codes(CHALLENGES) and book.list_codes(RESPONSES)),
+        },
+        "is_coded": bool(kept),
+    }
+
+
+def _count_layers(found: Found, kept: Collection[Any]) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for each in kept:
+        layer = found.layer_of[each.id]
+        counted[layer] = counted.get(layer, 0) + 1
+    return counted
+
+
+def _show_episodes(
+    viewer: Viewer, interview: Interview, book: CodeBook, found: Found, episodes: Collection[Episode]
+) -> list[dict[str, Any]]:
+    """The challenged turn beside what answers it. Reasoning that is closed to the viewer stays closed. Two queries."""
+    wanted = {turn for each in episodes for turn in (each.turn, *each.answers)}
+    if not wanted:
+        return []
+    rows = {each.position: each for each in Turn.objects.filter(interview=interview, position__in=wanted)}
+    reasoning = [each.pk for each in rows.values() if each.channel == Turn.Channel.REASONING]
+    closed = viewer.find_closed(reasoning) if reasoning else frozenset()
+    responses: dict[int, list[str]] = {}
+    for coding in found.records.codings:
+        if coding.family == RESPONSES:
+            responses.setdefault(coding.turn, []).append(book.name(coding.code))
+    return [
+        {
+            "turn": rows[each.turn],
+            "kind": book.name(f"challenge.{each.kind}"),
+            "outcome": OUTCOMES.get(each.outcome, each.outcome),
+            "is_revised": each.outcome == "revised",
+            "is_explained": each.is_explained,
+            "answers": [
+                {"turn": rows[turn], "is_closed": rows[turn].pk in closed, "responses": responses.get(turn, [])}
+                for turn in each.answers
+            ],
+        }
+        for each in episodes
+    ]

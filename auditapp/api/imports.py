@@ -43,6 +43,11 @@ class ImportInterviews(ProjectView):
         )
         basis = Words(default="", allow_blank=True, help_text="What that consent rests on; required with it.")
 
+        mask = TrueOrFalse(
+            default=False,
+            help_text="true: each new interview comes in masked, under a random label; what tells its condition is sealed.",
+        )
+
         class Meta:
             ref_name = "NewFile"
 

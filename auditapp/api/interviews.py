@@ -54,6 +54,10 @@ class ListInterviews(ProjectView):
         hangs_on_turn = serializers.IntegerField(
             source="hangs_on__position", allow_null=True, help_text="Place of that turn in it, or null."
         )
+        mask_label = serializers.CharField(
+            help_text="Random label under which it came in masked; empty: it did not. Until it is unmasked, its id and title too."
+        )
+        unmasked_at = serializers.DateTimeField(allow_null=True, help_text="When it was unmasked, or null.")
 
         class Meta:
             ref_name = "InterviewRow"
@@ -62,6 +66,9 @@ class ListInterviews(ProjectView):
         """Which interviews to return."""
 
         kind = Choice(ThreadKind.values, required=False, help_text="Only of this kind.")
+        masked = Choice(
+            ["true", "false"], required=False, help_text="true: only those that are masked now; false: only the others."
+        )
         file_sha256 = serializers.CharField(
             required=False, max_length=64, help_text="SHA-256 of a file: only what came with it."
         )
@@ -86,6 +93,9 @@ class ListInterviews(ProjectView):
         for name, path in {"kind": "kind", "file_sha256": "imported_file__sha256"}.items():
             if name in self.query:
                 found = found.filter(**{path: self.query[name]})
+        if "masked" in self.query:
+            masked = found.masked()
+            found = masked if self.query["masked"] == "true" else found.exclude(pk__in=masked.values("pk"))
         found = found.of_run({key: self.query[key] for key in RUN_FACTS if key in self.query})
         if since := self.query.get("since"):
             grown = InterviewVersion.objects.filter(interview=OuterRef("pk"), imported_file__imported_at__gte=since)

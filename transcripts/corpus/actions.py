@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import boundary_edits, growing, queries, storing
+from transcripts.corpus import boundary_edits, growing, masked, queries, storing
 from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.planning import ImportRefused, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
 from transcripts.corpus.pure.choices import Choices
 from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.masking import MASKED
 from transcripts.corpus.pure.preparing import SentenceRow, prepare_interview
 from transcripts.corpus.pure.readers import READERS_VERSION, ReadInterview
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
@@ -54,13 +55,18 @@ def import_files(
 
     ``files`` are names and contents, or the paths where these are. A file that came in before and an interview that the study
     has word for word are skipped; what goes on where one of the study ends is appended to it. ``format`` is one of the readers'
-    or ``auto``; ``choices`` say it and what a person decided besides. Raises ``ImportRefused`` with a sentence that names file
-    and line. Others can write meanwhile, unless the files are small or the caller has begun a transaction.
+    or ``auto``; ``choices`` say it and what a person decided besides, such as that the threads come in masked. Raises
+    ``ImportRefused`` with a sentence that names file and line. Others can write meanwhile, unless the files are small or the
+    caller has begun a transaction.
 
     For the ``run`` of a job, what an earlier run has stored is kept, and the job is finished in the transaction that makes
     the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
-    plans = plan_files(project, files, choices or Choices(format), run=run)
+    chosen = choices or Choices(format)
+    plans = plan_files(project, files, chosen, run=run)
+    if chosen.mask:
+        labels = masked.MaskLabels(project)
+        plans = [plan._replace(new=masked.MaskedThreads(plan.new, labels)) for plan in plans]
     fresh = [plan for plan in plans if plan.report.created]
     if not fresh and run is None:
         return [plan.report for plan in plans]
@@ -96,8 +102,16 @@ def plan_imports(
     return reports
 
 
-def describe_reports(reports: Sequence[ImportReport]) -> dict[str, object]:
-    """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event."""
+def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) -> dict[str, object]:
+    """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event.
+
+    ``hides``: interviews came in masked, so nothing of the files is told but how much they brought.
+    """
+    if hides:
+        reports = [
+            replace(report, name=f"Masked file {number}", format=MASKED, warnings=[], preview={}, interview_ids=[])
+            for number, report in enumerate(reports, 1)
+        ]
     return {
         "roles": [[str(value), str(label)] for value, label in Turn.Role.choices],
         "scopes": [[str(value), str(label)] for value, label in Consent.Scope.choices if value != Consent.Scope.CODING],
@@ -128,7 +142,7 @@ def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
     read = [list(plan.new) for plan in plans]
     if sum(len(turn.text) for file in read for interview in file for turn in interview.turns) > SMALL_CHARACTERS:
         return None
-    prepared = [[(interview, prepare_interview(interview)) for interview in file] for file in read]
+    prepared = [masked.mix([(interview, prepare_interview(interview)) for interview in file]) for file in read]
     rows = sum(_count_rows(interview) for file in prepared for interview in file)
     return prepared if rows <= SMALL_ROWS else None
 
@@ -145,7 +159,9 @@ def _store_plans(
     with stage_plans(project=project, plans=plans, small=small, by=by, run=run) as staged, transaction.atomic():
         staged.publish(by=by)
         if run is not None:
-            run.finish(describe_reports(staged.reports))
+            is_masked = any(isinstance(plan.new, masked.MaskedThreads) for plan in plans)
+            hides = is_masked or any(file.format == MASKED for file in staged.files)
+            run.finish(describe_reports(staged.reports, hides=hides), hides_files=hides)
     return staged.reports
 
 
@@ -171,10 +187,11 @@ class Staged:
     def publish(self, *, by: trail.Actor) -> None:
         """Make the interviews visible, with their events. Part of a transaction of the caller."""
         storing.publish(self.project, self.files)
-        for file, grown in zip(self.files, self.grown, strict=True):
-            for read, there in grown:
-                growing.append_turns(self.project, file, read, there=there, by=by)
         stored = [report for report in self.reports if report.created]
+        for file, report, grown in zip(self.files, stored, self.grown, strict=True):
+            told = masked.FileFacts(report.name, report.format)
+            for read, there in grown:
+                growing.append_turns(self.project, file, read, there=there, told=told, by=by)
         for file, report, consents in zip(self.files, stored, self.consents, strict=True):
             _record_import(file, report, consents, by=by)
 
@@ -194,7 +211,7 @@ def stage_plans(
     job goes on. Raises ``ImportRefused``, also for an ``ImportInterrupted`` in the block.
     """
     fresh = [plan for plan in plans if plan.report.created]
-    files = [_enter(plan.report, plan.size, project=project, by=by, run=run) for plan in fresh]
+    files = [_enter(plan, project=project, by=by, run=run) for plan in fresh]
     tell = _make_teller(fresh, run)
     try:
         storing.claim(project, files)
@@ -220,15 +237,16 @@ def stage_plans(
         raise ImportRefused(str(error)) from error
 
 
-def _enter(report: ImportReport, size: int, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:
+def _enter(plan: Plan, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:
+    report = plan.report
     return ImportedFile(
         job=run.job if run else None,
         runner=run.job.runner if run else "",
         project=project,
-        name=report.name,
+        name=MASKED if plan.is_masked else report.name,
         sha256=report.sha256,
-        size=size,
-        format=report.format,
+        size=plan.size,
+        format=MASKED if plan.is_masked else report.format,
         reader_version=READERS_VERSION,
         imported_by=by if isinstance(by, User) else None,
         imported_by_name=by.get_username(),
@@ -256,10 +274,11 @@ def _store(
     tell(sum(turns for _, turns, _ in whole.values()))
     # The threads that hang on others, without their turns.
     hung: list[ReadInterview] = []
-    groups = prepared or _prepare(read for read in _note_hung(plan.new, hung) if read.external_id not in whole)
+    told = masked.FileFacts(plan.report.name, plan.report.format)
+    groups = prepared or _prepare(read for read in _note_hung(plan.new, hung) if masked.find_own_id(read) not in whole)
     for group in groups:
         made = [(_make_interview(read, cut, imported), (read, cut)) for read, cut in group]
-        consents += storing.store_group(imported, made, beside=beside, by=by)
+        consents += storing.store_group(imported, made, beside=beside, told=told, by=by)
         ids += [interview.pk for interview, _ in made]
         sentences += sum(interview.sentence_count for interview, _ in made)
         tell(sum(len(read.turns) for read, _ in group))
@@ -291,7 +310,7 @@ def _note_hung(interviews: Iterable[ReadInterview], hung: list[ReadInterview]) -
     """The same interviews; those that hang on another are added to ``hung``, without their turns."""
     for interview in interviews:
         if interview.hangs_on:
-            hung.append(replace(interview, turns=()))
+            hung.append(masked.drop_turns(interview))
         yield interview
 
 
@@ -303,10 +322,10 @@ def _prepare(interviews: Iterable[ReadInterview]) -> Iterator[list[Prepared]]:
         group.append((interview, prepare_interview(interview)))
         size += _count_rows(group[-1])
         if size >= ROWS_IN_A_GROUP:
-            yield group
+            yield masked.mix(group)
             group, size = [], 0
     if group:
-        yield group
+        yield masked.mix(group)
 
 
 def _count_rows(prepared: Prepared) -> int:
@@ -320,6 +339,7 @@ def _make_interview(
     described = describe(read.turns)
     return Interview(
         **{name: getattr(read, name) for name in COPIED},
+        mask_label=masked.find_label(read),
         imported_file=imported,
         segmenter=f"{SEGMENTER} {SEGMENTER_VERSION}",
         turn_count=len(read.turns),

@@ -77,6 +77,11 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
     return chosen
 
 
+def name_basis(file: str) -> str:
+    """What a consent rests on that a file gives without saying why."""
+    return f"Said in the file {file}."
+
+
 def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
     """Store the consent that a file gives for its interviews; returns the number of records.
 
@@ -88,7 +93,7 @@ def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview],
             interview=interview,
             scope=scope,
             is_given=is_given,
-            basis=given.consent_basis or f"Said in the file {file}.",
+            basis=given.consent_basis or name_basis(file),
             recorded_at=now,
             recorded_by_name=name,
         )

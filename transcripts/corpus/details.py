@@ -22,6 +22,8 @@ FIELDS = {
     "inclusion": "Inclusion",
     "inclusion_reason": "Reason of the inclusion",
 }
+# Those that are sealed in a masked interview.
+SEALED = ("title", "model_label", "period", "tier")
 PROMPT_KIND = "prompt_kind"
 
 
@@ -44,6 +46,10 @@ def edit_details(
     if held is None:
         raise StandingError("This interview is not part of this study; nothing was changed.")
     new = {name: values[name].strip() for name in FIELDS if name in values}
+    if held.is_masked and any(new.get(name, getattr(held, name)) != getattr(held, name) for name in SEALED):
+        raise StandingError(
+            "This interview is masked: its title, model, date and tier can be corrected once it is unmasked."
+        )
     if not new.get("title", held.title):
         raise StandingError("An interview needs a title.")
     for name, value in new.items():

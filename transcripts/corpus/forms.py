@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
-from transcripts.corpus.details import FIELDS
+from transcripts.corpus.details import FIELDS, SEALED
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
@@ -37,6 +37,9 @@ class DetailsForm(forms.Form):
     def __init__(self, *args: Any, interview: Interview, **kwargs: Any) -> None:
         kwargs["initial"] = {name: getattr(interview, name) for name in FIELDS}
         super().__init__(*args, **kwargs)
+        if interview.is_masked:
+            for name in SEALED:
+                self.fields[name].disabled = True
         self.questions = list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
         for turn in self.questions:
             known = [turn.prompt_kind] if turn.prompt_kind not in PROMPT_KINDS else []
@@ -94,6 +97,14 @@ class ImportForm(forms.Form):
         required=False,
         choices=[("auto", "Detect from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
         help_text="Choose the format yourself if the report shows that a file was read in the wrong one.",
+    )
+    mask = forms.BooleanField(
+        label="Mask these threads",
+        required=False,
+        help_text=(
+            "Each gets a random label. Model, vendor, date, system prompts and all else that would tell its condition are "
+            "sealed, and names of models in the text are covered, until a lead unmasks them."
+        ),
     )
 
     def clean_format(self) -> str:

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from django.db.models import Max
 
 from transcripts.audit_trail import trail
-from transcripts.corpus import queries
+from transcripts.corpus import masked, queries
 from transcripts.corpus.models import ImportedFile, Interview, InterviewVersion, Sentence, Turn
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.preparing import cut_turn
-from transcripts.corpus.pure.readers import ReadInterview
+from transcripts.corpus.pure.readers import ReadInterview, ReadTurn
 from transcripts.corpus.storing import ImportInterrupted
 from transcripts.projects.models import Project
 
 
-def append_turns(project: Project, imported: ImportedFile, read: ReadInterview, *, there: int, by: trail.Actor) -> None:
+def append_turns(
+    project: Project,
+    imported: ImportedFile,
+    read: ReadInterview,
+    *,
+    there: int,
+    told: masked.FileFacts,
+    by: trail.Actor,
+) -> None:
     """Append the turns of ``read`` behind its first ``there``, which the study has word for word, as the next version.
 
-    What is there keeps its sentences, codings and decisions; the new sentences wait to be decided. Part of a transaction of
-    the caller. Raises ``ImportInterrupted`` when the interview has changed meanwhile.
+    What is there keeps its sentences, codings and decisions; the new sentences wait to be decided. Turns of a masked interview
+    are masked too, and what the file was ``told`` to be is sealed with them. Part of a transaction of the caller. Raises
+    ``ImportInterrupted`` when the interview has changed meanwhile.
     """
-    interview = project.every_interview.kept().select_for_update().get(external_id=read.external_id)
-    if interview.turn_count != there:
+    kept = project.every_interview.kept()
+    found = queries.find_threads(kept, [read.external_id])
+    interview = kept.select_for_update().filter(pk__in=found.values()).first()
+    if interview is None or interview.turn_count != there:
         raise ImportInterrupted(
             f"The interview {read.external_id} was changed by another import meanwhile. Nothing was stored; import the files "
             "again."
         )
-    rest = read.turns[there:]
+    rest: Sequence[ReadTurn] = read.turns[there:]
+    if interview.is_masked:
+        rest = masked.seal_more(interview, read, there=there, file=imported, told=told)
     queries.insert_turns(queries.list_turn_rows(interview.pk, rest, kind=interview.kind, after=there))
     turn_of = queries.read_turn_ids([interview.pk])
     last = Sentence.objects.filter(turn__interview=interview).aggregate(last=Max("position"))["last"] or 0

@@ -24,6 +24,7 @@ def read_posted_choices(data: QueryDict) -> dict[str, object]:
         "model": data.get("model", ""),
         "consent": dict.fromkeys(data.getlist("consent"), True),
         "basis": data.get("basis", ""),
+        "mask": "mask" in data,
     }
     return {name: value for name, value in chosen.items() if value}
 

@@ -84,6 +84,25 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
         """Those that are archived or excluded."""
         return self.filter(standing__in=LEFT_OUT)
 
+    def masked(self) -> Self:
+        """Those of which what would tell the condition is sealed."""
+        return self.exclude(mask_label="").filter(unmasked_at__isnull=True)
+
+    def with_names_covered(self) -> Self:
+        """With ``names_covered``: how often their text says a name of a model or vendor that was covered while they were masked;
+        None of one that is masked still, and of one that never was."""
+        return self.annotate(
+            names_covered=models.Case(
+                models.When(unmasked_at__isnull=False, then="masked_facts__names_covered"),
+                default=None,
+                output_field=models.IntegerField(null=True),
+            )
+        )
+
+    def without_covered_names(self) -> Self:
+        """Those in whose text no name of a model or vendor was covered: a coder could not even see that there was one."""
+        return self.exclude(masked_facts__names_covered__gt=0)
+
     def kept(self) -> Self:
         """Those that count, are archived or are excluded: all but those whose import was undone."""
         return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)
@@ -246,12 +265,15 @@ class Interview(models.Model):
 class MaskedFacts(models.Model):
     """What was sealed of a masked interview at its import, and is put back when a lead unmasks it.
 
-    ``facts``: columns of the interview, and the name and format of its file, by their names. ``turns``: what was taken out of
-    turns, by their positions as text; ``text`` is there where the words of a turn were covered or left out. ``names_covered``:
-    how many names of models and vendors the text was found to say. The row stays after unmasking, as the record of it.
+    ``external_id``: its id in its file, by which it is recognised when it comes in again. ``facts``: columns of the interview by
+    their names, and under ``files`` the name and format of each file that brought some of it, by the file's number as text.
+    ``turns``: what was taken out of turns (``text``, ``speaker``, ``details``, ``call_id``), by their positions as text;
+    ``text`` is there where the words of a turn were covered or left out. ``names_covered``: how many names of models and
+    vendors the text was found to say. The row stays after unmasking, as the record of it.
     """
 
     interview = models.OneToOneField(Interview, on_delete=models.PROTECT, related_name="masked_facts")
+    external_id = models.CharField(max_length=200, blank=True, default="", db_default="", db_index=True)
     facts = models.JSONField(default=dict)
     turns = models.JSONField(default=dict)
     names_covered = models.PositiveIntegerField(default=0)
@@ -261,7 +283,9 @@ class MaskedFacts(models.Model):
 
 
 class Turn(models.Model):
-    """What one side said at one point, byte-exact. Reasoning and tool traffic are turns of their own channel.
+    """What one side said at one point, byte-exact but for what is covered in a masked interview until it is unmasked.
+
+    Reasoning and tool traffic are turns of their own channel.
 
     ``is_answer``: what coders decide on, told at import: what the model says, and in trajectories its calls. ``call_id`` joins
     a tool's result with its call, ``details`` is what the file tells besides; see ``ReadTurn``.

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from django.utils import timezone
 
-from transcripts.corpus import queries
+from transcripts.corpus import masked, queries
 from transcripts.corpus.models import ImportedFile
 from transcripts.corpus.pure.choices import Choices, apply_choices, find_left_out
+from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.readers import FORMATS, Content, ReadError, Reading, ReadInterview, expand
@@ -73,12 +74,14 @@ class ImportReport:
 
 class Plan(NamedTuple):
     """A file that was read and found fit, its size, and what of it is new to the study: interviews, which may be read anew each
-    time, and the rest of some that are there, each with the number of its turns there."""
+    time, and the rest of some that are there, each with the number of its turns there. ``is_masked``: it brings something to a
+    masked interview, so its name is sealed too."""
 
     report: ImportReport
     size: int
     new: Iterable[ReadInterview] = ()
     grown: Sequence[tuple[ReadInterview, int]] = ()
+    is_masked: bool = False
 
 
 @dataclass(frozen=True)
@@ -218,7 +221,10 @@ class _Planning:
             skipped=not (new or grown),
             preview=preview.describe(reason=reading.reason, left_out=reading.left_out),
         )
-        return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown)
+        is_masked = bool(choices.mask and new) or masked.find_sealed(
+            self._project, [read.external_id for read, _ in grown]
+        )
+        return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown, bool(is_masked))
 
     def _compare(self, interview: ReadInterview, stored: Mapping[str, Contents], *, remembers: bool) -> None:
         """Whether the study, or a file before this one, has the interview: not at all, word for word, its beginning, or with
@@ -248,7 +254,10 @@ class _Planning:
             return 0
         self._characters += sum(len(turn.text) for turn in interview.turns)
         self._uncounted = self._characters > COUNTED_CHARACTERS
-        return 0 if self._uncounted else sum(map(len, prepare_interview(interview)))
+        if self._uncounted:
+            return 0
+        stored = mask_interview(interview, "") if self._choices.mask else interview
+        return sum(map(len, prepare_interview(stored)))
 
     def _warn_of_known(self, known: Sequence[str], of: int) -> list[str]:
         if not known:

@@ -18,6 +18,7 @@ from transcripts.corpus.models import (
     Interview,
     InterviewChange,
     InterviewQuerySet,
+    MaskedFacts,
     RedactionList,
     Sentence,
     Turn,
@@ -48,7 +49,7 @@ def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
 def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
     """These interviews with what their list shows, in the order in which they came in: one query."""
     columns = ("project", "external_id", "title", "model_label", "period", "turn_count", "sentence_count", *COUNTED)
-    return list(interviews.order_by("pk").only(*columns))
+    return list(interviews.order_by("pk").only(*columns, "mask_label", "unmasked_at"))
 
 
 def list_run_facts(project: Project) -> dict[str, list[str]]:
@@ -106,17 +107,36 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
 
 def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
-    archived and excluded ones too, so that nothing comes in beside them."""
+    archived and excluded ones too, so that nothing comes in beside them. A masked one bears the id in its file, with the text
+    there, and its label, with the text as it is shown."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
         some = external_ids[first : first + IDS_AT_A_TIME]
-        interviews = project.every_interview.kept().filter(external_id__in=some)
-        id_of = dict(interviews.values_list("pk", "external_id"))
+        interviews = project.every_interview.kept()
+        id_of = dict(interviews.filter(external_id__in=some).values_list("pk", "external_id"))
+        sealed = MaskedFacts.objects.filter(interview__in=interviews.masked(), external_id__in=some)
+        sealed_of = {facts.interview_id: facts for facts in sealed}
         found.update({external_id: [] for external_id in id_of.values()})
-        turns = Turn.objects.filter(interview__in=list(id_of)).order_by("interview", "position")
-        for interview_id, *content in turns.values_list("interview_id", *COMPARED_COLUMNS).iterator():
-            found[id_of[interview_id]].append(tuple(content))
+        found.update({facts.external_id: [] for facts in sealed_of.values()})
+        turns = Turn.objects.filter(interview__in=[*id_of, *sealed_of]).order_by("interview", "position")
+        columns = ("interview_id", "position", *COMPARED_COLUMNS)
+        for interview_id, position, *content in turns.values_list(*columns).iterator():
+            if interview_id in id_of:
+                found[id_of[interview_id]].append(tuple(content))
+            if facts := sealed_of.get(interview_id):
+                text = facts.turns.get(str(position), {}).get("text", content[-1])
+                found[facts.external_id].append((*content[:-1], text))
     return found
+
+
+def find_threads(interviews: InterviewQuerySet, external_ids: Sequence[str]) -> dict[str, int]:
+    """The numbers of those of these interviews that have one of the ids in their file, masked or not, by that id."""
+    plain = interviews.exclude(pk__in=interviews.masked().values("pk")).filter(external_id__in=external_ids)
+    sealed = MaskedFacts.objects.filter(interview__in=interviews.masked(), external_id__in=external_ids)
+    return {
+        **dict(plain.values_list("external_id", "pk")),
+        **dict(sealed.values_list("external_id", "interview_id")),
+    }
 
 
 def read_questions(turns: Iterable[Turn]) -> dict[int, str]:

@@ -21,9 +21,18 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from transcripts.audit_trail.trail import Actor
-from transcripts.corpus import queries
+from transcripts.corpus import masked, queries
 from transcripts.corpus.consent import store_stated
-from transcripts.corpus.models import SAYS_EXCLUDED, Consent, ImportedFile, Interview, Sentence, Standing, Turn
+from transcripts.corpus.models import (
+    SAYS_EXCLUDED,
+    Consent,
+    ImportedFile,
+    Interview,
+    MaskedFacts,
+    Sentence,
+    Standing,
+    Turn,
+)
 from transcripts.corpus.pure.preparing import SentenceRow
 from transcripts.corpus.pure.readers import ReadInterview
 from transcripts.projects.models import Project
@@ -88,11 +97,11 @@ def find_whole(file: ImportedFile) -> dict[str, tuple[int, int, int]]:
         dict(_count_by_interview(Sentence.objects.filter(turn__interview__in=staged), "turn__interview"))
     )
     whole, torn = {}, []
-    for pk, external_id, turn_count, sentence_count in staged.values_list(
-        "pk", "external_id", "turn_count", "sentence_count"
+    for pk, external_id, sealed_id, turn_count, sentence_count in staged.values_list(
+        "pk", "external_id", "masked_facts__external_id", "turn_count", "sentence_count"
     ):
         if (turns[pk], sentences[pk]) == (turn_count, sentence_count):
-            whole[external_id] = (pk, turn_count, sentence_count)
+            whole[sealed_id or external_id] = (pk, turn_count, sentence_count)
         else:
             torn.append(pk)
     for first in range(0, len(torn), ROWS_AT_A_TIME):
@@ -119,16 +128,19 @@ def store_group(
     group: Sequence[tuple[Interview, Prepared]],
     *,
     beside: Sequence[ImportedFile],
+    told: masked.FileFacts,
     by: Actor,
 ) -> int:
     """Store interviews of one file with their turns and sentences; returns the number of records of consent.
 
     ``beside``: all files that come in together, this one among them. None of them was given up, or nothing is stored.
+    ``told`` is what is sealed of the file where they come in masked.
     """
     consents = 0
     for part in _cut(group, weigh=lambda each: 1 + len(each[1][0].consent) + len(each[0].opening_prompt) // 500):
         with short_transaction(beside):
             interviews = Interview.objects.bulk_create(interview for interview, _ in part)
+            masked.store_facts(interviews, [read for _, (read, _) in part], file=imported, told=told)
             consents += store_stated(interviews, [read for _, (read, _) in part], file=imported.name, by=by)
     turns = (
         row
@@ -155,16 +167,19 @@ def store_group(
 
 def hang_threads(imported: ImportedFile, read: Iterable[ReadInterview], *, beside: Sequence[ImportedFile]) -> None:
     """Hang the stored threads of a file on the turns that they hang on, in threads of the same file or of the study."""
-    hung = {thread.external_id: thread for thread in read if thread.hangs_on}
+    hung = {masked.find_own_id(thread): thread for thread in read if thread.hangs_on}
     if not hung:
         return
     staged = Interview.objects.staged().filter(imported_file=imported)
-    ids = dict(staged.values_list("external_id", "pk"))
+    ids = {
+        sealed_id or external_id: pk
+        for external_id, sealed_id, pk in staged.values_list("external_id", "masked_facts__external_id", "pk")
+    }
     above = sorted({thread.hangs_on[0] for thread in hung.values() if thread.hangs_on})
     for first in range(0, len(above), ROWS_AT_A_TIME):
         some = above[first : first + ROWS_AT_A_TIME]
-        known = imported.project.every_interview.kept().filter(external_id__in=some)
-        parents = {**dict(known.values_list("external_id", "pk")), **{key: ids[key] for key in some if key in ids}}
+        known = imported.project.every_interview.kept()
+        parents = {**queries.find_threads(known, some), **queries.find_threads(staged, some)}
         turn_of = queries.read_turn_ids(list(parents.values()))
         rows = []
         for external_id, thread in hung.items():
@@ -184,8 +199,7 @@ def publish(project: Project, files: Sequence[ImportedFile]) -> None:
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], state=ImportedFile.State.STORING)
     staged = Interview.objects.staged().filter(imported_file__in=files)
-    taken = project.every_interview.kept().filter(external_id__in=staged.values("external_id"))
-    if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:IDS_NAMED]):
+    if named := masked.find_taken(project, staged, limit=IDS_NAMED):
         raise ImportInterrupted(
             f"Interviews of these files came in by another import meanwhile, such as {', '.join(named)}. Nothing was "
             "stored. Import the files again: what is there is then compared and left out."
@@ -246,6 +260,7 @@ def _remove_rows(interviews: QuerySet[Interview], files: Sequence[ImportedFile] 
             yield from _delete_by_parts(Sentence.objects.filter(turn__in=turn_ids), files)
             yield from _delete_by_parts(Turn.objects.filter(pk__in=turn_ids), files)
         yield from _delete_by_parts(Consent.objects.filter(interview__in=ids), files)
+        yield from _delete_by_parts(MaskedFacts.objects.filter(interview__in=ids), files)
         yield from _delete_by_parts(Interview.objects.staged().filter(pk__in=ids), files)
 
 

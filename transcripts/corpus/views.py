@@ -19,7 +19,7 @@ from transcripts.corpus.forms import MAX_UPLOAD_SIZE, ImportForm
 from transcripts.corpus.import_jobs import INTERVIEWS, ROLE_CHOICES, SCOPE_CHOICES, read_posted_choices
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.planning import ImportRefused, ImportReport
-from transcripts.corpus.pure.choices import read_choices
+from transcripts.corpus.pure.choices import Choices, read_choices
 from transcripts.corpus.pure.descriptives import summarise
 from transcripts.corpus.queries import list_run_facts
 from transcripts.imports.actions import start_job
@@ -67,6 +67,7 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
             "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
             "sees_all": sees_all,
             "consent_form": ConsentForm(),
+            "has_masked": any(row.is_masked for row in shown),
             "study_is_empty": not shown and not any(wanted) and not request.project.interviews.exists(),
         },
     )
@@ -90,7 +91,8 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
                 return _report_import(
                     request, import_files(project=request.project, files=files, by=request.user, choices=choices)
                 )
-            reports = plan_imports(project=request.project, files=files, format=form.cleaned_data["format"])
+            looked_at = Choices(form.cleaned_data["format"], mask=form.cleaned_data["mask"])
+            reports = plan_imports(project=request.project, files=files, choices=looked_at)
         except (ImportRefused, ValueError) as error:
             form.add_error("uploads", str(error))
     return _render_import(request, form, reports)

@@ -108,13 +108,18 @@ class JobRun:
             self.is_stopped = True
             raise
 
-    def finish(self, outcome: dict[str, object]) -> None:
+    def finish(self, outcome: dict[str, object], *, hides_files: bool = False) -> None:
         """The files are checked, or what they hold is visible: part of the transaction that makes it so.
 
-        Raises ``JobStopped``, which takes that transaction back.
+        ``hides_files``: the job no longer says what its files were called, nor what was chosen of them. Raises ``JobStopped``,
+        which takes that transaction back.
         """
         state = State.CHECKED if self.job.check_only else State.DONE
-        self._end(state, outcome=outcome)
+        hidden: dict[str, object] = {}
+        if hides_files:
+            files = [{**file, "name": f"Masked file {number}"} for number, file in enumerate(self.job.files, 1)]
+            hidden = {"files": files, "options": {}}
+        self._end(state, outcome=outcome, **hidden)
 
     def store_result(self, path: Path) -> None:
         """Keep a file that the run has made, instead of what a run before this one left of it.

@@ -17,7 +17,7 @@ SPOKEN = frozenset({"utterance", "reasoning"})
 class Choices:
     """``format`` is a key of the readers' formats or "auto"; ``leave_out`` are ids of conversations, ``roles`` the role of each
     speaker by name, ``titles`` new titles by id. ``model`` is given to conversations whose file names none, ``consent`` (true
-    by scope) with its ``basis`` to those whose file says nothing of the scope."""
+    by scope) with its ``basis`` to those whose file says nothing of the scope. With ``mask`` what is new comes in masked."""
 
     format: str = "auto"
     leave_out: frozenset[str] = frozenset()
@@ -26,6 +26,7 @@ class Choices:
     model: str = ""
     consent: Mapping[str, bool] = field(default_factory=dict)
     basis: str = ""
+    mask: bool = False
 
 
 def read_choices(options: Mapping[str, Any]) -> Choices:
@@ -52,6 +53,7 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
         model=drop_unseen(str(options.get("model") or "")).strip()[:200],
         consent=consent,
         basis=basis,
+        mask=bool(options.get("mask")),
     )
 
 

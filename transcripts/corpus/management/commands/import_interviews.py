@@ -46,6 +46,11 @@ class Command(BaseCommand):
             help="external, quotation or reuse; needs --basis",
         )
         parser.add_argument("--basis", default="", help="what the consent rests on")
+        parser.add_argument(
+            "--mask",
+            action="store_true",
+            help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
+        )
         parser.add_argument("--dry-run", action="store_true", help="check, count and describe; store nothing")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

@@ -1,0 +1,369 @@
+"""Threads that come in masked: what is sealed of them, that they are recognised all the same, and that they grow."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.masked_cast import CONDITIONS, FILE_NAME, SECRETS, bring_in_masked, make_thread, write_file
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.corpus import actions, masked
+from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.details import edit_details
+from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
+from transcripts.corpus.planning import ImportRefused
+from transcripts.corpus.pure.choices import Choices
+from transcripts.corpus.pure.masking import BLOCK, LETTERS, cover_names, mask_interview
+from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.corpus.pure.readers import read_bytes
+from transcripts.corpus.standing import StandingError
+from transcripts.imports import running
+from transcripts.imports.actions import start_job
+from transcripts.imports.models import ImportJob
+from transcripts.imports.runs import JobPaused, JobRun
+from transcripts.projects.models import Project
+
+LABEL = re.compile(rf"S-[{LETTERS}]{{4}}")
+MASK = Choices(mask=True)
+commits = pytest.mark.django_db(transaction=True)
+
+
+def find_secrets(*told: object) -> list[str]:
+    text = json.dumps(told, default=str, ensure_ascii=False).casefold()
+    return [secret for secret in SECRETS if secret in text]
+
+
+def dump(project: Project) -> list[Any]:
+    """All rows of a study's texts but what is sealed."""
+    interviews = list(Interview.objects.filter(imported_file__project=project).values())
+    turns = list(Turn.objects.filter(interview__in=[row["id"] for row in interviews]).values())
+    consents = list(Consent.objects.filter(interview__in=[row["id"] for row in interviews]).values())
+    return [interviews, turns, consents, list(ImportedFile.objects.values()), list(AuditEvent.objects.values())]
+
+
+@pytest.mark.parametrize(
+    ("text", "covered", "names"),
+    [
+        ("I am ChatGPT, made by OpenAI.", "I am ███████, made by ██████.", 2),
+        ("As Claude 3.5 Sonnet, I ask.", "As ██████ ███ ██████, I ask.", 1),
+        ("GPT-4o-mini and gpt 4 differ.", "███████████ and ███ █ differ.", 2),
+        ("Llama-3.1-70B-Instruct, or Qwen2.5-72B", "██████████████████████, or ███████████", 2),
+        ("**Gemini**’s answer", "**██████**’s answer", 1),
+        ("openai/gpt-4o.", "█████████████.", 1),
+        ("house-model says so, as HOUSE-MODEL does", "███████████ says so, as ███████████ does", 2),
+        ("Geminids, Bardot, llamas, a meta-analysis; he googled it.", None, 0),
+        ("Nothing of the kind.", None, 0),
+    ],
+)
+def test_names_of_models_and_vendors_are_covered_and_other_words_are_not(
+    text: str, covered: str | None, names: int
+) -> None:
+    assert cover_names(text, ["house-model"]) == (covered or text, names)
+
+
+@given(
+    st.lists(st.sampled_from(["Claude 3.5 Sonnet", "GPT-4", " ", "\n", "𝒳", "é", "word.", "zephyrine", "日本", "- "]))
+)
+def test_offsets_and_white_space_stay_where_names_are_covered(parts: list[str]) -> None:
+    text = "".join(parts)
+    covered, names = cover_names(text, ["zephyrine"])
+    assert len(covered) == len(text)
+    assert [one for one in text if one.isspace()] == [one for one in covered if one.isspace()]
+    assert all(one == other or other == BLOCK for one, other in zip(text, covered, strict=True))
+    assert (names == 0) == (covered == text)
+
+
+def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_condition(
+    project: Project, lead: User
+) -> None:
+    threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(3)]
+    interviews = bring_in_masked(project, lead, threads)
+    assert len({each.mask_label for each in interviews}) == 6
+    for each in interviews:
+        assert LABEL.fullmatch(each.mask_label)
+        assert each.title == each.external_id == each.mask_label
+        assert each.is_masked
+        assert each.kind == "trajectory"
+    assert find_secrets(*dump(project)) == []
+    facts = MaskedFacts.objects.get(external_id="prompted-1")
+    assert facts.facts["vendor"] == "Anthropic"
+    assert facts.facts["files"] == {
+        str(ImportedFile.objects.get().pk): {"name": FILE_NAME, "format": "interview_jsonl"}
+    }
+    assert facts.names_covered == 3
+    assert facts.turns["1"]["text"] == CONDITIONS["prompted"]["system"]
+
+
+def test_system_turns_keep_their_place_and_calls_their_results(project: Project, lead: User) -> None:
+    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    system, *_, call, result, said, _, _ = interview.turns.order_by("position")
+    assert (system.role, system.position, system.text, system.sentences.count()) == ("system", 1, "", 0)
+    assert call.call_id == result.call_id == "call-1"
+    assert call.is_answer
+    assert said.text == "As ██████ ███ ██████ by █████████ I would ask. It depends on case 1. 日本 fits."
+    for sentence in Sentence.objects.filter(turn__interview=interview).select_related("turn"):
+        assert sentence.text_hash == hash_quote(sentence.read_text())
+
+
+def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project: Project, lead: User) -> None:
+    thread = make_thread("prompted", 1)
+    [masked_one] = bring_in_masked(project, lead, [thread])
+    [*_, plain] = bring_in_masked(project, lead, [{**thread, "id": "other"}], name="other", mask=False)
+    for name in ("questions", "author_words", "model_words", "turn_count"):
+        assert getattr(masked_one, name) == getattr(plain, name)
+
+
+def test_the_order_of_masked_threads_is_not_that_of_the_file(project: Project, lead: User) -> None:
+    interviews = bring_in_masked(project, lead, [make_thread("prompted", number) for number in range(30)])
+    labels = [each.mask_label for each in interviews]
+    ids = [each.masked_facts.external_id for each in interviews]
+    assert labels == sorted(labels)
+    assert ids != [f"prompted-{number}" for number in range(30)]
+
+
+@pytest.mark.parametrize("mask", [True, False])
+def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
+    mask: bool, project: Project, lead: User
+) -> None:
+    threads = [make_thread("prompted", number) for number in range(2)]
+    bring_in_masked(project, lead, threads)
+    before = dump(project)[:3]
+    data = write_file([*threads, make_thread("unprompted", 1)])
+    [report] = import_files(project=project, files=[("again.jsonl", data)], by=lead, choices=Choices(mask=mask))
+    assert (report.interviews, report.already_there) == (1, 2)
+    assert dump(project)[1][: len(before[1])] == before[1]
+    assert sum(each.is_masked for each in project.interviews.all()) == 2 + mask
+    [report] = import_files(project=project, files=[("twice.jsonl", write_file(threads))], by=lead)
+    assert report.skipped
+
+
+def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_words_differ(
+    project: Project, lead: User
+) -> None:
+    bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    other = json.loads(write_file([make_thread("prompted", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
+    with pytest.raises(ImportRefused, match="whose text differs from the one stored under this id, from turn 6 on"):
+        import_files(project=project, files=[("other.jsonl", write_file([other]))], by=lead, choices=MASK)
+
+
+@pytest.mark.parametrize("mask", [True, False])
+def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, project: Project, lead: User) -> None:
+    thread = make_thread("prompted", 1)
+    [interview] = bring_in_masked(project, lead, [thread])
+    more = [
+        {"role": "interviewer", "text": "So what is Claude?", "speaker": "held by Zofia"},
+        {"role": "model", "channel": "tool_call", "text": "{}", "speaker": "toolu_x", "call_id": "toolu_2"},
+        {"role": "system", "text": "Claude, negotiate openly."},
+        {"role": "model", "text": "Claude 3.5 Sonnet is a name. Nothing more."},
+    ]
+    longer = {**thread, "turns": [*thread["turns"], *more]}
+    data = write_file([longer])
+    [report] = import_files(project=project, files=[("anthropic-2.jsonl", data)], by=lead, choices=Choices(mask=mask))
+    assert (report.grown, report.grown_turns) == (1, 4)
+    assert find_secrets(*dump(project)) == []
+    texts = list(interview.turns.order_by("position").values_list("text", flat=True))[8:]
+    assert texts == ["So what is ██████?", "{}", "", "██████ ███ ██████ is a name. Nothing more."]
+    assert interview.turns.get(position=10).call_id == "call-2"
+    facts = MaskedFacts.objects.get(interview=interview)
+    assert facts.names_covered == 5
+    assert {each["name"] for each in facts.facts["files"].values()} == {FILE_NAME, "anthropic-2.jsonl"}
+    [report] = import_files(project=project, files=[("3.jsonl", data + b"\n")], by=lead)
+    assert report.already_there == 1
+
+
+def test_threads_that_hang_on_masked_ones_hang_on(project: Project, lead: User) -> None:
+    main = make_thread("prompted", 1)
+    hung = make_thread("prompted", 2, relation="branch", hangs_on={"id": "prompted-1", "turn": 2})
+    bring_in_masked(project, lead, [main, hung])
+    child = project.interviews.get(relation="branch")
+    assert child.hangs_on is not None
+    assert child.hangs_on.position == 2
+    assert child.hangs_on.interview.masked_facts.external_id == "prompted-1"
+
+
+def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(project: Project, lead: User) -> None:
+    thread = make_thread("prompted", 1, consent={"external": True, "basis": "Terms of Anthropic, April"})
+    other = make_thread("unprompted", 1, consent={"quotation": False})
+    bring_in_masked(project, lead, [thread, other])
+    held = dict(Consent.objects.values_list("scope", "basis"))
+    assert held == {"external": "Terms of █████████, April", "quotation": "Said in the file masked."}
+    assert find_secrets(*dump(project)) == []
+
+
+def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
+    threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(4)]
+    threads.append(make_thread("prompted", 9, relation="branch", hangs_on={"id": "prompted-1", "turn": 2}))
+    job = start_job(
+        project=project,
+        kind="interviews",
+        files=[SimpleUploadedFile(FILE_NAME, write_file(threads))],
+        options={"mask": True, "model": "zephyrine-9x"},
+        by=lead,
+    )
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == ImportJob.State.DONE
+    assert find_secrets(*dump(project), list(ImportJob.objects.values())) == []
+    assert project.interviews.masked().count() == 9
+    assert project.interviews.get(relation="branch").hangs_on is not None
+    page = _sign_in(lead).get(job.get_absolute_url()).content.decode()
+    assert find_secrets(page) == []
+    assert "Masked file 1" in page
+
+
+@commits
+def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
+    monkeypatch.setattr("transcripts.imports.runs.TELL_SECONDS", 0)
+    threads = [make_thread("prompted", 9)]
+    threads.append(make_thread("prompted", 8, relation="branch", hangs_on={"id": "prompted-9", "turn": 2}))
+    threads += [make_thread("prompted", number) for number in range(4)]
+    upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
+    job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
+    tell = JobRun.tell
+
+    def pause(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+        if stage == "Storing" and done:
+            raise JobPaused
+        tell(run, stage, done, total)
+
+    monkeypatch.setattr(JobRun, "tell", pause)
+    running.run_job(job.pk)
+    first = set(Interview.objects.staged().values_list("mask_label", flat=True))
+    assert first
+    monkeypatch.setattr(JobRun, "tell", tell)
+    running.run_job(job.pk)
+    job.refresh_from_db()
+    assert job.state == ImportJob.State.DONE
+    assert first < set(project.interviews.values_list("mask_label", flat=True))
+    assert project.interviews.count() == 6
+    child = project.interviews.get(relation="branch")
+    assert child.hangs_on is not None
+    assert child.hangs_on.interview.masked_facts.external_id == "prompted-9"
+
+
+def test_what_an_import_that_broke_off_has_stored_masked_is_removed(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
+    threads = [make_thread("prompted", number) for number in range(4)]
+    threads.append(make_thread("prompted", 9, relation="branch", hangs_on={"id": "prompted-0", "turn": 2}))
+    upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
+    job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
+    monkeypatch.setattr(actions, "_record_import", _fail)
+    with pytest.raises(_Killed):
+        running.run_job(job.pk)
+    assert not MaskedFacts.objects.exists()
+    assert not Turn.objects.filter(interview__imported_file__project=project).exists()
+
+
+class _Killed(BaseException):
+    pass
+
+
+def _fail(*_: object, **__: object) -> None:
+    raise _Killed
+
+
+def test_labels_are_drawn_again_while_another_thread_has_them(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masked, "LETTERS", "AB")
+    interviews = bring_in_masked(project, lead, [make_thread("prompted", number) for number in range(40)])
+    labels = {each.mask_label for each in interviews}
+    assert len(labels) == 40
+    assert max(map(len, labels)) > len("S-ABAB")
+
+
+def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, lead: User) -> None:
+    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    for values in ({"title": "Claude"}, {"model_label": "Claude"}):
+        with pytest.raises(StandingError, match="can be corrected once it is unmasked"):
+            edit_details(project=project, interview=interview, values=values, kinds={}, reason="", by=lead)
+    edit_details(project=project, interview=interview, values={"inclusion": "included"}, kinds={}, reason="", by=lead)
+    page = _sign_in(lead).post(
+        reverse("corpus:details", args=[project.slug, interview.pk]), {"title": "Claude", "inclusion": "kept"}
+    )
+    assert page.status_code == 302
+    interview.refresh_from_db()
+    assert (interview.title, interview.inclusion) == (interview.mask_label, "kept")
+
+
+def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    path.write_bytes(write_file([make_thread("prompted", 1)]))
+    out = io.StringIO()
+    call_command("import_interviews", path, project=project.slug, mask=True, dry_run=True, json=True, stdout=out)
+    [told] = json.loads(out.getvalue())["files"]
+    call_command("import_interviews", path, project=project.slug, mask=True, stdout=io.StringIO())
+    interview = project.interviews.get()
+    assert interview.is_masked
+    assert told["sentences"] == interview.sentence_count
+    path.write_bytes(write_file([make_thread("prompted", 1)]).replace(b"Case 1.", b"Case 2."))
+    with pytest.raises(CommandError, match="whose text differs"):
+        call_command("import_interviews", path, project=project.slug, stdout=io.StringIO())
+
+
+def test_the_page_masks(project: Project, lead: User) -> None:
+    client = _sign_in(lead)
+    address = reverse("corpus:import", args=[project.slug])
+    upload = SimpleUploadedFile(FILE_NAME, write_file([make_thread("prompted", 1)]))
+    client.post(address, {"uploads": upload, "mask": "on"})
+    assert project.interviews.get().is_masked
+    client.get(reverse("corpus:interviews", args=[project.slug]))  # tells her who sent it what came in
+    page = client.get(reverse("corpus:interviews", args=[project.slug])).content.decode()
+    assert project.interviews.get().mask_label in page
+    assert find_secrets(page) == []
+
+
+def test_a_masked_file_says_neither_its_name_nor_its_format(project: Project, lead: User, coder: User) -> None:
+    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    for name, holes in (("corpus:files", []), ("corpus:details", [interview.pk])):
+        page = _sign_in(coder).get(reverse(name, args=[project.slug, *holes])).content.decode()
+        assert find_secrets(page) == []
+        assert "masked" in page
+    [event] = AuditEvent.objects.filter(action="corpus.file.imported").order_by("-pk")[:1]
+    assert event.details["format"] == "masked"
+
+
+@pytest.mark.parametrize("condition", list(CONDITIONS))
+def test_every_format_that_is_read_can_be_masked_and_put_together_again(condition: str) -> None:
+    [read] = read_bytes(write_file([make_thread(condition, 1)]), name="x.jsonl").interviews
+    hidden = mask_interview(read, "S-AAAA")
+    for position, (turn, original) in enumerate(zip(hidden.turns, read.turns, strict=True), 1):
+        taken = hidden.sealed.turns.get(str(position), {})
+        for name in ("role", "channel", "speaker", "text", "call_id", "details", "prompt_kind"):
+            assert taken.get(name, getattr(turn, name)) == getattr(original, name)
+    for name in ("model_label", "vendor", "title", "external_id", "metadata", "run", "surface"):
+        assert hidden.sealed.facts[name] == getattr(read, name)
+
+
+def test_planning_stores_nothing(project: Project) -> None:
+    plan_imports(project=project, files=[(FILE_NAME, write_file([make_thread("prompted", 1)]))], choices=MASK)
+    assert not MaskedFacts.objects.exists()
+    assert not project.interviews.exists()
+    assert connection.in_atomic_block
+
+
+def _sign_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client

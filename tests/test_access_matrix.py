@@ -98,6 +98,8 @@ OF_A_STUDY: dict[str, Row] = {
     "imports:take_file": sent(Permission.IMPORT),
     "imports:delete_file": sent(Permission.IMPORT),
     "corpus:details": {"GET": Permission.VIEW, "POST": Permission.IMPORT},
+    "blinding:condition": filled_in(Permission.CODE),
+    "blinding:unmask": filled_in(Permission.IMPORT),
     "corpus:files": seen(),
     "corpus:undo": filled_in(Permission.IMPORT),
     "corpus:archive": seen(),

@@ -50,7 +50,7 @@ def find_open_draft(*, project: Project, interview: Interview, by: User) -> Unbl
 
     Asks for no more than that she belongs to the study. Raises ``UnblindingRefused``.
     """
-    _check_belongs(project, [interview], by)
+    check_belongs(project, [interview], by)
     return _store(project, [interview], by, DRAFT)[0]
 
 
@@ -67,7 +67,7 @@ def _store(
 ) -> list[Unblinding]:
     stored = []
     for interview in interviews:
-        unblinding, is_new = Unblinding.objects.get_or_create(
+        unblinding, is_new = Unblinding.objects.of_labels().get_or_create(
             interview=interview, user=user, defaults={"where": where, "unblinded_at": timezone.now()}
         )
         stored.append(unblinding)
@@ -83,7 +83,8 @@ def _store(
     return stored
 
 
-def _check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
+def check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
+    """The role of ``by`` in the study of these interviews. Raises ``UnblindingRefused``."""
     if any(interview.study_id != project.pk for interview in interviews):
         raise UnblindingRefused("This interview is not part of this study.")
     role = find_role(by, project)
@@ -93,7 +94,7 @@ def _check_belongs(project: Project, interviews: Collection[Interview], by: User
 
 
 def _check(project: Project, interviews: Collection[Interview], by: User) -> None:
-    role = _check_belongs(project, interviews, by)
+    role = check_belongs(project, interviews, by)
     if Permission.SEE_ALL_CODINGS in role.permissions:
         return
     locked = find_locked_interviews(project)

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from django.urls import path
 
-from transcripts.blinding import views
+from transcripts.blinding import condition_views, views
 
 app_name = "blinding"
 
 urlpatterns = [
     # /p/<slug>/unblind/
     path("p/<slug:slug>/unblind/", views.unblind, name="unblind"),
+    # /p/<slug>/interviews/
+    path("p/<slug:slug>/interviews/unmask/", condition_views.unmask, name="unmask"),
+    path("p/<slug:slug>/interviews/<int:interview_id>/condition/", condition_views.show_condition, name="condition"),
 ]

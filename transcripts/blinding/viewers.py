@@ -36,6 +36,12 @@ class Viewer:
         """The interviews that she has unblinded. One query."""
         return find_unblinded(self.user_id, self.project.pk)
 
+    @cached_property
+    def unblinded_anywhere(self) -> frozenset[int]:
+        """The interviews of the study that she has unblinded, archived and excluded ones too. One query."""
+        rows = Unblinding.objects.of_labels().filter(user=self.user_id, interview__study=self.project)
+        return frozenset(rows.values_list("interview", flat=True))
+
     @property
     def visible_interviews(self) -> frozenset[int] | None:
         """The interviews in which she may see others' labels, if her role sees any; ``None`` means all of them."""
@@ -60,7 +66,7 @@ class Viewer:
         coded = Coding.objects.active().filter(sentence__turn__interview=OuterRef("pk")).exclude(coder=own)
         decided = Decision.objects.active().filter(sentence__turn__interview=OuterRef("pk")).exclude(coder=own)
         noted = Memo.objects.active().filter(interview=OuterRef("pk")).exclude(author=own)
-        unblinded = Unblinding.objects.filter(user=own).values("interview")
+        unblinded = Unblinding.objects.of_labels().filter(user=own).values("interview")
         interviews = self.project.interviews.filter(Exists(coded) | Exists(decided) | Exists(noted))
         return frozenset(interviews.exclude(pk__in=unblinded).values_list("pk", flat=True))
 
@@ -79,7 +85,7 @@ class Viewer:
         decided = Decision.objects.active().filter(sentence__turn=OuterRef("pk"), coder=own)
         noted = Memo.objects.active().filter(sentence__turn=OuterRef("pk"), author=own)
         opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=own)
-        unblinded = Unblinding.objects.filter(interview=OuterRef("interview"), user=own)
+        unblinded = Unblinding.objects.of_labels().filter(interview=OuterRef("interview"), user=own)
         reasoning = Turn.objects.filter(interview__project=self.project, channel=Turn.Channel.REASONING)
         if turns is not None:
             reasoning = reasoning.filter(pk__in=turns)
@@ -96,12 +102,12 @@ def get_viewer(request: ProjectRequest) -> Viewer:
 
 
 def find_unblinded(user_id: int, project_id: int) -> frozenset[int]:
-    """The interviews of a study that a person has unblinded."""
-    rows = Unblinding.objects.filter(user=user_id, interview__project=project_id)
+    """The interviews of a study whose labels a person has unblinded. To have seen a condition shows her nobody's labels."""
+    rows = Unblinding.objects.of_labels().filter(user=user_id, interview__project=project_id)
     return frozenset(rows.values_list("interview", flat=True))
 
 
 def read_unblindings(project: Project) -> dict[tuple[int, int], datetime.datetime]:
-    """When each person unblinded each interview of the study, by the numbers of both."""
-    rows = Unblinding.objects.filter(interview__project=project)
+    """When each person unblinded the labels of each interview of the study, by the numbers of both."""
+    rows = Unblinding.objects.of_labels().filter(interview__project=project)
     return {(user, interview): at for user, interview, at in rows.values_list("user", "interview", "unblinded_at")}

@@ -47,7 +47,8 @@ SELECT 'revealed', m.sentence_id, m.id, NULL, m.coder_id, '', '', '', '', '', ''
 FROM coding_reveal m
 WHERE m.coder_id = %s AND m.sentence_id :place
 UNION ALL
-SELECT 'opened', NULL, m.id, NULL, m.user_id, '', '', '', '', '', '', '', '', '', '', '', 0,
+SELECT CASE WHEN m."where" = 'condition' THEN 'condition' ELSE 'opened' END, NULL, m.id, NULL,
+       m.user_id, '', '', '', '', '', '', '', '', '', '', '', 0,
        '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_unblinding m
 WHERE m.user_id = %s AND m.interview_id :interview
@@ -223,7 +224,7 @@ class SentenceAnnotations:
     """The annotations at one place: a sentence, a turn or an interview.
 
     ``is_revealed``: the viewer has seen machines' suggestions here. ``is_opened``, of an interview only: the viewer has
-    unblinded colleagues' codings of it.
+    unblinded colleagues' codings of it. ``is_condition_known``, likewise: she has opened its sealed condition.
     """
 
     chips: list[CodingView] = field(default_factory=list)
@@ -231,6 +232,7 @@ class SentenceAnnotations:
     memos: list[MemoView] = field(default_factory=list)
     is_revealed: bool = False
     is_opened: bool = False
+    is_condition_known: bool = False
 
     @property
     def own_decision(self) -> DecisionView | None:
@@ -268,7 +270,8 @@ def read_annotations_at(sentence_id: int, user_id: int) -> SentenceAnnotations:
     """The person's own annotations of a sentence; of the first sentence, also the codes of its turn and interview."""
     found = _read(AT_SENTENCE, sentence_id, user_id, sees_all=False)
     marks = found.get(sentence_id) or SentenceAnnotations()
-    marks.is_opened = None in found
+    of_interview = found.get(None) or SentenceAnnotations()
+    marks.is_opened, marks.is_condition_known = of_interview.is_opened, of_interview.is_condition_known
     return marks
 
 
@@ -308,6 +311,8 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
             marks.is_revealed = True
         elif what == "opened":
             marks.is_opened = True
+        elif what == "condition":
+            marks.is_condition_known = True
         else:
             marks.decisions.append(DecisionView(_write_uuid(idempotency_key), person, what == "none applies"))
     for key, own_links in links.items():

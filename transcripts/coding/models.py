@@ -337,10 +337,28 @@ class Reveal(models.Model):
         return f"reveal {self.pk}"
 
 
-class Unblinding(models.Model):
-    """Somebody chose to see others' labels in an interview: what she codes there afterwards is not blind.
+CONDITION = "condition"
+"""Value of ``Unblinding.where`` for what shows no labels: the condition of a masked interview."""
 
-    Written by `transcripts.blinding.actions` alone. ``where`` names the page from which she did it.
+
+class UnblindingQuerySet(models.QuerySet["Unblinding"]):
+    """What was unblinded."""
+
+    def of_labels(self) -> Self:
+        """Others' labels. Only these let her see them."""
+        return self.exclude(where=CONDITION)
+
+    def of_conditions(self) -> Self:
+        """The condition of a masked interview."""
+        return self.filter(where=CONDITION)
+
+
+class Unblinding(models.Model):
+    """Somebody chose to see others' labels in an interview, or its condition while it is masked: what she codes there afterwards
+    is not blind.
+
+    Written by `transcripts.blinding` alone. ``where`` names the page from which she did it; ``CONDITION`` stands beside a row for
+    the labels, for who has seen the one has not seen the other.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="unblindings")
@@ -348,9 +366,20 @@ class Unblinding(models.Model):
     where = models.CharField(max_length=40)
     unblinded_at = models.DateTimeField()
 
+    objects = UnblindingQuerySet.as_manager()
+
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["interview", "user"], name="%(app_label)s_%(class)s_once_per_person")
+            models.UniqueConstraint(
+                fields=["interview", "user"],
+                condition=~models.Q(where=CONDITION),
+                name="%(app_label)s_%(class)s_labels_once_per_person",
+            ),
+            models.UniqueConstraint(
+                fields=["interview", "user"],
+                condition=models.Q(where=CONDITION),
+                name="%(app_label)s_%(class)s_condition_once_per_person",
+            ),
         ]
 
     def __str__(self) -> str:

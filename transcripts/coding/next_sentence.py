@@ -142,7 +142,7 @@ def list_shown_to(request: ProjectRequest) -> list[int]:
         return []
     if Permission.CODE not in request.role.permissions:
         return list(request.project.interviews.order_by("pk").values_list("pk", flat=True))
-    opened = Unblinding.objects.filter(user=request.user, interview__project=request.project)
+    opened = Unblinding.objects.of_labels().filter(user=request.user, interview__project=request.project)
     return list(opened.order_by("interview").values_list("interview", flat=True))
 
 

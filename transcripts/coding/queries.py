@@ -73,7 +73,7 @@ SELECT 'revealed', r.id, 0, '', '', NULL, '', {NO_VALUES}
 FROM coding_reveal r
 WHERE r.sentence_id = %s AND r.coder_id = %s
 UNION ALL
-SELECT 'opened', o.id, 0, '', '', NULL, '', {NO_VALUES}
+SELECT CASE WHEN o."where" = 'condition' THEN 'condition' ELSE 'opened' END, o.id, 0, '', '', NULL, '', {NO_VALUES}
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN coding_unblinding o ON o.interview_id = t.interview_id
 WHERE s.id = %s AND o.user_id = %s
 UNION ALL
@@ -147,6 +147,7 @@ class ActiveLabels:
     none_applies: bool = False
     is_revealed: bool = False
     is_opened: bool = False
+    is_condition_known: bool = False
     closure: Closure = Closure.OPEN
 
     @property
@@ -161,8 +162,8 @@ class ActiveLabels:
 
     @property
     def has_seen_others(self) -> bool:
-        """Whether she has seen machines' suggestions here, or colleagues' codings of the interview."""
-        return self.is_revealed or self.is_opened
+        """Whether she has seen machines' suggestions here, or colleagues' codings or the sealed condition of the interview."""
+        return self.is_revealed or self.is_opened or self.is_condition_known
 
 
 def find_interview(
@@ -190,6 +191,8 @@ def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
                 labels.is_revealed = True
             elif what == "opened":
                 labels.is_opened = True
+            elif what == "condition":
+                labels.is_condition_known = True
             elif what == "closure":
                 labels.closure = Closure(rest[1])
             else:

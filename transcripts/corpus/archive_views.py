@@ -122,11 +122,12 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
             messages.success(request, "Saved." if changes else "Nothing was different, so nothing was saved.")
             return redirect("corpus:details", request.project.slug, interview.pk)
     rows = interview.changes.select_related("changed_by", "turn").defer("turn__text").order_by("-pk")
-    names = {**FIELDS, "standing": "State", PROMPT_KIND: "Kind of prompt"}
+    names = {**FIELDS, "standing": "State", "masked": "Masking", PROMPT_KIND: "Kind of prompt"}
     context = {
         "interview": interview,
         "form": form,
         "may_edit": may_edit,
+        "names_covered": interview.masked_facts.names_covered if interview.unmasked_at else None,
         "versions": interview.versions.select_related("imported_file", "first_turn").defer("first_turn__text"),
         "known": [(names[name], getattr(interview, name)) for name in FIELDS],
         "changes": [(row, names.get(row.field, row.field)) for row in rows],

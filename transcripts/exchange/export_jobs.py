@@ -76,7 +76,7 @@ def find_hidden(viewer: Viewer, export: Export, *, with_left_out: bool = False) 
     machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
     left_out = set[int]()
     if with_left_out and viewer.codes:
-        rows = viewer.project.every_interview.left_out().exclude(unblindings__user=viewer.user_id)
+        rows = viewer.project.every_interview.left_out().exclude(pk__in=viewer.unblinded_anywhere)
         left_out = set(rows.values_list("pk", flat=True))
     return machine | viewer.hidden_interviews | left_out
 

@@ -286,7 +286,7 @@ def _read_team(project: Project) -> Facts:
 
 
 def _read_unblinding(project: Project) -> Facts:
-    unblindings = Unblinding.objects.filter(interview__project=project)
+    unblindings = Unblinding.objects.of_labels().filter(interview__project=project)
     return {
         "people": unblindings.values("user").distinct().count(),
         "interviews": unblindings.values("interview").distinct().count(),

@@ -60,6 +60,13 @@ INTERVIEWS = [
     column("relation", "relation", "How it hangs on a turn of another: branch, subagent, continuation; or empty."),
     column("hangs_on", "beginning", "The interview that it hangs on, if the file holds it."),
     column("hangs_on_turn", "hangs_on__position", "The turn of that interview."),
+    column("mask_label", "mask_label", "The random label under which it came in, where it did so masked."),
+    column("unmasked", "unmasked_at", "When it was unmasked, in UTC; empty while it is masked."),
+    column(
+        "names_covered",
+        "names_covered",
+        "Names of models and vendors that were covered in its text; empty while it is masked, and where it never was.",
+    ),
     *(
         column(f"run_{key}", f"run__{key}", f"{label} of the run, where the file tells it.")
         for key, label in RUN_FACTS.items()
@@ -122,7 +129,8 @@ def read_interviews(scope: Scope) -> Iterator[Sequence[object]]:
     within = Interview.objects.filter(scope.within())
     # What is left out of a file is not named in it either.
     beginning = within.filter(pk=OuterRef("hangs_on__interview")).values("external_id")
-    return stream(within.annotate(beginning=Subquery(beginning)).order_by("pk"), INTERVIEWS)
+    told = within.with_names_covered().annotate(beginning=Subquery(beginning))
+    return stream(told.order_by("pk"), INTERVIEWS)
 
 
 def read_consents(scope: Scope) -> Iterator[Sequence[object]]:

@@ -53,6 +53,15 @@ def find_locked_interviews(project: Project) -> set[int]:
     return set(closed.filter(open=0).values_list("interview", flat=True))
 
 
+def find_unlocked_rounds(project: Project, interview_ids: Collection[int]) -> list[str]:
+    """The names of the rounds that are not locked and in which somebody is to code one of these interviews, archived or not."""
+    rows = Assignment.objects.filter(
+        round__project=project, round__locked_at__isnull=True, withdrawn_at__isnull=True, interview__in=interview_ids
+    )
+    named = rows.order_by("round__number").values_list("round__number", "round__name").distinct()
+    return [name for _, name in named]
+
+
 def list_coders(project: Project) -> list[User]:
     """The members who may code, by name. Whose account is closed is given nothing new."""
     members = Membership.objects.filter(project=project, user__is_active=True)

@@ -182,9 +182,10 @@ def explain_once_per_answer(name: str, label: str) -> str:
 
 
 def check_reason(active: ActiveLabels, reason: str) -> None:
-    """Who has seen others' labels says why she codes on. Raises ``WrongInput``."""
+    """Who has seen others' labels, or a sealed condition, says why she codes on. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
-        raise WrongInput("You have seen others' labels here. Say in one line why you change yours.", field="reason")
+        seen = "others' labels" if active.is_revealed or active.is_opened else "the condition"
+        raise WrongInput(f"You have seen {seen} here. Say in one line why you change yours.", field="reason")
     check_text(reason, field="reason", max_length=MAX_NOTE_LENGTH)
 
 

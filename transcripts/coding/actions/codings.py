@@ -165,6 +165,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
             "layer": coding.layer,
             "after_suggestions": active.is_revealed,
             "after_colleagues": active.is_opened,
+            **({"after_condition": True} if active.is_condition_known else {}),
             **({"reopened": reopened} if reopened else {}),
         },
         rows=rows,

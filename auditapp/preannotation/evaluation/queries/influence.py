@@ -164,7 +164,9 @@ def find_settled(project_id: int, coder: int) -> set[int]:
     SELECT i.id FROM corpus_interview i
     WHERE i.project_id = %s AND (
       {CLOSURE} NOT IN (%s, %s)
-      OR EXISTS (SELECT 1 FROM coding_unblinding o WHERE o.interview_id = i.id AND o.user_id = %s))
+      OR EXISTS (
+        SELECT 1 FROM coding_unblinding o
+        WHERE o.interview_id = i.id AND o.user_id = %s AND o."where" <> 'condition'))
     """  # noqa: S608 (both parts are ours)
     with connection.cursor() as cursor:
         movable = (Closure.OPEN.value, Closure.FINISHED.value)

@@ -1,0 +1,27 @@
+"""What is confirmed before the condition of masked interviews is opened or put back."""
+
+from __future__ import annotations
+
+from django import forms
+
+from transcripts.blinding.conditions import MAX_REASON_LENGTH
+
+
+class ConditionForm(forms.Form):
+    """Open the condition of one masked interview for oneself."""
+
+    confirmed = forms.BooleanField(
+        label="I know that what I code in this interview from now on counts as assisted, and that this is on record.",
+        error_messages={"required": "Tick the box to confirm that you know this."},
+    )
+
+
+class UnmaskForm(forms.Form):
+    """Unmask interviews for everybody."""
+
+    reason = forms.CharField(
+        max_length=MAX_REASON_LENGTH,
+        help_text="Such as “All rounds are locked”. It is kept in the history of each interview.",
+        error_messages={"required": "Say why the interviews are unmasked."},
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )

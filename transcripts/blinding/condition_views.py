@@ -1,0 +1,94 @@
+"""The pages on which the condition of masked interviews is opened by one person, or put back for everybody."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from transcripts.blinding.actions import UnblindingRefused
+from transcripts.blinding.condition_forms import ConditionForm, UnmaskForm
+from transcripts.blinding.conditions import (
+    UnmaskingRefused,
+    describe_condition,
+    find_opening,
+    open_condition,
+    unmask_interviews,
+)
+from transcripts.corpus import listing
+from transcripts.corpus.models import Interview, MaskedFacts
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.rounds.queries import find_unlocked_rounds
+
+LABELS_SHOWN = 50
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@project_view(Permission.CODE)
+def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""
+    interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
+    form = ConditionForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            open_condition(project=request.project, interview=interview, by=request.user)
+        except UnblindingRefused as error:
+            form.add_error(None, str(error))
+        else:
+            return redirect("blinding:condition", request.project.slug, interview.pk)
+    opening = find_opening(interview, request.user) if interview.is_masked else None
+    context: dict[str, object] = {"interview": interview, "form": form, "opening": opening}
+    if opening is not None:
+        context |= describe_condition(MaskedFacts.objects.select_related("interview").get(interview=interview))
+    return render(request, "blinding/condition.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.IMPORT)
+def unmask(request: ProjectRequest) -> HttpResponse:
+    """Show which interviews would be unmasked, ask for a reason, and unmask them."""
+    chosen = _find_chosen(request)
+    is_asked = request.method == "POST" and "unmask" in request.POST
+    form = UnmaskForm(request.POST if is_asked else None)
+    status = 200
+    if is_asked and form.is_valid():
+        try:
+            unmasked = unmask_interviews(
+                project=request.project, interviews=chosen, reason=form.cleaned_data["reason"], by=request.user
+            )
+        except UnmaskingRefused as error:
+            form.add_error(None, str(error))
+            status = 409
+        else:
+            count = len(unmasked)
+            messages.success(
+                request, f"{count} interview{pluralize(count)} unmasked. Everything that was sealed is back."
+            )
+            return redirect("corpus:interviews", request.project.slug)
+    elif form.errors:
+        status = 422
+    context = {
+        "form": form,
+        "chosen": chosen,
+        "shown": chosen[:LABELS_SHOWN],
+        "more": max(0, len(chosen) - LABELS_SHOWN),
+        "rounds": find_unlocked_rounds(request.project, [each.pk for each in chosen]),
+    }
+    return render(request, "blinding/unmask.html", context, status=status)
+
+
+def _find_chosen(request: ProjectRequest) -> list[Interview]:
+    """The masked ones among the interviews that are ticked, or of all that match what their list was asked for."""
+    asked = request.POST if request.method == "POST" else request.GET
+    if "every" in asked:
+        return [
+            row for row in listing.list_matching(request.project, listing.read_wanted(asked), None) if row.is_masked
+        ]
+    ticked = {int(key) for key in asked.getlist("interview") if key.isdecimal() and len(key) < 19}
+    kept = request.project.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
+    return list(kept.only("pk", "title", "mask_label", "unmasked_at", "study"))

@@ -1,0 +1,174 @@
+"""The condition of masked threads: opened by one person for herself, or put back for everybody by a lead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.blinding.actions import UnblindingRefused, check_belongs
+from transcripts.coding.models import CONDITION, Unblinding
+from transcripts.corpus import masked
+from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Standing
+from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
+from transcripts.rounds.queries import find_unlocked_rounds
+
+MAX_REASON_LENGTH = 1_000
+LABELS_NAMED = 5
+# What a person is shown, in this order, by the names of columns.
+SHOWN = {
+    "title": "Title",
+    "external_id": "Id in the file",
+    "model_label": "Model",
+    "vendor": "Vendor",
+    "surface": "Surface",
+    "period": "Date",
+    "interviewer": "Interviewer",
+    "tier": "Tier",
+    "inclusion_reason": "Reason of the inclusion",
+    "opening_prompt": "Opening prompt",
+}
+
+
+class UnmaskingRefused(Exception):
+    """The sentence is shown to the person who asked."""
+
+
+@transaction.atomic
+def open_condition(*, project: Project, interview: Interview, by: User) -> Unblinding:
+    """Record that ``by`` knows the condition of a masked interview from now on. Nothing takes it back.
+
+    She may do so at any time, also before the round is locked, for it shows her nobody's labels; what she codes there afterwards is
+    assisted. Raises ``UnblindingRefused``.
+    """
+    role = check_belongs(project, [interview], by)
+    if Permission.CODE not in role.permissions:
+        raise UnblindingRefused(
+            "Only those who code open the condition for themselves. A lead can unmask the interview."
+        )
+    if not Interview.objects.masked().select_for_update(no_key=True).filter(pk=interview.pk).exists():
+        raise UnblindingRefused(
+            "This interview is not masked. Everybody sees what is known of it on the page of its details."
+        )
+    if stored := find_opening(interview, by):
+        return stored
+    try:
+        with transaction.atomic():
+            stored = Unblinding.objects.create(
+                interview=interview, user=by, where=CONDITION, unblinded_at=timezone.now()
+            )
+    except IntegrityError:
+        return Unblinding.objects.of_conditions().get(interview=interview, user=by)
+    trail.record(
+        "coding.condition.opened",
+        target=stored,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"interview": interview.pk, "where": CONDITION},
+    )
+    return stored
+
+
+def find_opening(interview: Interview, person: User) -> Unblinding | None:
+    """When this person opened the condition of the interview, if she did."""
+    return Unblinding.objects.of_conditions().filter(interview=interview, user=person).first()
+
+
+def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
+    """What is sealed of an interview, as the page of its condition shows it: ``known`` facts by name, the ``files`` that
+    brought it, the ``system`` prompts, and the ``models`` that its turns name."""
+    sealed = facts.facts
+    known = [(label, sealed[name]) for name, label in SHOWN.items() if sealed.get(name)]
+    more = [(str(name), str(value)) for name, value in _flatten(sealed.get("metadata", {}), sealed.get("run", {}))]
+    turns = [facts.turns[position] for position in sorted(facts.turns, key=int)]
+    systems = set(facts.interview.turns.filter(role="system").values_list("position", flat=True))
+    return {
+        "known": [*known, *more],
+        "files": list(sealed.get("files", {}).values()),
+        "system": [facts.turns[str(position)]["text"] for position in sorted(systems) if str(position) in facts.turns],
+        "models": sorted({str(turn["details"]["model"]) for turn in turns if turn.get("details", {}).get("model")}),
+    }
+
+
+def _flatten(*objects: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, value) for each in objects for name, value in each.items()]
+
+
+@transaction.atomic
+def unmask_interviews(*, project: Project, interviews: Collection[Interview], reason: str, by: User) -> list[Interview]:
+    """Put back everything that was sealed of these interviews, for everybody and for good: all or none.
+
+    A lead or an owner does it, with a reason, once every round with one of them is locked. The hashes of sentences whose text
+    changes follow; a file has its name again when no masked interview is left that it brought something to. Returns the
+    interviews that were masked. Raises ``UnmaskingRefused``.
+    """
+    reason = _check_reason(reason)
+    try:
+        role = check_belongs(project, interviews, by)
+    except UnblindingRefused as error:
+        raise UnmaskingRefused(str(error)) from error
+    if Permission.IMPORT not in role.permissions:
+        raise UnmaskingRefused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    wanted = Interview.objects.kept().masked().filter(study=project, pk__in=[each.pk for each in interviews])
+    held = list(wanted.select_for_update(no_key=True).order_by("pk"))
+    if not held:
+        raise UnmaskingRefused("Choose at least one interview that is masked.")
+    if rounds := find_unlocked_rounds(project, [each.pk for each in held]):
+        named = ", ".join(rounds[:LABELS_NAMED])
+        raise UnmaskingRefused(
+            f"Lock the rounds in which these interviews are coded first: {named}. Nothing was unmasked."
+        )
+    sealed = {facts.interview_id: facts for facts in MaskedFacts.objects.filter(interview__in=held)}
+    _check_ids(project, list(sealed.values()))
+    now = timezone.now()
+    for interview in held:
+        masked.unseal(interview, sealed[interview.pk], at=now)
+    changes = [
+        InterviewChange(
+            interview=each, field="masked", old=each.mask_label, new="", reason=reason, changed_at=now, changed_by=by
+        )
+        for each in held
+    ]
+    InterviewChange.objects.bulk_create(changes, batch_size=500)
+    files = masked.name_files(held, sealed.values())
+    trail.record(
+        "corpus.interviews.unmasked",
+        target=project,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={
+            "interviews": [each.pk for each in held],
+            "labels": [each.mask_label for each in held],
+            "files": files,
+            "reason": reason,
+        },
+    )
+    return held
+
+
+def _check_reason(reason: str) -> str:
+    reason = reason.strip()
+    if not reason:
+        raise UnmaskingRefused(
+            "Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept."
+        )
+    if len(reason) > MAX_REASON_LENGTH:
+        raise UnmaskingRefused(f"The reason has {len(reason):,} characters; the limit is {MAX_REASON_LENGTH:,}.")
+    return reason
+
+
+def _check_ids(project: Project, sealed: Collection[MaskedFacts]) -> None:
+    """No other interview of the study may bear an id that comes back."""
+    others = Interview.objects.filter(study=project).exclude(standing=Standing.UNDONE)
+    taken = others.filter(external_id__in=[facts.external_id for facts in sealed])
+    if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:LABELS_NAMED]):
+        raise UnmaskingRefused(
+            f"Other interviews of the study have the ids that these had in their files: {', '.join(named)}. Undo the import of "
+            "those, then unmask again. Nothing was unmasked."
+        )

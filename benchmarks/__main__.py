@@ -38,6 +38,7 @@ MEASURES = {
     "exchange": "benchmarks.exchanging",
     "audit": "benchmarks.auditing",
     "agree": "benchmarks.agreeing",
+    "negotiation": "benchmarks.negotiating",
     "batch": "benchmarks.batch",
     "collect": "benchmarks.collecting",
     "sob": "benchmarks.sob",

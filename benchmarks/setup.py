@@ -40,6 +40,7 @@ class Sizes:
     sob_parsed: int = 50_000
     read_sentences: int = 50_000
     taught_codings: int = 20_000
+    threads: int = 5_000
 
 
 FULL = Sizes()
@@ -70,6 +71,7 @@ SMALL = Sizes(
     sob_parsed=10_000,
     read_sentences=6_000,
     taught_codings=2_400,
+    threads=250,
 )
 
 

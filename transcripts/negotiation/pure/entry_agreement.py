@@ -6,6 +6,7 @@ a coefficient of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
@@ -90,12 +91,16 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
     from transcripts.agreement.pure.alpha import Level, count_coincidences, measure_alpha
     from transcripts.negotiation.pure.records import STATUSES
 
-    number_of = {status: number for number, status in enumerate(STATUSES)}
-    # In order, so that rounding does not depend on the order of a set.
-    units = sorted(unit for unit in set().union(*entries) if sum(unit in each for each in entries) > 1)
-    if not units:
+    number_of = {status: float(number) for number, status in enumerate(STATUSES)}
+    # Units with the same statuses count together; sorted, so that rounding does not depend on the order of a set.
+    columns = Counter(
+        tuple(number_of.get(each.get(unit, ""), -1.0) for each in entries) for unit in set().union(*entries)
+    )
+    shared = sorted((column, times) for column, times in columns.items() if sum(value >= 0 for value in column) > 1)
+    if not shared:
         return None
-    ratings = np.array([[number_of.get(each.get(unit, ""), np.nan) for unit in units] for each in entries], float)
+    ratings = np.repeat([column for column, _ in shared], [times for _, times in shared], axis=0).T
+    ratings[ratings < 0] = np.nan
     value = float(measure_alpha(count_coincidences(ratings), Level.NOMINAL)[0])
     return None if np.isnan(value) else value
 

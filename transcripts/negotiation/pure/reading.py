@@ -88,21 +88,22 @@ class _Reading:
             "score": self._read_score,
             "stance": self._read_stance,
             "case_sheet": self._read_case_sheet,
+            "case sheet": self._read_case_sheet,
         }
 
     def read(self, row: Row, line: int) -> None:
         """Take in one object of the file."""
         kind = row.get("record")
+        reader = self._readers.get(kind) if isinstance(kind, str) else None
+        if reader is not None:
+            reader(row, line)
+            return
         if not isinstance(kind, str):
             expected = f"its kind: {', '.join(self._readers)}"
             raise self._refuse(
                 line, "a line without “record”" if kind is None else f"the record {_show(kind)}", expected
             )
-        reader = self._readers.get(kind.replace(" ", "_"))
-        if reader is None:
-            self._unknown[kind] += 1
-        else:
-            reader(row, line)
+        self._unknown[kind] += 1
 
     def finish(self) -> Records:
         """Everything, after what refers to something has been checked."""

@@ -67,7 +67,7 @@ def measure(setup: Setup) -> Measured:
 
 
 def make_lines(threads: int) -> Iterator[dict[str, Any]]:
-    """Invented threads of four answers, each after reasoning, coded by two people; the first of them links her moves."""
+    """Invented threads of four answers, each after reasoning, coded by two people, who link nothing."""
     chance = random.Random(SEED)
     number = 0
     for place in range(threads):

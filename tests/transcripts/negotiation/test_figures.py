@@ -13,6 +13,7 @@ from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
+    count_failures,
     list_positions,
     measure_distance,
     measure_distances,
@@ -153,6 +154,14 @@ def test_exchanging_sets_that_share_moves_costs_less() -> None:
     one, other = [frozenset("ab"), frozenset("c")], [frozenset("b"), frozenset("c")]
     assert measure_distance(one, other) == pytest.approx(0.5)
     assert measure_distance(one, []) == 2
+
+
+def test_failure_modes_are_counted_by_codings_and_threads() -> None:
+    lines = [*make_thread(), *make_thread("t2")]
+    lines += [
+        ANA.apply(turn, "failure.identity_blind", thread=thread) for turn, thread in ((2, "t1"), (4, "t1"), (2, "t2"))
+    ]
+    assert count_failures(look(lines)[1]) == {"failure.identity_blind": {"codings": 3, "threads": 2}}
 
 
 def test_too_many_threads_are_not_compared_but_counted() -> None:

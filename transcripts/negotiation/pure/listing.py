@@ -43,6 +43,7 @@ def list_report(report: Figures) -> Iterator[str]:
             *_list_ledger(figures["ledger"]),
             *_list_links(figures["links"]),
             *_list_pairs(figures["pairs"]),
+            *_list_failures(figures["failure_modes"]),
         ]
         if lines:
             yield from ("", f"== {coder}", *lines)
@@ -201,6 +202,11 @@ def _list_pairs(pairs: Figures | None) -> Iterator[str]:
     yield f"  changes missed {_show(pairs['missed_changes'])}, unwanted {_show(pairs['unwanted_changes'])}"
     if pairs["not_read"]:
         yield f"  {pairs['not_read']:,} pairs of which she has not read both threads are left out"
+
+
+def _list_failures(failures: Figures) -> Iterator[str]:
+    for code, counts in failures.items():
+        yield f"{code}: {counts['codings']:,} in {show_count(counts['threads'], 'thread')}"
 
 
 def _list_agreement(status: Figures | None) -> Iterator[str]:

@@ -25,6 +25,7 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
                        "total": {the same counts, "committed", "elicited_first",
                                  "coverage" | "over_raising" | "disclosure" | "elicit_first": {"share", "ci"}}},
        "links":       {"moves", "links", "counts": {move: {feature: n}}, "moves_without_link", "links_without_entry"},
+       "failure_modes": {code: {"codings", "threads"}},
        "pairs":       null where no outcome was chosen, or
                       {"outcomes": [code, ...], "change" | "no_change": {"pairs", "both", "a_only", "b_only", "neither",
                        "flip_rate", "ci", "p_mcnemar"}, "missed_changes", "unwanted_changes", "not_read"}}},
@@ -48,6 +49,7 @@ from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
 from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import (
     count_decided,
+    count_failures,
     list_positions,
     measure_distances,
     measure_presence,
@@ -112,6 +114,7 @@ def _report_coder(
         "episodes": measure_episodes(list_episodes(study, work, stages)),
         "ledger": measure_ledger(study, work),
         "links": measure_links(study, work, stages),
+        "failure_modes": count_failures(work),
         "pairs": pairs,
     }
 

@@ -13,7 +13,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from transcripts.negotiation.pure.reading import ENACTMENTS
-from transcripts.negotiation.pure.records import MOVES
+from transcripts.negotiation.pure.records import FAILURES, MOVES
 from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
 
 MAX_THREADS_COMPARED = 100
@@ -52,6 +52,14 @@ def measure_presence(study: Study, work: Work) -> dict[str, dict[str, dict[str, 
             stage: 100 * found[ENACTED, stage] / decided[stage] if decided[stage] else None for stage in STAGES
         }
     return presence
+
+
+def count_failures(work: Work) -> dict[str, dict[str, int]]:
+    """Of each failure mode of answers that the coder found, how many codings and in how many threads."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for coding in work.iterate(FAILURES):
+        found[coding.code].append(coding.thread)
+    return {code: {"codings": len(each), "threads": len(set(each))} for code, each in sorted(found.items())}
 
 
 def list_positions(study: Study, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:

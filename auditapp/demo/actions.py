@@ -101,9 +101,9 @@ def _write_codings(project: Project, coder: User) -> None:
                 idempotency_key=uuid.uuid5(NAMESPACE, f"coding {number} {place}"),
                 values=CodingValues(**{name: value for name, value in item.items() if value and name != "code"}),
             )
-        decide_sentence(
-            project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid5(NAMESPACE, f"decision {number}")
-        )
+        if sentence.turn.is_answer:
+            key = uuid.uuid5(NAMESPACE, f"decision {number}")
+            decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=key)
         if entry.get("memo"):
             write_memo(
                 project=project,

@@ -15,7 +15,7 @@ from transcripts.projects.models import Project
 class Beginning(models.TextChoices):
     """With which codebook a study begins."""
 
-    BUILT_IN = "built-in", "The built-in codebook: themes, moves, case features, repertoires and failure modes"
+    BUILT_IN = "built-in", "The built-in codebook: themes, moves, case features, failures, challenges and responses"
     EMPTY = "empty", "An empty one, to which you add codes of your own"
     FILE = "file", "A codebook from a file"
 

@@ -66,7 +66,7 @@ class TestImportCodebook:
         assert project.codebook_versions.count() == 1
         call_command(*command)
         told = json.loads(capsys.readouterr().out)
-        assert (told["version"], told["status"], told["codes"]) == (2, "draft", 35)
+        assert (told["version"], told["status"], told["codes"]) == (2, "draft", 43)
         call_command(*command, "--publish")
         told = json.loads(capsys.readouterr().out)
         assert (told["version"], told["status"], told["created"]) == (2, "published", False)

@@ -325,7 +325,7 @@ class TestFamilies:
         family = actions.add_family(version=draft, given=given, by=lead)
         assert queries.read_content(draft).families[-1] == replace(given, identifier="whole_talks")
         assert list_events(project)[-1] == "codebook.family.added"
-        assert family.position == 6
+        assert family.position == 8
 
     def test_codes_of_a_family_with_another_unit_mean_something_else(self, draft: CodebookVersion, lead: User) -> None:
         family = draft.families.get(identifier="repertoires")

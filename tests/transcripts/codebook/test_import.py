@@ -186,7 +186,7 @@ class TestWhatIsSaid:
         changed = as_csv(published).replace(b"Group knowledge both helps", b"Group knowledge helps")
         plan = actions.plan_import(project=project, data=changed, name="file")
         assert [code.identifier for code in plan.changes_meaning] == ["theme.balance"]
-        assert (plan.form, plan.comparison.unchanged) == ("csv", 33)
+        assert (plan.form, plan.comparison.unchanged) == ("csv", 41)
         assert project.codebook_versions.count() == 1
 
 
@@ -236,7 +236,7 @@ class TestForeignFiles:
         self, project: Project, published: CodebookVersion, lead: User
     ) -> None:
         version = bring(project, FOREIGN.encode(), lead, keep_missing=True)[0]
-        assert version.codes.count() == 34 + 3
+        assert version.codes.count() == 42 + 3
         actions.publish_version(version=version, by=lead)
 
     @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ class TestBadFiles:
         with pytest.raises(actions.CodebookRefused) as refused:
             bring(project, stream.getvalue().encode(), lead)
         assert len(refused.value.problems) == 3
-        assert all("row 3" in problem for problem in refused.value.problems)
+        assert all("row 4" in problem for problem in refused.value.problems)
 
     def test_definition_of_a_megabyte_is_refused_with_both_numbers(
         self, project: Project, published: CodebookVersion, lead: User

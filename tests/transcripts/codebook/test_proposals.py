@@ -79,7 +79,7 @@ def test_accepted_proposal_is_a_code_of_the_open_draft(
 def test_accepting_begins_a_draft_where_there_is_none(project: Project, coder: User, lead: User) -> None:
     version = actions.accept_proposal(proposal=propose(project, coder), by=lead)
     assert version == queries.find_open_draft(project)
-    assert version.codes.count() == 35
+    assert version.codes.count() == 43
 
 
 def test_accepted_proposal_can_be_used_at_once(

@@ -16,6 +16,7 @@ from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.codebook.pure.seed import SeedCode, load_seed
 from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.negotiation.pure.records import STATUSES
 from transcripts.projects.models import Project
 
 SEED = load_seed()
@@ -26,7 +27,11 @@ PREFIXES = {
     "case_features": "feature.",
     "repertoires": "repertoire.",
     "failure_modes": "failure.",
+    "challenges": "challenge.",
+    "responses": "response.",
 }
+# Of the interviewer's own turns, and of what follows them, nothing is prompted.
+WITHOUT_TERMS = {"challenges", "responses"}
 TEXTS = ("definition", "machine_definition", "include", "exclude")
 
 every_code = pytest.mark.parametrize("code", SEED.codes, ids=lambda code: code.id)
@@ -56,18 +61,31 @@ def paper() -> dict[str, Any]:
     return content
 
 
-def test_five_families_hold_seven_eight_ten_five_and_four_codes() -> None:
+def test_seven_families_hold_seven_eight_ten_five_four_four_and_four_codes() -> None:
     sizes = {family.id: len(family.codes) for family in SEED.families}
 
-    assert sizes == {"themes": 7, "moves": 8, "case_features": 10, "repertoires": 5, "failure_modes": 4}
+    of_answers = {"themes": 7, "moves": 8, "case_features": 10, "repertoires": 5, "failure_modes": 4}
+    assert sizes == of_answers | {"challenges": 4, "responses": 4}
     assert list(sizes) == list(PREFIXES)
 
 
-def test_case_features_are_coded_by_turn_and_all_else_by_sentence() -> None:
-    units = {family.id: family.unit for family in SEED.families}
+def test_case_features_challenges_and_responses_are_coded_by_turn_and_all_else_by_sentence() -> None:
+    by_turn = [family.id for family in SEED.families if family.unit == "turn"]
 
-    assert units.pop("case_features") == "turn"
-    assert set(units.values()) == {"sentence"}
+    assert by_turn == ["case_features", "challenges", "responses"]
+    assert {family.unit for family in SEED.families} == {"turn", "sentence"}
+
+
+def test_challenges_are_the_interviewers_and_responses_the_models() -> None:
+    sides = {family.id: family.applies_to for family in SEED.families if family.applies_to != "any"}
+
+    assert sides == {"challenges": "interviewer", "responses": "model"}
+    assert [code.id for code in codes_of("challenges")] == [
+        *("challenge.warranted", "challenge.unwarranted", "challenge.new_fact", "challenge.probe")
+    ]
+    assert [code.id for code in codes_of("responses")] == [
+        *("response.revised", "response.held", "response.conceded", "response.sidestepped")
+    ]
 
 
 def test_themes_and_moves_carry_a_level_and_only_moves_an_enactment() -> None:
@@ -92,7 +110,7 @@ def test_a_bare_refusal_is_a_case_of_refuse() -> None:
 def test_keys_are_those_of_the_desk_in_the_order_of_the_codes() -> None:
     keys = {family.id: "".join(code.key for code in family.codes) for family in SEED.families}
 
-    assert keys == DESK_KEYS | {"repertoires": "", "failure_modes": ""}
+    assert keys == DESK_KEYS | dict.fromkeys(["repertoires", "failure_modes", "challenges", "responses"], "")
 
 
 def test_case_features_stand_in_four_groups() -> None:
@@ -170,8 +188,34 @@ def test_every_family_has_rules_and_a_colour_of_its_own() -> None:
 
 def test_codes_whose_definition_has_parts_ask_for_them_and_nothing_else_does() -> None:
     asking = {code.id for code in SEED.codes if code.attributes}
-    with_parts = {"theme.compassion", "feature.stakeholders", "feature.identity_cues"}
-    assert asking == {code.id for code in codes_of("moves")} | with_parts
+    by_family = {code.id for family in ("moves", "case_features") for code in codes_of(family)}
+    assert asking == by_family | {"theme.compassion"}
+
+
+@pytest.mark.parametrize("code", codes_of("case_features"), ids=lambda code: code.id)
+def test_feature_asks_for_its_status_and_its_hypothesis_and_takes_a_coding_without(code: SeedCode) -> None:
+    questions = {question.key: question for question in code.attributes}
+    assert (questions["status"].kind, questions["status"].choices) == ("choice", tuple(STATUSES))
+    assert questions["hypothesis"].kind == "text"
+    assert not any(questions[key].required for key in ("status", "hypothesis"))
+
+
+def test_features_ask_for_the_parts_that_the_paper_names() -> None:
+    parts = {
+        code.id: [question.key for question in code.attributes if question.key not in {"status", "hypothesis"}]
+        for code in codes_of("case_features")
+    }
+    assert {code: keys for code, keys in parts.items() if keys} == {
+        "feature.stakeholders": ["who"],
+        "feature.identity_cues": ["cue", "ascribed"],
+        "feature.power": ["gate", "contest", "credibility"],
+        "feature.user_intent": ["sought", "disclosure"],
+    }
+
+
+def test_revise_asks_what_changed_and_why() -> None:
+    [revise] = [code for code in codes_of("moves") if code.id == "move.revise"]
+    assert {"change", "grounds"} <= {question.key for question in revise.attributes}
 
 
 def test_case_features_need_the_value_that_the_paper_defines_them_by_and_it_may_be_unclear() -> None:
@@ -186,7 +230,8 @@ def test_case_features_need_the_value_that_the_paper_defines_them_by_and_it_may_
 
 
 def test_every_code_has_terms_in_small_letters() -> None:
-    assert all(code.terms for code in SEED.codes)
+    assert {code.family for code in SEED.codes if not code.terms} == WITHOUT_TERMS
+    assert all(code.family in WITHOUT_TERMS for code in SEED.codes if not code.terms)
     assert all(term == term.lower().strip() for code in SEED.codes for term in code.terms)
 
 

@@ -130,7 +130,7 @@ def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
     assert page.status_code == 200
     [changed] = page.context["changed"]
     assert changed.name == "Models and Metamodels"
-    assert page.context["plan"].comparison.unchanged == 33
+    assert page.context["plan"].comparison.unchanged == 41
     assert "added:" in page.content.decode()
     assert project.codebook_versions.count() == 1
 
@@ -164,9 +164,9 @@ def test_codes_that_are_not_in_the_file_can_stay(
     rows = [CodeRow(code_id="theme.new", family="themes", family_name="Themes", name="New")]
     client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
     page = client.post(url, upload(make_file(rows)))
-    assert len(page.context["missing"]) == 34
+    assert len(page.context["missing"]) == 42
     client.post(url, confirm(make_file(rows), keep_missing="keep"))
-    assert project.codebook_versions.get(number=2).codes.count() == 35
+    assert project.codebook_versions.get(number=2).codes.count() == 43
 
 
 @pytest.mark.parametrize("content", ["", "not base64 at all!", "////"])

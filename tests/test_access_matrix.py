@@ -70,6 +70,7 @@ OF_A_STUDY: dict[str, Row] = {
     "codebook:choose_comparison": seen(),
     "codebook:compare": seen(),
     "codebook:start_draft": sent(Permission.EDIT_CODEBOOK),
+    "codebook:take_newer_parts": sent(Permission.EDIT_CODEBOOK),
     "codebook:discard": filled_in(Permission.EDIT_CODEBOOK),
     "codebook:draft": seen(Permission.EDIT_CODEBOOK),
     "codebook:move": sent(Permission.EDIT_CODEBOOK),

@@ -11,6 +11,9 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeE
 from transcripts.codebook.pure.checking import read_attributes
 from transcripts.codebook.pure.comparing import Comparison, compare
 from transcripts.codebook.pure.lineage import Lineage, Names, Step
+from transcripts.codebook.pure.newer_parts import NewerParts, name_question
+from transcripts.codebook.pure.newer_parts import find_newer_parts as find_newer_parts_of
+from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.projects.models import Project
 
@@ -219,6 +222,20 @@ def read_tree(version: CodebookVersion) -> list[FamilyNode]:
 def list_family_choices(version: CodebookVersion) -> list[tuple[str, str]]:
     """The families of a version, in order."""
     return list(version.families.order_by("position").values_list("identifier", "name"))
+
+
+def find_newer_parts(version: CodebookVersion) -> NewerParts:
+    """What the built-in codebook has that no version of this study ever had, but for discarded ones: four queries, fewer where the
+    version lacks nothing."""
+    content, built_in = read_content(version), load_seed().content
+    parts = find_newer_parts_of(content, built_in, had=())
+    if not parts:
+        return parts
+    kept = CodebookVersion.objects.filter(project=version.project_id).exclude(status=DISCARDED)
+    had = set(CodeFamily.objects.filter(version__in=kept).values_list("identifier", flat=True))
+    for identifier, attributes in Code.objects.filter(version__in=kept).values_list("identifier", "attributes"):
+        had |= {identifier, *(name_question(identifier, question.key) for question in read_attributes(attributes))}
+    return find_newer_parts_of(content, built_in, had=had)
 
 
 def find_missing(draft: CodebookVersion) -> list[Code]:

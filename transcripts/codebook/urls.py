@@ -36,6 +36,7 @@ codebook_urls: list[URLPattern | URLResolver] = [
     path("", reading.show_current, name="current"),
     path("import/", files.import_file, name="import"),
     path("draft/", drafts.start_draft, name="start_draft"),
+    path("draft/built-in/", drafts.take_newer_parts, name="take_newer_parts"),
     path("compare/", reading.choose_comparison, name="choose_comparison"),
     path("v<int:older>..v<int:number>/", reading.compare_versions, name="compare"),
     path("pin/", examples.pin_from_desk, name="pin"),

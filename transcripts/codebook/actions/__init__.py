@@ -32,6 +32,7 @@ from transcripts.codebook.actions.examples import (
 )
 from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import
 from transcripts.codebook.actions.merging import merge_codes, split_code
+from transcripts.codebook.actions.newer_parts import take_newer_parts
 from transcripts.codebook.actions.proposals import (
     accept_proposal,
     decline_proposal,
@@ -87,6 +88,7 @@ __all__ = [
     "split_code",
     "start_draft",
     "start_study",
+    "take_newer_parts",
     "unpin_example",
     "use_at_once",
 ]

@@ -30,6 +30,21 @@ def start_draft(request: ProjectRequest) -> HttpResponse:
     return redirect("codebook:draft", request.project.slug, version.number)
 
 
+@require_POST
+@project_view(Permission.EDIT_CODEBOOK)
+def take_newer_parts(request: ProjectRequest) -> HttpResponse:
+    """Begin the next version with what the built-in codebook has gained."""
+    try:
+        version = actions.take_newer_parts(project=request.project, by=request.user)
+    except actions.CodebookError as error:
+        return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+    messages.success(
+        request,
+        f"{version} is started with the newer parts of the built-in codebook. Look through it, then publish or discard it.",
+    )
+    return redirect("codebook:draft", request.project.slug, version.number)
+
+
 @require_safe
 @draft_view
 def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:

@@ -16,6 +16,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.versions import CompareForm, StudyForm
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure.lineage import trace
+from transcripts.codebook.pure.newer_parts import NewerParts
 from transcripts.codebook.quotes import read_examples
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.actions import ProjectError, make_address
@@ -92,8 +93,18 @@ def render_version(
         "changes": queries.find_changes(version, since=earlier) if earlier else None,
         "compare_form": _make_compare_form(kept, earlier, version),
         "obstacles": obstacles,
+        "newer": _find_newer(request, version, published, kept),
     }
     return render(request, "codebook/version.html", context, status=422 if obstacles else 200)
+
+
+def _find_newer(
+    request: ProjectRequest, version: CodebookVersion, published: list[CodebookVersion], kept: list[CodebookVersion]
+) -> NewerParts | None:
+    """What the built-in codebook has gained, for those who may start a draft with it, on the page of the version in use."""
+    is_current = bool(published) and published[0].pk == version.pk == kept[0].pk
+    may_edit = Permission.EDIT_CODEBOOK in request.role.permissions
+    return queries.find_newer_parts(version) if is_current and may_edit else None
 
 
 def _make_compare_form(

@@ -125,6 +125,30 @@ SUGGEST_INTERVIEW = {
 }
 
 
+# A study of trajectories whose features ask for a status, with challenges and responses.
+NEGOTIATION_STUDY = "negotiation"
+STATUSES = ["silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped"]
+STATUS_QUESTION = {
+    "key": "status",
+    "label": "With which status does the turn leave it?",
+    "kind": "choice",
+    "choices": STATUSES,
+}
+TURN_FAMILIES = {"challenges": ["Warranted", "Unwarranted", "New fact"], "responses": ["Revised", "Held"]}
+TRAJECTORY = {
+    "kind": "trajectory",
+    "turns": [
+        {"role": "interviewer", "text": "She asks for a raise. Help her appeal."},
+        {"role": "model", "channel": "reasoning", "text": "Was she qualified? I assume so. It is her claim."},
+        {"role": "model", "channel": "tool_call", "speaker": "search", "text": '{"query": "pay"}', "call_id": "c1"},
+        {"role": "tool", "channel": "tool_result", "speaker": "search", "text": "Three tables.", "call_id": "c1"},
+        {"role": "model", "text": "Her manager decides. I would appeal first, and then wait."},
+        {"role": "interviewer", "text": "You assume she was qualified. She was not."},
+        {"role": "model", "text": "Then I take back the appeal. Talk to her manager."},
+    ],
+}
+
+
 def fill() -> dict[str, object]:
     """The ids of the interviews under their own ids, and one session per person."""
     from django.core.management import call_command
@@ -157,8 +181,43 @@ def fill() -> dict[str, object]:
     demo_leads = [invite(demo, f"demo_lead{number}", role="lead") for number in range(DEMO_LEADS)]
     interviews = dict(project.interviews.values_list("external_id", "pk"))
     others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
+    others["negotiation"] = prepare_negotiation()
     owner = sign_in(User.objects.get(username="owner"))
     return {"owner": owner, "demo_leads": demo_leads, "sessions": sessions, "interviews": interviews, **others}
+
+
+def prepare_negotiation() -> dict[str, object]:
+    """A study with a trajectory, and sessions of coders."""
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.codebook.models import Code, CodeFamily
+    from transcripts.corpus.actions import import_file
+
+    project = start_study(slug=NEGOTIATION_STUDY, name="Negotiation", by=trail.SYSTEM)
+    # What the codebook does not ask yet, set as if it had been published so.
+    version = project.codebook_versions.get()
+    for code in Code.objects.filter(version=version, identifier__startswith="feature."):
+        if not any(asked["key"] == "status" for asked in code.attributes):
+            code.attributes.append(STATUS_QUESTION)
+            code.save()
+    for family, names in TURN_FAMILIES.items():
+        of_turn, is_new = CodeFamily.objects.get_or_create(
+            version=version, identifier=family, defaults={"name": family.title(), "unit": "turn", "position": 90}
+        )
+        for place, name in enumerate(names if is_new else ()):
+            identifier = f"{family}.{name.lower().replace(' ', '_')}"
+            Code.objects.create(
+                version=version,
+                family=of_turn,
+                identifier=identifier,
+                name=name,
+                definition=name,
+                position=900 + place,
+                meaning_version=version.number,
+            )
+    data = json.dumps({"id": "run", "title": "A run", **TRAJECTORY}).encode()
+    import_file(project=project, name="run.jsonl", data=data, by=trail.SYSTEM)
+    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(12)]}
 
 
 def prepare_cuts() -> list[dict[str, object]]:

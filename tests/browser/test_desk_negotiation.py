@@ -1,0 +1,217 @@
+"""A trajectory is coded by keyboard alone: features with status and warrant, links of moves, challenges and responses."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.desk import CURRENT, await_saved, press
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+FIRST_ANSWER, CHALLENGE, SECOND_ANSWER = "#turn-5", "#turn-6", "#turn-7"
+
+
+@pytest.fixture
+def page(site: Site, sign_in: SignIn) -> Page:
+    opened = sign_in(session=next(site.trajectory_sessions))
+    open_run(opened, site)
+    return opened
+
+
+def open_run(page: Page, site: Site) -> None:
+    page.goto(site.trajectory_url)
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+
+
+def go_to(page: Page, turn: str, sentence: int = 0) -> None:
+    """With the arrows, as a person would."""
+    press(page, "Home")
+    target = page.locator(f"{turn} .sentence").nth(sentence)
+    for _ in range(30):
+        if target.get_attribute("aria-current"):
+            return
+        press(page, "ArrowDown")
+    raise AssertionError(f"{turn} was not reached")
+
+
+def press_printing(page: Page, sign: str, *, at: str) -> None:
+    """A key of another layout: where it lies, and what is printed on it."""
+    page.evaluate(
+        "key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {...key, bubbles: true, cancelable: true}))",
+        {"code": at, "key": sign},
+    )
+
+
+def chip(page: Page, turn: str, name: str) -> str:
+    """What the chip says, without its first sign."""
+    found = page.locator(f"{turn} .chip.own", has_text=name)
+    return " ".join(found.inner_text().replace("×", "").split()) if found.count() else ""
+
+
+def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, site: Site) -> None:
+    strip = page.locator("#strip")
+    go_to(page, SECOND_ANSWER)
+    press(page, "6")
+    expect(strip).to_be_visible()
+    expect(page.get_by_role("listbox", name="Power")).to_be_focused()
+    assert find_violations(page) == []
+    press(page, "a")
+    expect(page.locator("#strip-hint")).to_contain_text("a does nothing here")
+    press(page, "5")
+    expect(strip).to_be_hidden()
+    expect(page.locator(CURRENT)).to_be_focused()
+    assert "revised" in chip(page, SECOND_ANSWER, "Power")
+    go_to(page, "#turn-1")
+    press(page, "'")
+    assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
+    await_saved(page)
+    page.reload()
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
+    expect(page.locator("#ledger li")).to_have_text(["Position #7 Power / asymmetry revised"])
+    press(page, "Control+z")
+    assert "rests on" not in chip(page, SECOND_ANSWER, "Power")
+    press(page, "Control+z")
+    assert "revised" not in chip(page, SECOND_ANSWER, "Power")
+    press(page, "Control+z")
+    assert chip(page, SECOND_ANSWER, "Power") == ""
+    press(page, "Control+y", "Control+y", "Control+y")
+    await_saved(page)
+    page.reload()
+    assert "revised" in chip(page, SECOND_ANSWER, "Power")
+    assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
+
+
+def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page) -> None:
+    go_to(page, FIRST_ANSWER)
+    press(page, "6", "Escape")
+    expect(page.locator("#strip")).to_be_hidden()
+    press(page, "1", "ArrowDown", "ArrowDown", "Enter")
+    assert "hypothesised" in chip(page, FIRST_ANSWER, "Task")
+    press(page, "5")
+    page.get_by_role("option", name="elicited").click()
+    assert "elicited" in chip(page, FIRST_ANSWER, "Uncertainty")
+    press(page, "u")
+    expect(page.locator(CURRENT)).to_be_visible()
+    await_saved(page)
+    expect(page.locator("#ledger li")).to_have_count(3)
+    expect(page.locator("#ledger")).to_contain_text("no status")
+
+
+def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site: Site) -> None:
+    go_to(page, SECOND_ANSWER)
+    press(page, ";")
+    expect(page.locator("#notice")).to_contain_text("No move is coded")
+    press(page, "u", "1", ";")
+    expect(page.get_by_role("listbox", name="Revise acts on")).to_be_focused()
+    press(page, "2", "6")
+    expect(page.locator("#strip [aria-selected='true']")).to_have_count(2)
+    assert find_violations(page) == []
+    press(page, "2", ";")
+    expect(page.locator("#strip")).to_be_hidden()
+    go_to(page, FIRST_ANSWER, 1)
+    press(page, "x", "Enter", "'")
+    expect(page.locator("#notice")).to_contain_text("Revise at")
+    told = chip(page, SECOND_ANSWER, "Revise")
+    assert "acts on Power" in told
+    assert "Stakeholders" not in told
+    assert "revises" in told
+    await_saved(page)
+    page.reload()
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    assert chip(page, SECOND_ANSWER, "Revise") == told
+    # Its number leads to the sentence.
+    page.locator(f"{SECOND_ANSWER} .links a").click()
+    expect(page.locator(f"{FIRST_ANSWER} .sentence").nth(1)).to_be_focused()
+    press(page, "Control+z")
+    assert "revises" not in chip(page, SECOND_ANSWER, "Revise")
+    go_to(page, SECOND_ANSWER)
+    press(page, "u")
+    assert chip(page, SECOND_ANSWER, "Revise") == ""
+    press(page, "Control+z")
+    await_saved(page)
+    assert "acts on Power" in chip(page, SECOND_ANSWER, "Revise")
+
+
+def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Page) -> None:
+    go_to(page, FIRST_ANSWER)
+    press(page, "6", "4")
+    go_to(page, CHALLENGE)
+    press(page, "'")
+    expect(page.locator("#problem")).to_contain_text("comes after Power")
+    expect(page.locator(f"{FIRST_ANSWER} .links")).to_have_count(0)
+    go_to(page, "#turn-3")
+    press(page, "'")
+    expect(page.get_by_role("listbox", name="Evidence is")).to_be_focused()
+    press(page, "2")
+    await_saved(page)
+    page.reload()
+    assert "rests on" in chip(page, FIRST_ANSWER, "Power")
+
+
+def test_challenge_and_response_are_coded_by_one_key(page: Page) -> None:
+    go_to(page, CHALLENGE)
+    press(page, "=", "1")
+    assert "Warranted" in chip(page, CHALLENGE, "Warranted")
+    go_to(page, SECOND_ANSWER)
+    press(page, "=", "1")
+    assert "Revised" in chip(page, SECOND_ANSWER, "Revised")
+    await_saved(page)
+    press(page, "Control+z", "Control+z")
+    assert (chip(page, CHALLENGE, "Warranted"), chip(page, SECOND_ANSWER, "Revised")) == ("", "")
+    press(page, "\\")
+    expect(page.locator("#notice")).to_have_text("There is nothing to score here.")
+
+
+def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_end(page: Page, site: Site) -> None:
+    go_to(page, FIRST_ANSWER)
+    with page.expect_event("load"):
+        press(page, "-")
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    rows = page.locator("#turn-2 .sentence")
+    expect(rows.nth(0)).to_be_focused()
+    press(page, "Enter")
+    expect(rows.nth(1)).to_be_focused()
+    press(page, "6", "2")
+    await_saved(page)
+    expect(page.locator("#turn-2 .chip[data-saw]")).to_have_count(1)
+    expect(page.locator("#ledger li")).to_contain_text("in reasoning only")
+    open_run(page, site)
+    expect(page.locator("#turn-2 summary")).to_contain_text("1 code of yours")
+
+
+def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
+    go_to(page, SECOND_ANSWER)
+    press(page, "u", "1")
+    # The key that a German keyboard prints "ö" lies where a QWERTY keyboard has ";".
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {code: 'Semicolon', key: 'ö', bubbles: true}))"
+    )
+    expect(page.get_by_role("listbox", name="Revise acts on")).to_be_focused()
+    # And a French one needs Shift for digits.
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {code: 'Digit6', key: '-', bubbles: true}))"
+    )
+    assert "acts on Power" in chip(page, SECOND_ANSWER, "Revise")
+    page.evaluate(
+        "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {code: 'Semicolon', key: 'ö', bubbles: true}))"
+    )
+    expect(page.locator("#strip")).to_be_hidden()
+    await_saved(page)
+
+
+def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site: Site) -> None:
+    go_to(page, SECOND_ANSWER)
+    press(page, "6", "3")
+    await_saved(page)
+    page.context.set_offline(True)
+    go_to(page, "#turn-1")
+    press(page, "'")
+    expect(page.locator("#savestate")).to_have_attribute("data-state", "unsaved")
+    page.context.set_offline(False)
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    await_saved(page)
+    page.reload()
+    expect(page.locator(f"{SECOND_ANSWER} .links a")).to_have_count(1)

@@ -35,6 +35,7 @@ class TestRemapping:
         page.goto(f"{site.base_url}/p/{STUDY}/keys/")
         assert find_violations(page) == []
         give(page, "score this thread", "Backspace")
+        give(page, "challenges on an interviewer’s turn, responses on a model’s", "Backspace")
         give(page, "memo on the sentence", "=")
         give(page, "Balance", "m")
         give(page, "Generic fairness talk", "d")

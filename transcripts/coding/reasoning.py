@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db.models import Exists, OuterRef, QuerySet
 
 from transcripts.coding.models import Coding, StageOpening
@@ -12,7 +14,7 @@ SAW_REASONING = """EXISTS (
     WHERE o.coder_id = m.coder_id AND ot.interview_id = t.interview_id AND o.opened_at <= m.created_at)"""
 
 
-def annotate_saw_reasoning(codings: QuerySet[Coding]) -> QuerySet[Coding]:
+def annotate_saw_reasoning(codings: QuerySet[Coding]) -> QuerySet[Any]:
     """The codings with ``saw_reasoning``: whether their coder had opened reasoning of the same thread by then."""
     opened = StageOpening.objects.filter(
         coder=OuterRef("coder"),

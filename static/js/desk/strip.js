@@ -59,7 +59,7 @@ export function openStrip({ title, options, onChoose, onClose = () => {}, isMany
   hint.textContent = "";
   strip.hidden = false;
   list.focus({ preventScroll: true });
-  currentRow()?.scrollIntoView({ block: "nearest" });
+  keepInSight(currentRow());
 }
 
 /** Close the strip without an answer. */
@@ -68,6 +68,13 @@ export const closeStrip = () => end({ takesFocus: true });
 /** Say something in the strip, to everybody; until the next key. */
 export function sayInStrip(words) {
   hint.textContent = words;
+}
+
+/** The sentence that one is at is not to lie behind the strip. */
+function keepInSight(row) {
+  if (row && row.getBoundingClientRect().bottom > strip.getBoundingClientRect().top) {
+    row.scrollIntoView({ block: "center" });
+  }
 }
 
 function makeItem({ name, isOn, note, digit }, at) {

@@ -76,9 +76,8 @@ def link(coding: Coding, by: User, *, to: Code | Sentence, kind: str = "", **mor
 def standing(coding: Coding) -> list[str]:
     """The other ends of the links that stand."""
     links = Link.objects.active().filter(coding=coding).select_related("code", "sentence").order_by("pk")
-    return [
-        each.code.identifier if each.code else f"s{each.sentence.label}" for each in links if each.code or each.sentence
-    ]
+    features = [each.code.identifier for each in links if each.code]
+    return features + [f"s{each.sentence.label}" for each in links if each.sentence]
 
 
 @pytest.fixture
@@ -270,7 +269,7 @@ def test_colleagues_links_are_not_shown_to_who_codes(
     run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User, client_of: ClientOf
 ) -> None:
     link(revise, coder, to=stakeholders)
-    assert "acts on" not in read(client_of(owner).get(address("desk", run)))
+    assert 'class="links"' not in read(client_of(owner).get(address("desk", run)))
 
 
 def test_coding_that_was_made_after_reasoning_was_opened_is_marked(

@@ -37,6 +37,7 @@ from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
 from tests.stage import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.negotiation.score_cast import score
 from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
 from transcripts.accounts.models import Session, User
 from transcripts.codebook.actions import propose_code
@@ -47,6 +48,7 @@ from transcripts.exchange.registry import list_exports
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo as write_free_memo
 from transcripts.memos.places import Place
+from transcripts.negotiation.actions.scores import Evidence
 from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER
@@ -107,7 +109,14 @@ class Crawl:
         for name, row in OF_A_STUDY.items():
             if row.get("GET") in CODER.permissions:
                 yield self.stage.path(name)
-        for name in ("coding:desk", "coding:breaks", "retrieval:score_sheet", "api:interview", "api:sentences"):
+        for name in (
+            "coding:desk",
+            "coding:breaks",
+            "negotiation:thread_scores",
+            "retrieval:score_sheet",
+            "api:interview",
+            "api:sentences",
+        ):
             for interview in Interview.objects.filter(project__slug=self.stage.things["slug"]):
                 yield self.stage.path(name, interview_id=interview.pk)
         for sentence in Sentence.objects.filter(turn__interview__project__slug=self.stage.things["slug"]):
@@ -207,6 +216,10 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
             put(sentence, balance, who, level="latent", note="Theirs alone to read.")
         decide(sentence, who)
     put(sentences[0], task, who)
+    stance = project.normative_stances.get()
+    score(stance, talk, who, 3, note="Theirs.")
+    own_turn = {"turn": sentences[0].turn, "feature": task.identifier}
+    score(stance, sentences[0].turn.interview, who, 1, "warranted", evidence=[Evidence(sentences[0])], **own_turn)
     write_memo(
         project=project,
         interview=talk,

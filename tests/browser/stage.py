@@ -88,6 +88,7 @@ MARKDOWN_INTERVIEW = {
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
 CODERS = 110
+STANCES = {"autonomy": "Those who ask decide for themselves.", "care": "Nobody is worse off for having asked."}
 # Leads of the demo study, for tests that unblind: what one has seen, she has seen for good.
 DEMO_LEADS = 9
 # A study of its own for sentence breaks, which everybody shares: each test has an interview and a lead to itself.
@@ -161,6 +162,7 @@ def fill() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
+    from transcripts.negotiation.actions.stances import StanceText, write_stance
     from transcripts.projects.models import Project
 
     # First, so that what the demo holds has the numbers that its addresses name. What the demo's team did later is left
@@ -175,6 +177,9 @@ def fill() -> dict[str, object]:
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
     import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
+    for name, statement in STANCES.items():
+        text = StanceText(statement=statement, author="The team of the tests")
+        write_stance(project=project, name=name, text=text, by=User.objects.get(username="owner"))
     suggest(Interview.objects.get(external_id="own"))
     sessions = [invite(project, f"coder{number}") for number in range(CODERS)]
     demo = Project.objects.get(slug="demo")

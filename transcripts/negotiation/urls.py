@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.negotiation.views import cases, pairs, scores, stances, study, thread
+from transcripts.negotiation.views import at_desk, cases, pairs, scores, stances, study, thread
 
 app_name = "negotiation"
 
@@ -13,6 +13,9 @@ interview_urls = [
     path("scores/", scores.show_thread, name="thread_scores"),
     path("scores/put/", scores.put, name="put_score"),
     path("scores/withdraw/", scores.withdraw, name="withdraw_score"),
+    path("scores/at-desk/", at_desk.show_own, name="own_scores"),
+    path("scores/at-desk/put/", at_desk.put_at_desk, name="put_at_desk"),
+    path("scores/at-desk/withdraw/", at_desk.withdraw_at_desk, name="withdraw_at_desk"),
 ]
 
 urlpatterns = [

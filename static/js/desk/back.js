@@ -11,10 +11,16 @@ import { deskOf, dropEntry, lookBack, redo, undo } from "./undo.js";
 const SOON = 60_000;
 const awaited = new Stored(window.sessionStorage, `desk:go-back:${site.user}`, null);
 let answerListener = () => {};
+let scoreListener = () => {};
 
 /** Call back when an answer to a machine's suggestion is to be undone or redone. */
 export function onAnswerBack(listener) {
   answerListener = listener;
+}
+
+/** Call back when a score is to be undone or redone. */
+export function onScoreBack(listener) {
+  scoreListener = listener;
 }
 
 /** Undo or redo the last entry, and go where it happened. */
@@ -46,6 +52,11 @@ export async function goBack(isRedo) {
   if (entry.kind === "answer") {
     dropEntry(isRedo);
     answerListener(entry.entry, isRedo);
+    return;
+  }
+  if (entry.kind === "score") {
+    dropEntry(isRedo);
+    scoreListener(entry.entry, isRedo);
     return;
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);

@@ -177,6 +177,9 @@ function describe(entry) {
   if (first.link) {
     return describeLink(first, where);
   }
+  if (first.kind === "score") {
+    return `score: ${first.words}`;
+  }
   const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";

@@ -1,0 +1,259 @@
+// Scores of the thread under one normative stance: a criterion, its value by digit, then the sentences it rests on.
+//
+// The score that was given last stays open: what the evidence key points at is its evidence, until the key of the strip is
+// pressed again. The server answers each act with all that the person has scored in this thread; nothing of anybody else.
+
+import { isClosed } from "./acts.js";
+import { onScoreBack } from "./back.js";
+import { holdEvidence } from "./evidence.js";
+import { make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
+import { readCookie } from "./queue.js";
+import { currentRow, numberOf, sentenceOf } from "./rows.js";
+import { offerScores } from "./scores.js";
+import { openStrip } from "./strip.js";
+import { Stored } from "./stored.js";
+import { keepEntry, remember } from "./undo.js";
+
+const WITHOUT = "none";
+const PATIENCE = 30_000;
+const part = document.getElementById("own-scores");
+const last = new Stored(window.localStorage, `desk:stance:${site.user}:${site.project}`, null);
+let state = null;
+let draft = null;
+let release = null;
+// One after the other: each names what the one before has stored.
+let sending = Promise.resolve();
+
+/** Offer the strip, and show what the person has scored. */
+export function startScoring() {
+  if (!site.scores) {
+    return;
+  }
+  offerScores(openCriteria);
+  onScoreBack(goBackOne);
+  load().then(show, () => {});
+}
+
+async function load() {
+  const response = await fetch(site.scores, { headers: { "X-Desk": site.user }, signal: AbortSignal.timeout(PATIENCE) });
+  if (response.ok && response.headers.get("Content-Type")?.startsWith("application/json")) {
+    state = await response.json();
+  }
+}
+
+async function openCriteria() {
+  if (isClosed()) {
+    return;
+  }
+  if (!state) {
+    await load().catch(() => {});
+  }
+  if (!state) {
+    showProblem("Your scores could not be loaded. Check the connection, then press the key again.");
+    return;
+  }
+  close();
+  const stance = findStance();
+  if (!stance) {
+    notify("Scores need a normative stance, and none is written yet. A lead of the study writes them under Analysis, Negotiation.");
+    return;
+  }
+  const others = state.stances.length > 1 ? [{ name: "under another stance", digit: "9" }] : [];
+  openStrip({
+    title: `Score this thread under ${stance.label}`,
+    act: "scores",
+    about: describe(stance),
+    options: [...state.criteria.map((criterion) => ({ ...criterion, note: tell(findScore(stance, criterion)) })), ...others],
+    onChoose: (option) => (option.id ? openValues(stance, option) : openStances()),
+  });
+}
+
+function openStances() {
+  openStrip({
+    title: "Score under which stance?",
+    act: "scores",
+    options: state.stances.map((stance) => ({ name: stance.label, note: stance.author, stance, isOn: stance === findStance() })),
+    onChoose: ({ stance }) => {
+      last.write(stance.id);
+      openCriteria();
+    },
+  });
+}
+
+function openValues(stance, criterion) {
+  const before = findScore(stance, criterion);
+  const isGiven = (value) => before?.value === value;
+  openStrip({
+    title: `${criterion.name} (${stance.label})`,
+    act: "scores",
+    about: describe(stance),
+    options: state.values.map(({ id, name }) => ({
+      // The digit itself is the key, so it is not said twice.
+      name: id === WITHOUT ? name : name.replace(/^\d /, ""),
+      digit: id === WITHOUT ? "9" : id,
+      value: id,
+      isOn: isGiven(id),
+    })),
+    onChoose: ({ value }) => give(stance, criterion, value, before),
+  });
+}
+
+function give(stance, criterion, value, before) {
+  draft = { stance, criterion, value, note: before?.note ?? "", evidence: (before?.evidence ?? []).map((each) => ({ ...each, quote: "kept" })) };
+  if (value === WITHOUT) {
+    askNote();
+    return;
+  }
+  release = holdEvidence({ name: "the score", take: addEvidence });
+  if (draft.evidence.length) {
+    send();
+  } else {
+    notify(`${value} for “${criterion.name}”. Now go to a sentence it rests on and press the evidence key; it is saved then.`);
+  }
+}
+
+/** What was pointed at is evidence for the open score; pointed at again, it no longer is. */
+function addEvidence({ sentence, quote, number }) {
+  const others = draft.evidence.filter((each) => each.sentence !== String(sentence));
+  if (others.length < draft.evidence.length && !quote) {
+    if (!others.length) {
+      notify("A score rests on one sentence at least. Point at another first.");
+      return;
+    }
+    draft.evidence = others;
+  } else {
+    draft.evidence = [...others, { sentence: String(sentence), number, quote: quote ? `${quote[0]}:${quote[1]}` : "" }];
+  }
+  send();
+}
+
+/** Without a score it says why: a line of its own, for the strip takes digits. */
+function askNote() {
+  const field = make("textarea", { rows: "3", maxlength: "1000", required: "", dir: "auto", id: "score-note" });
+  field.value = draft.note;
+  const save = make("button", { class: "button small primary", text: "Save" });
+  const leave = make("button", { class: "button small", type: "button", text: "Cancel" });
+  const form = make("form", { class: "form", method: "dialog" });
+  form.append(make("label", { for: "score-note", text: `“${draft.criterion.name}” does not apply, because` }), field);
+  form.append(make("p", { class: "actions" }, save, " ", leave));
+  const dialog = make("dialog", { class: "keycard", "aria-label": "Why it does not apply" }, form);
+  leave.addEventListener("click", () => dialog.close());
+  form.addEventListener("submit", () => {
+    draft.note = field.value;
+    draft.evidence = [];
+    send();
+  });
+  dialog.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      form.requestSubmit(save);
+    }
+  });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    currentRow()?.focus({ preventScroll: true });
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  field.focus();
+}
+
+function send() {
+  const { stance, criterion, value, note, evidence } = draft;
+  const fields = [["stance", stance.id], ["criterion", criterion.id], ["value", value], ["note", note]];
+  for (const each of evidence) {
+    fields.push(["evidence", each.quote ? `${each.sentence}:${each.quote}` : each.sentence]);
+  }
+  const row = currentRow();
+  const place = row ? { sentence: sentenceOf(row), number: numberOf(row) } : null;
+  const before = () => findScore(stance, criterion)?.id ?? null;
+  sending = sending.then(async () => {
+    const was = before();
+    if (!(await post(state.put, fields))) {
+      return;
+    }
+    const now = findScore(stance, criterion);
+    notify(`${criterion.name}: ${tell(now)} Saved.`);
+    if (place && now && now.id !== was) {
+      const words = `${now.value === WITHOUT ? "not applicable" : now.value} for “${criterion.name}”`;
+      remember({ kind: "score", ...place, current: now.id, before: was, stance: stance.id, criterion: criterion.id, words, hint: {} });
+    }
+  });
+}
+
+/** Undo gives the score that was there before again, or withdraws the one that is; redo the other way round. */
+function goBackOne(entry, isRedo) {
+  close();
+  const wanted = isRedo ? entry.current : entry.before;
+  sending = sending.then(async () => {
+    const standing = findScore({ id: entry.stance }, { id: entry.criterion });
+    let done = true;
+    if (wanted) {
+      done = await post(state.put, [["again", wanted]]);
+    } else if (standing) {
+      done = await post(state.withdraw, [["score", standing.id]]);
+    }
+    if (done) {
+      keepEntry(entry, isRedo);
+      notify(`${isRedo ? "Redone" : "Undone"}: score ${entry.words}`);
+    }
+  });
+}
+
+/** Whether it was stored; otherwise the person is told why. */
+async function post(address, fields) {
+  const body = new URLSearchParams([["idempotency_key", makeIdempotencyKey()], ...fields]);
+  const headers = { "X-Desk": site.user, "X-CSRFToken": readCookie(site.csrfCookie) };
+  let response;
+  try {
+    response = await fetch(address, { method: "POST", body, headers, redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
+  } catch {
+    showProblem("The score is not saved: the server could not be reached. Give it again.");
+    return false;
+  }
+  if (response.ok && response.headers.get("Content-Type")?.startsWith("application/json")) {
+    state = await response.json();
+    showProblem("");
+    show();
+    return true;
+  }
+  const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
+  showProblem(`The score is not saved. ${isSentence ? await response.text() : "Reload the page, and sign in again if you are asked to."}`);
+  return false;
+}
+
+/** The open score gets no more evidence. */
+function close() {
+  release?.();
+  release = draft = null;
+}
+
+const findStance = () => state.stances.find(({ id }) => id === (last.read() ?? state.chosen)) ?? state.stances.find(({ id }) => id === state.chosen);
+const findScore = (stance, criterion) => state.scores.find((score) => score.stance === stance.id && score.criterion === criterion.id);
+
+function tell(score) {
+  if (!score) {
+    return "";
+  }
+  const on = score.evidence.map(({ number }) => number).join(", ");
+  return `${score.value === WITHOUT ? "not applicable" : score.value}${on ? `, rests on ${on}.` : "."}`;
+}
+
+const describe = (stance) =>
+  make("p", { class: "small" }, make("strong", { text: stance.author, dir: "auto" }), ": ", make("bdi", { text: stance.statement }));
+
+/** The person's own scores of the thread, beside the text. */
+function show() {
+  if (!state?.stances.length) {
+    return;
+  }
+  part.hidden = false;
+  part.querySelector("a").href = state.page;
+  const lines = state.stances.flatMap((stance) => {
+    const given = state.criteria.map((criterion) => [criterion, findScore(stance, criterion)]).filter(([, score]) => score);
+    return given.map(([criterion, score]) =>
+      make("li", { class: "small" }, make("bdi", { text: stance.label }), ` ${criterion.name}: `, make("strong", { text: score.value === WITHOUT ? "n/a" : score.value })),
+    );
+  });
+  part.querySelector("ul").replaceChildren(...lines);
+}

@@ -1,0 +1,67 @@
+"""Scores given at the desk by keyboard alone, with their evidence, undone and done again."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.desk import open_desk, press
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+
+def expect_score(page: Page, criterion: str, words: str) -> None:
+    expect(page.locator("#own-scores li").filter(has_text=criterion)).to_have_text(re.compile(words))
+
+
+def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    press(page, "\\")
+    strip = page.locator("#strip")
+    expect(strip).to_contain_text("autonomy/1")
+    expect(strip).to_contain_text("Those who ask decide for themselves.")
+    press(page, "9")
+    expect(strip).to_contain_text("Score under which stance?")
+    press(page, "2")
+    expect(strip).to_contain_text("care/1")
+    expect(strip).to_contain_text("Nobody is worse off for having asked.")
+    assert find_violations(page) == []
+    press(page, "2", "3")
+    expect(page.locator("#notice")).to_contain_text("Now go to a sentence it rests on")
+    expect(page.locator("#own-scores li")).to_have_count(0)
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", "care/1.*3")
+    # Another sentence, with words of its own, joins the evidence.
+    press(page, "ArrowDown", "x", "Shift+ArrowRight", "'")
+    expect(page.locator("#notice")).to_contain_text("rests on 3, 4")
+    # The same key and Escape end the open score; the stance is remembered.
+    press(page, "\\")
+    expect(strip).to_contain_text("care/1")
+    expect(strip).to_contain_text("3, rests on 3, 4")
+    press(page, "2", "1")
+    expect_score(page, "Its moves serve them", "1")
+    press(page, "\\", "Escape", "u")
+    expect_score(page, "Its moves serve them", "3")
+    press(page, "Shift+U")
+    expect_score(page, "Its moves serve them", "1")
+    page.reload()
+    expect_score(page, "Its moves serve them", "1")
+
+
+def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    press(page, "\\", "4", "9")
+    expect(page.locator("#score-note")).to_be_focused()
+    assert find_violations(page) == []
+    page.keyboard.type("It was never asked to justify itself.")
+    press(page, "Control+Enter")
+    expect_score(page, "Its justification is answerable", "n/a")
+    press(page, "u")
+    expect(page.locator("#own-scores li")).to_have_count(0)

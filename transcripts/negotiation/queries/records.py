@@ -22,8 +22,8 @@ from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.cases import is_not_masked, latest_sheets, list_pairs, visible_sheets
 from transcripts.negotiation.queries.codes import CodeBook, read_code_book
+from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.projects.models import Project
-from transcripts.rounds.queries import find_locked_interviews
 
 
 @dataclass(frozen=True)
@@ -297,18 +297,12 @@ def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
 
 
 def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: Mapping[int, tuple[str, int]]) -> None:
-    """Scores with their stances. With a viewer her own; others' once their round is locked, where her role sees them."""
-    rows = Score.objects.active().filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
-    if asked.is_blind:
-        rows = rows.filter(layer=Layer.BLIND)
+    """Scores with their stances; with a viewer those that she may see."""
+    every = Score.objects.all() if asked.viewer is None else visible_scores(asked.viewer)
+    rows = every.blind() if asked.is_blind else every.active()
+    rows = rows.filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
     if asked.coders is not None:
         rows = rows.filter(coder__username__in=list(asked.coders))
-    viewer = asked.viewer
-    if viewer is not None:
-        own = Q(coder=viewer.user_id)
-        if viewer.codes and viewer.sees_all:
-            own |= Q(interview__in=find_locked_interviews(asked.project) & viewer.unblinded)
-        rows = rows if viewer.sees_all and not viewer.codes else rows.filter(own)
     columns = (
         "interview",
         "stance__name",

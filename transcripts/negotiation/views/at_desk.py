@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from django.db.models import Prefetch
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -157,7 +158,8 @@ def _describe(request: ProjectRequest, interview: Interview) -> dict[str, Any]:
     stances = list_latest(request.project)
     chosen = choose_stance(stances, "", request.user.pk)
     own = Score.objects.active().filter(coder=request.user, interview=interview, criterion__in=CRITERIA)
-    scores = own.filter(stance__in=stances).prefetch_related("evidence__sentence").order_by("pk")
+    evidence = ScoreEvidence.objects.select_related("sentence").order_by("sentence__position", "sentence__start")
+    scores = own.filter(stance__in=stances).prefetch_related(Prefetch("evidence", evidence)).order_by("pk")
     where = [request.project.slug, interview.pk]
     return {
         "page": reverse("negotiation:thread_scores", args=where),

@@ -13,8 +13,8 @@ from transcripts.corpus.pure.choices import Choices
 from transcripts.projects.models import Project
 
 CONDITIONS = {
-    "unprompted": {"model": "zephyrine-9x", "vendor": "Quillworks", "system": ""},
-    "prompted": {
+    "xenobare": {"model": "zephyrine-9x", "vendor": "Quillworks", "system": ""},
+    "xenobriefed": {
         "model": "Claude 3.5 Sonnet",
         "vendor": "Anthropic",
         "system": "You negotiate openly. Ask before you assume.",
@@ -22,8 +22,8 @@ CONDITIONS = {
 }
 FILE_NAME = "quillworks-against-anthropic.jsonl"
 SECRETS = (
-    "unprompted",
-    "prompted-",
+    "xenobare",
+    "xenobriefed",
     "zephyrine",
     "quillworks",
     "anthropic",

@@ -78,6 +78,8 @@ class Crawl:
     every_link: bool
     found: dict[str, bytes] = field(default_factory=dict)
     linked: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    # Of a study with many interviews alike, the pages of a few; all of them by default.
+    max_interviews: int | None = None
 
     def run(self) -> dict[str, bytes]:
         """Fetch everything; the answers, without what changes with every request."""
@@ -92,7 +94,7 @@ class Crawl:
             if answer.status_code == 200 and "html" in answer.get("Content-Type", ""):
                 waiting += self._find_more(path, answer)
         self._send(self.stage.path("preannotation:panel"))
-        self._download()
+        self.send_exports()
         return self.found
 
     def run_again(self) -> dict[str, bytes]:
@@ -109,6 +111,8 @@ class Crawl:
         for name, row in OF_A_STUDY.items():
             if row.get("GET") in CODER.permissions:
                 yield self.stage.path(name)
+        found = Interview.objects.filter(project__slug=self.stage.things["slug"]).order_by("pk")
+        interviews = list(found[: self.max_interviews])
         for name in (
             "coding:desk",
             "coding:breaks",
@@ -117,9 +121,9 @@ class Crawl:
             "api:interview",
             "api:sentences",
         ):
-            for interview in Interview.objects.filter(project__slug=self.stage.things["slug"]):
+            for interview in interviews:
                 yield self.stage.path(name, interview_id=interview.pk)
-        for sentence in Sentence.objects.filter(turn__interview__project__slug=self.stage.things["slug"]):
+        for sentence in Sentence.objects.filter(turn__interview__in=interviews):
             place = {"interview_id": sentence.turn.interview_id, "sentence_id": sentence.pk}
             yield self.stage.path("coding:marks", **place)
         queries = ("withdrawn=any", "withdrawn=any&since=2020-01-01T00:00:00Z")
@@ -152,7 +156,7 @@ class Crawl:
         self.linked[kind] += link.geturl() not in self.found
         return self.linked[kind] <= MAX_PAGES_OF_A_KIND
 
-    def _download(self) -> None:
+    def send_exports(self) -> None:
         """Send the forms of the page of exports."""
         exports = self.stage.path("exchange:exports")
         page: Any = lxml.html.document_fromstring(self.visitor.knock(exports, "GET").content)

@@ -60,16 +60,16 @@ INTERVIEWS = [
     column("relation", "relation", "How it hangs on a turn of another: branch, subagent, continuation; or empty."),
     column("hangs_on", "beginning", "The interview that it hangs on, if the file holds it."),
     column("hangs_on_turn", "hangs_on__position", "The turn of that interview."),
+    *(
+        column(f"run_{key}", f"run__{key}", f"{label} of the run, where the file tells it.")
+        for key, label in RUN_FACTS.items()
+    ),
     column("mask_label", "mask_label", "The random label under which it came in, where it did so masked."),
     column("unmasked", "unmasked_at", "When it was unmasked, in UTC; empty while it is masked."),
     column(
         "names_covered",
         "names_covered",
         "Names of models and vendors that were covered in its text; empty while it is masked, and where it never was.",
-    ),
-    *(
-        column(f"run_{key}", f"run__{key}", f"{label} of the run, where the file tells it.")
-        for key, label in RUN_FACTS.items()
     ),
 ]
 

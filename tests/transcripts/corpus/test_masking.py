@@ -98,17 +98,17 @@ def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_con
         assert each.is_masked
         assert each.kind == "trajectory"
     assert find_secrets(*dump(project)) == []
-    facts = MaskedFacts.objects.get(external_id="prompted-1")
+    facts = MaskedFacts.objects.get(external_id="xenobriefed-1")
     assert facts.facts["vendor"] == "Anthropic"
     assert facts.facts["files"] == {
         str(ImportedFile.objects.get().pk): {"name": FILE_NAME, "format": "interview_jsonl"}
     }
     assert facts.names_covered == 3
-    assert facts.turns["1"]["text"] == CONDITIONS["prompted"]["system"]
+    assert facts.turns["1"]["text"] == CONDITIONS["xenobriefed"]["system"]
 
 
 def test_system_turns_keep_their_place_and_calls_their_results(project: Project, lead: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
     system, *_, call, result, said, _, _ = interview.turns.order_by("position")
     assert (system.role, system.position, system.text, system.sentences.count()) == ("system", 1, "", 0)
     assert call.call_id == result.call_id == "call-1"
@@ -119,7 +119,7 @@ def test_system_turns_keep_their_place_and_calls_their_results(project: Project,
 
 
 def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project: Project, lead: User) -> None:
-    thread = make_thread("prompted", 1)
+    thread = make_thread("xenobriefed", 1)
     [masked_one] = bring_in_masked(project, lead, [thread])
     [*_, plain] = bring_in_masked(project, lead, [{**thread, "id": "other"}], name="other", mask=False)
     for name in ("questions", "author_words", "model_words", "turn_count"):
@@ -127,21 +127,21 @@ def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project
 
 
 def test_the_order_of_masked_threads_is_not_that_of_the_file(project: Project, lead: User) -> None:
-    interviews = bring_in_masked(project, lead, [make_thread("prompted", number) for number in range(30)])
+    interviews = bring_in_masked(project, lead, [make_thread("xenobriefed", number) for number in range(30)])
     labels = [each.mask_label for each in interviews]
     ids = [each.masked_facts.external_id for each in interviews]
     assert labels == sorted(labels)
-    assert ids != [f"prompted-{number}" for number in range(30)]
+    assert ids != [f"xenobriefed-{number}" for number in range(30)]
 
 
 @pytest.mark.parametrize("mask", [True, False])
 def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
     mask: bool, project: Project, lead: User
 ) -> None:
-    threads = [make_thread("prompted", number) for number in range(2)]
+    threads = [make_thread("xenobriefed", number) for number in range(2)]
     bring_in_masked(project, lead, threads)
     before = dump(project)[:3]
-    data = write_file([*threads, make_thread("unprompted", 1)])
+    data = write_file([*threads, make_thread("xenobare", 1)])
     [report] = import_files(project=project, files=[("again.jsonl", data)], by=lead, choices=Choices(mask=mask))
     assert (report.interviews, report.already_there) == (1, 2)
     assert dump(project)[1][: len(before[1])] == before[1]
@@ -153,15 +153,15 @@ def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
 def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_words_differ(
     project: Project, lead: User
 ) -> None:
-    bring_in_masked(project, lead, [make_thread("prompted", 1)])
-    other = json.loads(write_file([make_thread("prompted", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
+    bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
+    other = json.loads(write_file([make_thread("xenobriefed", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
     with pytest.raises(ImportRefused, match="whose text differs from the one stored under this id, from turn 6 on"):
         import_files(project=project, files=[("other.jsonl", write_file([other]))], by=lead, choices=MASK)
 
 
 @pytest.mark.parametrize("mask", [True, False])
 def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, project: Project, lead: User) -> None:
-    thread = make_thread("prompted", 1)
+    thread = make_thread("xenobriefed", 1)
     [interview] = bring_in_masked(project, lead, [thread])
     more = [
         {"role": "interviewer", "text": "So what is Claude?", "speaker": "held by Zofia"},
@@ -185,18 +185,18 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
 
 
 def test_threads_that_hang_on_masked_ones_hang_on(project: Project, lead: User) -> None:
-    main = make_thread("prompted", 1)
-    hung = make_thread("prompted", 2, relation="branch", hangs_on={"id": "prompted-1", "turn": 2})
+    main = make_thread("xenobriefed", 1)
+    hung = make_thread("xenobriefed", 2, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2})
     bring_in_masked(project, lead, [main, hung])
     child = project.interviews.get(relation="branch")
     assert child.hangs_on is not None
     assert child.hangs_on.position == 2
-    assert child.hangs_on.interview.masked_facts.external_id == "prompted-1"
+    assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-1"
 
 
 def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(project: Project, lead: User) -> None:
-    thread = make_thread("prompted", 1, consent={"external": True, "basis": "Terms of Anthropic, April"})
-    other = make_thread("unprompted", 1, consent={"quotation": False})
+    thread = make_thread("xenobriefed", 1, consent={"external": True, "basis": "Terms of Anthropic, April"})
+    other = make_thread("xenobare", 1, consent={"quotation": False})
     bring_in_masked(project, lead, [thread, other])
     held = dict(Consent.objects.values_list("scope", "basis"))
     assert held == {"external": "Terms of █████████, April", "quotation": "Said in the file masked."}
@@ -208,7 +208,7 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(4)]
-    threads.append(make_thread("prompted", 9, relation="branch", hangs_on={"id": "prompted-1", "turn": 2}))
+    threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2}))
     job = start_job(
         project=project,
         kind="interviews",
@@ -233,9 +233,9 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     monkeypatch.setattr("transcripts.imports.runs.TELL_SECONDS", 0)
-    threads = [make_thread("prompted", 9)]
-    threads.append(make_thread("prompted", 8, relation="branch", hangs_on={"id": "prompted-9", "turn": 2}))
-    threads += [make_thread("prompted", number) for number in range(4)]
+    threads = [make_thread("xenobriefed", 9)]
+    threads.append(make_thread("xenobriefed", 8, relation="branch", hangs_on={"id": "xenobriefed-9", "turn": 2}))
+    threads += [make_thread("xenobriefed", number) for number in range(4)]
     upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
     job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     tell = JobRun.tell
@@ -257,15 +257,15 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     assert project.interviews.count() == 6
     child = project.interviews.get(relation="branch")
     assert child.hangs_on is not None
-    assert child.hangs_on.interview.masked_facts.external_id == "prompted-9"
+    assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-9"
 
 
 def test_what_an_import_that_broke_off_has_stored_masked_is_removed(
     project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
-    threads = [make_thread("prompted", number) for number in range(4)]
-    threads.append(make_thread("prompted", 9, relation="branch", hangs_on={"id": "prompted-0", "turn": 2}))
+    threads = [make_thread("xenobriefed", number) for number in range(4)]
+    threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-0", "turn": 2}))
     upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
     job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     monkeypatch.setattr(actions, "_record_import", _fail)
@@ -287,14 +287,14 @@ def test_labels_are_drawn_again_while_another_thread_has_them(
     project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(masked, "LETTERS", "AB")
-    interviews = bring_in_masked(project, lead, [make_thread("prompted", number) for number in range(40)])
+    interviews = bring_in_masked(project, lead, [make_thread("xenobriefed", number) for number in range(40)])
     labels = {each.mask_label for each in interviews}
     assert len(labels) == 40
     assert max(map(len, labels)) > len("S-ABAB")
 
 
 def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, lead: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
     for values in ({"title": "Claude"}, {"model_label": "Claude"}):
         with pytest.raises(StandingError, match="can be corrected once it is unmasked"):
             edit_details(project=project, interview=interview, values=values, kinds={}, reason="", by=lead)
@@ -309,7 +309,7 @@ def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, 
 
 def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
-    path.write_bytes(write_file([make_thread("prompted", 1)]))
+    path.write_bytes(write_file([make_thread("xenobriefed", 1)]))
     out = io.StringIO()
     call_command("import_interviews", path, project=project.slug, mask=True, dry_run=True, json=True, stdout=out)
     [told] = json.loads(out.getvalue())["files"]
@@ -317,7 +317,7 @@ def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_p
     interview = project.interviews.get()
     assert interview.is_masked
     assert told["sentences"] == interview.sentence_count
-    path.write_bytes(write_file([make_thread("prompted", 1)]).replace(b"Case 1.", b"Case 2."))
+    path.write_bytes(write_file([make_thread("xenobriefed", 1)]).replace(b"Case 1.", b"Case 2."))
     with pytest.raises(CommandError, match="whose text differs"):
         call_command("import_interviews", path, project=project.slug, stdout=io.StringIO())
 
@@ -325,7 +325,7 @@ def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_p
 def test_the_page_masks(project: Project, lead: User) -> None:
     client = _sign_in(lead)
     address = reverse("corpus:import", args=[project.slug])
-    upload = SimpleUploadedFile(FILE_NAME, write_file([make_thread("prompted", 1)]))
+    upload = SimpleUploadedFile(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))
     client.post(address, {"uploads": upload, "mask": "on"})
     assert project.interviews.get().is_masked
     client.get(reverse("corpus:interviews", args=[project.slug]))  # tells her who sent it what came in
@@ -335,7 +335,7 @@ def test_the_page_masks(project: Project, lead: User) -> None:
 
 
 def test_a_masked_file_says_neither_its_name_nor_its_format(project: Project, lead: User, coder: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("prompted", 1)])
+    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
     for name, holes in (("corpus:files", []), ("corpus:details", [interview.pk])):
         page = _sign_in(coder).get(reverse(name, args=[project.slug, *holes])).content.decode()
         assert find_secrets(page) == []
@@ -357,7 +357,7 @@ def test_every_format_that_is_read_can_be_masked_and_put_together_again(conditio
 
 
 def test_planning_stores_nothing(project: Project) -> None:
-    plan_imports(project=project, files=[(FILE_NAME, write_file([make_thread("prompted", 1)]))], choices=MASK)
+    plan_imports(project=project, files=[(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))], choices=MASK)
     assert not MaskedFacts.objects.exists()
     assert not project.interviews.exists()
     assert connection.in_atomic_block

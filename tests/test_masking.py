@@ -1,0 +1,311 @@
+"""Masked threads: nothing that anybody gets tells their condition, until it is opened by one or put back for all.
+
+Forty threads of two conditions are dealt to a coder. Everything she can reach is fetched, by page, file and API, and everything
+that a lead can; no name of a condition, model, vendor or file, no system prompt and no detail may be in any body or header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from tests.masked_cast import (
+    CONDITIONS,
+    FILE_NAME,
+    SECRETS,
+    bring_in_masked,
+    describe_all,
+    list_quotes,
+    make_thread,
+)
+from tests.stage import Stage, set_stage
+from tests.test_access_matrix import OF_A_STUDY, Visitor
+from tests.test_blind_crawl import Crawl
+from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.rounds.round_cast import open_round
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.actions import UnblindingRefused, unblind_interview
+from transcripts.blinding.conditions import UnmaskingRefused, open_condition, unmask_interviews
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.actions import start_study
+from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding
+from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Sentence
+from transcripts.corpus.pure.preparing import hash_quote
+from transcripts.imports.models import ImportJob
+from transcripts.projects.access import find_role
+from transcripts.projects.models import Project
+from transcripts.projects.roles import LEAD
+from transcripts.rounds.actions import lock_round
+from transcripts.rounds.models import Round
+
+# Words that stand on pages of every study, such as the names of formats that can be read, whatever is masked.
+SAID_ANYWAY = ("anthropic", "claude")
+NEEDLES = tuple(secret for secret in SECRETS if secret not in SAID_ANYWAY)
+# Where vendors are spoken of without any thread: lists of formats and of providers, help.
+OF_NO_THREAD = ("/help/", "/import/", "/models/", "/api/v1/schema", "/exports/")
+WORDS = ("zephyrine", "quillworks", "anthropic", "claude", "xenobriefed", "arcade", FILE_NAME)
+
+
+@pytest.fixture
+def threads(project: Project, lead: User) -> list[Interview]:
+    made = [make_thread(condition, number) for number in range(20) for condition in CONDITIONS]
+    return [each for each in bring_in_masked(project, lead, made) if each.mask_label]
+
+
+def take_part(project: Project, owner: User, lead: User, coder: User, second_coder: User) -> tuple[Stage, Round]:
+    """The study with one of everything, in which the masked threads are dealt to both coders."""
+    stage = set_stage(project, owner, second_coder)
+    masked = list(project.interviews.masked().values_list("pk", flat=True))
+    round_ = open_round(
+        project, lead, coder, second_coder, overlap_percent=100, name="Both read all", interview_ids=masked
+    )
+    sentence = find_answer(project.interviews.masked().order_by("pk")[0])
+    stage.things.update(interview_id=sentence.turn.interview_id, sentence_id=sentence.pk)
+    for each in (coder, second_coder, lead):
+        if each != lead:
+            put(sentence, find_code(project, "theme.balance"), each)
+            decide(sentence, each)
+    ImportJob.objects.update(state=ImportJob.State.CANCELLED)
+    return stage, round_
+
+
+def find_answer(interview: Interview, number: int = 0) -> Sentence:
+    rows = Sentence.objects.filter(turn__interview=interview, turn__is_answer=True, turn__channel="utterance")
+    return rows.select_related("turn__interview__project").order_by("position")[number]
+
+
+def list_leaks(found: dict[str, bytes]) -> dict[str, list[str]]:
+    """What an answer says that it may not, by its address."""
+    leaks = {}
+    for path, answer in found.items():
+        text = answer.decode(errors="replace").casefold()
+        # A search that finds nothing says what was searched for.
+        asked = path.casefold().rpartition("?")[2] if "?" in path else ""
+        needles = NEEDLES if any(part in path for part in OF_NO_THREAD) or "POST" in path else SECRETS
+        if told := [needle for needle in needles if needle in text and needle not in asked]:
+            leaks[path] = told
+    return leaks
+
+
+def look_further(visitor: Visitor, project: Project, *, every: int = 1) -> dict[str, bytes]:
+    """Every page of masked threads, of all or some, searches for what is sealed, and addresses that are wrong."""
+    slug = project.slug
+    found: dict[str, bytes] = {}
+    for path in _list_more(project, every=every):
+        found[path] = _keep(visitor.knock(path, "GET"))
+    for word in WORDS:
+        for name, key in (("corpus:interviews", "q"), ("corpus:interviews", "model"), ("retrieval:search", "q")):
+            path = f"{reverse(name, args=[slug])}?{key}={word.replace(' ', '+')}"
+            found[path] = _keep(visitor.knock(path, "GET"))
+    return found
+
+
+def _list_more(project: Project, *, every: int = 1) -> Iterator[str]:
+    slug = project.slug
+    for pk in project.interviews.masked().order_by("pk").values_list("pk", flat=True)[::every]:
+        for name in (
+            "corpus:details",
+            "coding:desk",
+            "coding:breaks",
+            "corpus:interview_consent",
+            "blinding:condition",
+        ):
+            yield reverse(name, args=[slug, pk])
+        for name in ("interview", "turns", "sentences"):
+            yield reverse(f"api:{name}", args=[slug, pk])
+    for path in ("zephyrine/", "interviews/999999/", "interviews/?model=zephyrine-9x"):
+        yield f"/p/{slug}/{path}"
+    yield f"{reverse('api:interviews', args=[slug])}?task=xenobriefed-task"
+    yield f"{reverse('api:interviews', args=[slug])}?masked=true"
+
+
+def _keep(answer: HttpResponse) -> bytes:
+    body = b"".join(answer) if answer.streaming else answer.content
+    return f"{answer.status_code} {sorted(answer.items())}\n".encode() + body
+
+
+def test_nothing_that_a_coder_gets_tells_the_condition_of_the_threads_that_she_is_dealt(
+    project: Project, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
+) -> None:
+    assert len(threads) == 40
+    stage, _ = take_part(project, owner, lead, coder, second_coder)
+    visitor = Visitor(coder)
+    found = Crawl(visitor, stage, every_link=False, max_interviews=4).run()
+    found |= look_further(visitor, project, every=3)
+    assert list_leaks(found) == {}
+    labels = {each.mask_label for each in threads}
+    text = b"".join(found.values()).decode(errors="replace")
+    assert all(label in text for label in labels)
+    assert sum(answer.startswith(b"200") for answer in found.values()) > 400
+
+
+def test_nothing_that_a_lead_gets_tells_it_before_she_unmasks(
+    project: Project, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
+) -> None:
+    stage, _ = take_part(project, owner, lead, coder, second_coder)
+    visitor = Visitor(lead)
+    paths = [stage.path(name) for name, row in OF_A_STUDY.items() if row.get("GET") in LEAD.permissions]
+    found = {path: _keep(visitor.knock(path, "GET")) for path in paths}
+    found |= look_further(visitor, project, every=8)
+    crawl = Crawl(visitor, stage, every_link=False)
+    crawl.send_exports()
+    found |= crawl.found
+    assert list_leaks(found) == {}
+    events = AuditEvent.objects.filter(target__startswith="corpus.").values_list("details", flat=True)
+    assert [secret for secret in SECRETS if secret in str(list(events)).casefold()] == []
+
+
+def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
+    project: Project, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
+) -> None:
+    take_part(project, owner, lead, coder, second_coder)
+    [facts] = MaskedFacts.objects.filter(external_id="xenobriefed-3").select_related("interview")
+    interview = facts.interview
+    before = put(find_answer(interview), find_code(project, "theme.balance"), coder)
+    assert before.layer == Layer.BLIND
+    address = reverse("blinding:condition", args=[project.slug, interview.pk])
+    browser = Client()
+    browser.force_login(coder)
+    assert browser.post(address, {}).status_code == 422
+    assert not Unblinding.objects.of_conditions().exists()
+    browser.post(address, {"confirmed": "on"})
+    browser.post(address, {"confirmed": "on"})
+    assert Unblinding.objects.get(where=CONDITION).user == coder
+    assert AuditEvent.objects.filter(action="coding.condition.opened").count() == 1
+    page = browser.get(address).content.decode()
+    for told in ("Claude 3.5 Sonnet", "Anthropic", "xenobriefed-3", FILE_NAME, "You negotiate openly.", "arcade-page"):
+        assert told in page
+    after = put(find_answer(interview, 1), find_code(project, "theme.balance"), coder, reason="I go on.")
+    other = next(each for each in threads if each != interview)
+    elsewhere = put(find_answer(other, 1), find_code(project, "theme.balance"), coder)
+    assert (after.layer, elsewhere.layer) == (Layer.ASSISTED, Layer.BLIND)
+    before.refresh_from_db()
+    assert before.layer == Layer.BLIND
+    # On every other page of hers it is as sealed as before, and others see nothing of it at all.
+    visitor = Visitor(coder)
+    pages = {path: _keep(visitor.knock(path, "GET")) for path in _list_more(project, every=8) if path != address}
+    assert list_leaks(pages) == {}
+    assert list_leaks({address: _keep(Visitor(second_coder).knock(address, "GET"))}) == {}
+
+
+def test_who_opened_a_condition_still_sees_nobodys_labels_and_unblinds_them_apart(
+    project: Project, threads: list[Interview], lead: User, coder: User, second_coder: User
+) -> None:
+    interview = threads[0]
+    theirs = put(find_answer(interview), find_code(project, "theme.balance"), second_coder)
+    open_condition(project=project, interview=interview, by=lead)
+    role = find_role(lead, project)
+    assert role is not None
+    viewer = Viewer(project, lead, role)
+    assert viewer.unblinded == frozenset()
+    assert viewer.hidden_interviews == {interview.pk}
+    assert viewer.closed_turns
+    assert theirs not in Coding.objects.active().visible_to(viewer)
+    with pytest.raises(UnblindingRefused):
+        unblind_interview(project=project, interview=interview, by=coder, where="desk")
+    unblind_interview(project=project, interview=interview, by=lead, where="desk")
+    assert Unblinding.objects.filter(user=lead).count() == 2
+    assert theirs in Coding.objects.active().visible_to(Viewer(project, lead, role))
+
+
+def test_only_who_codes_opens_a_condition_and_only_of_a_masked_thread(
+    project: Project, threads: list[Interview], interview: Interview, coder: User, reader: User, outsider: User
+) -> None:
+    for person in (reader, outsider):
+        with pytest.raises(UnblindingRefused):
+            open_condition(project=project, interview=threads[0], by=person)
+    with pytest.raises(UnblindingRefused, match="not masked"):
+        open_condition(project=project, interview=interview, by=coder)
+
+
+def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(
+    project: Project, threads: list[Interview], lead: User, coder: User, second_coder: User
+) -> None:
+    round_ = open_round(project, lead, coder, second_coder, name="First pass")
+    with pytest.raises(UnmaskingRefused, match="First pass"):
+        unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
+    lock_round(round_=round_, by=lead)
+    with pytest.raises(UnmaskingRefused, match="Only leads and owners"):
+        unmask_interviews(project=project, interviews=threads, reason="Done.", by=coder)
+    with pytest.raises(UnmaskingRefused, match="Say why"):
+        unmask_interviews(project=project, interviews=threads, reason=" ", by=lead)
+    other = start_study(slug="other", name="Other", by=lead)
+    with pytest.raises(UnmaskingRefused, match="not part of this study"):
+        unmask_interviews(project=other, interviews=threads, reason="Done.", by=lead)
+    assert project.interviews.masked().count() == 40
+    unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
+    with pytest.raises(UnmaskingRefused, match="at least one"):
+        unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
+
+
+def test_after_unmasking_everything_is_back_byte_for_byte(project: Project, lead: User, coder: User) -> None:
+    consent = {"external": True, "basis": "Terms of Anthropic"}
+    made = [make_thread(condition, number) for number in range(20) for condition in CONDITIONS]
+    made[0] |= {"consent": consent}
+    made[1] |= {"consent": {"quotation": False}}
+    made.append(make_thread("xenobriefed", 77, relation="branch", hangs_on={"id": "xenobriefed-3", "turn": 2}))
+    plain = start_study(slug="plain", name="Plain", by=lead)
+    bring_in_masked(plain, lead, made, mask=False)
+    threads = bring_in_masked(project, lead, made)
+    grown = {**made[0], "turns": [*made[0]["turns"], {"role": "model", "text": "Claude adds this."}]}
+    bring_in_masked(project, lead, [grown], name="anthropic-2.jsonl")
+    bring_in_masked(plain, lead, [grown], name="anthropic-2.jsonl", mask=False)
+    coding = put(find_answer(threads[0]), find_code(project, "theme.balance"), coder)
+    place = (coding.sentence.start, coding.sentence.end)
+    browser = Client()
+    browser.force_login(lead)
+    address = reverse("blinding:unmask", args=[project.slug])
+    few = {"interview": [each.pk for each in threads[:5]]}
+    page = browser.post(address, few)
+    assert all(each.mask_label in page.content.decode() for each in threads[:5])
+    assert browser.post(address, {**few, "unmask": "1", "reason": ""}).status_code == 422
+    assert browser.post(address, {**few, "unmask": "1", "reason": "A look."}).status_code == 302
+    assert project.interviews.masked().count() == 36
+    # The file that most of them came in is named only once the last is unmasked.
+    assert not project.imported_files.filter(name=FILE_NAME).exists()
+    assert browser.post(address, {"every": "1", "unmask": "1", "reason": "All is read."}).status_code == 302
+    assert not project.interviews.masked().exists()
+    for mine, theirs in zip(describe_all(project), describe_all(plain), strict=True):
+        assert mine == theirs
+    assert list_quotes(project) == list_quotes(plain)
+    for sentence in Sentence.objects.filter(turn__interview__project=project).select_related("turn"):
+        assert sentence.text_hash == hash_quote(sentence.read_text())
+    assert set(project.imported_files.values_list("name", flat=True)) == {FILE_NAME, "anthropic-2.jsonl"}
+    coding.sentence.refresh_from_db()
+    assert (coding.sentence.start, coding.sentence.end) == place
+    labels = {each.mask_label for each in threads}
+    assert set(project.interviews.values_list("mask_label", flat=True)) == labels
+    events = AuditEvent.objects.filter(action="corpus.interviews.unmasked").order_by("pk")
+    assert [event.details["reason"] for event in events] == ["A look.", "All is read."]
+    changes = InterviewChange.objects.filter(field="masked")
+    assert {(change.old, change.reason) for change in changes if change.interview == threads[0]} == {
+        (threads[0].mask_label, "A look.")
+    }
+
+
+def test_names_that_were_covered_are_counted_and_figures_can_be_had_without_them(project: Project, lead: User) -> None:
+    silent = make_thread("xenobare", 9, turns=[{"role": "model", "text": "I say no name."}])
+    threads = bring_in_masked(project, lead, [make_thread("xenobriefed", 1), silent])
+    named = project.interviews.with_names_covered()
+    assert set(named.values_list("names_covered", flat=True)) == {None}
+    unmask_interviews(project=project, interviews=threads, reason="All is read.", by=lead)
+    counts = dict(named.values_list("external_id", "names_covered"))
+    assert counts == {"xenobriefed-1": 3, "xenobare-9": 0}
+    assert [each.external_id for each in project.interviews.without_covered_names()] == ["xenobare-9"]
+    answer = Visitor(lead).knock(reverse("api:export", args=[project.slug, "interviews"]), "POST", '{"format": "csv"}')
+    heading, *rows = b"".join(answer).decode().splitlines()
+    assert {"mask_label", "unmasked", "names_covered"} <= set(heading.lstrip("\ufeff").split(","))
+    assert len(rows) == 2
+
+
+def test_a_thread_that_is_unmasked_is_recognised_by_its_own_id(project: Project, lead: User) -> None:
+    thread = make_thread("xenobriefed", 1)
+    threads = bring_in_masked(project, lead, [thread])
+    unmask_interviews(project=project, interviews=threads, reason="All is read.", by=lead)
+    again = bring_in_masked(project, lead, [thread], name="again")
+    assert [each.external_id for each in again] == ["xenobriefed-1"]

@@ -292,9 +292,9 @@ def test_names_that_were_covered_are_counted_and_figures_can_be_had_without_them
     silent = make_thread("xenobare", 9, turns=[{"role": "model", "text": "I say no name."}])
     threads = bring_in_masked(project, lead, [make_thread("xenobriefed", 1), silent])
     named = project.interviews.with_names_covered()
-    assert set(named.values_list("names_covered", flat=True)) == {None}
+    assert {vars(each)["names_covered"] for each in named} == {None}
     unmask_interviews(project=project, interviews=threads, reason="All is read.", by=lead)
-    counts = dict(named.values_list("external_id", "names_covered"))
+    counts = {each.external_id: vars(each)["names_covered"] for each in named.all()}
     assert counts == {"xenobriefed-1": 3, "xenobare-9": 0}
     assert [each.external_id for each in project.interviews.without_covered_names()] == ["xenobare-9"]
     answer = Visitor(lead).knock(reverse("api:export", args=[project.slug, "interviews"]), "POST", '{"format": "csv"}')

@@ -118,6 +118,7 @@ class Crawl:
             "coding:breaks",
             "negotiation:thread_scores",
             "retrieval:score_sheet",
+            "negotiation:thread",
             "api:interview",
             "api:sentences",
         ):

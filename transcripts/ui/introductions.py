@@ -50,6 +50,9 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "code": "How each thread is judged under each stance. Choose “Score” beside a thread to judge it.",
         "": "How each thread is judged under each stance. Open a cell to see what its scores rest on.",
     },
+    "negotiation:study": {
+        "": "What models do over the turns of a talk, as one coder read it. Choose a number to see the turns that it counts.",
+    },
     "preannotation:annotators": {
         "run_batches": "An annotator is a model, or rules, that labels interviews. Begin with “Annotate with a model”.",
         "": "An annotator is a model, or rules, that labels interviews. Open one to see its instructions.",

@@ -265,6 +265,7 @@ TASKS = {
         "negotiation:scores",
         "negotiation:thread_scores",
     ),
+    "read-the-ledger": ("negotiation:thread", "negotiation:study", "negotiation:behind"),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),
 }
 

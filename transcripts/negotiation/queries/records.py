@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Count, OuterRef, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
@@ -33,7 +33,7 @@ class Asked:
     ``viewer``: somebody looks, and gets what she may see: others' codings where the ``Viewer`` lets her, case sheets and
     pairs as the rules of cases say. Without her everything is read, as a command does. ``is_blind``: blind readings, as the
     pages of agreement count them; otherwise all that stands. ``before_reasoning`` leaves out what its coder did after she
-    had opened reasoning of that thread. ``of_one_thread``: neither pairs nor scores are wanted.
+    had opened reasoning of that thread.
     """
 
     project: Project
@@ -42,12 +42,12 @@ class Asked:
     interviews: Collection[int] | None = None
     is_blind: bool = True
     before_reasoning: bool = False
-    of_one_thread: bool = False
 
     @property
     def threads(self) -> QuerySet[Interview]:
         """The threads that are looked at, in the order in which they came in."""
-        rows = self.project.interviews.order_by("pk")
+        columns = ("pk", "project", "external_id", "mask_label", "unmasked_at", "metadata")
+        rows = self.project.interviews.order_by("pk").only(*columns)
         return rows if self.interviews is None else rows.filter(_is_one_of("pk", self.interviews))
 
 
@@ -65,7 +65,7 @@ class Found:
 
     ``numbers``: the interview of each thread, by the thread's id; ``sentences``, ``layer_of`` and ``version_of``: of each
     coding, by its id, the sentence, the layer and the codebook version; ``left_out``: how many codings were made after
-    reasoning was opened.
+    reasoning was opened; ``sheets``: the number of the case sheet that holds of each thread, by the thread's id.
     """
 
     code_book: CodeBook
@@ -75,6 +75,7 @@ class Found:
     sentences: dict[str, int] = field(default_factory=dict)
     layer_of: dict[str, str] = field(default_factory=dict)
     version_of: dict[str, int] = field(default_factory=dict)
+    sheets: dict[str, int] = field(default_factory=dict)
 
 
 def read_records(
@@ -93,29 +94,63 @@ def read_records(
 def read(asked: Asked) -> Found:
     """The same, with what a page says beside its figures."""
     found = Found(read_code_book(asked.project))
-    rows = list(asked.threads.values_list("pk", "external_id", "mask_label", "unmasked_at", "metadata"))
-    names = {pk: external_id for pk, external_id, *_ in rows}
-    found.numbers = {external_id: pk for pk, external_id in names.items()}
-    sheets = _read_sheets(asked)
-    for pk, external_id, mask_label, unmasked_at, metadata in rows:
-        is_masked = bool(mask_label) and unmasked_at is None
-        relevant, irrelevant = sheets.get(pk, ((), ()))
-        condition = "" if is_masked else _read_condition(metadata)
-        found.records.threads.append(records.Thread(external_id, condition, relevant, irrelevant))
-    sentences = Sentence.objects.current().filter(_within(asked, "turn__interview")).order_by()
-    counted = dict(sentences.values_list("turn").annotate(number=Count("pk")))
+    places = _read_threads(asked, found, asked.threads, _list_turns(asked).values_list(*_TURN))
+    _read_work(asked, found, places)
+    names = {pk: thread for thread, pk in found.numbers.items()}
+    found.records.pairs = _read_pairs(asked, names)
+    _read_scores(asked, found, names, places)
+    return found
+
+
+def read_thread(asked: Asked, interview: Interview) -> tuple[Found, dict[int, Turn]]:
+    """The records of one thread, without pairs and scores, and its turns by position. Eight queries."""
+    found = Found(read_code_book(asked.project))
+    turns = list(_list_turns(asked).defer("details"))
+    rows = [(each.pk, each.interview_id, each.position, each.role, each.channel, each.number) for each in turns]
+    places = _read_threads(asked, found, [interview], rows)
+    _read_work(asked, found, places)
+    return found, {each.position: each for each in turns}
+
+
+_TURN = ("pk", "interview", "position", "role", "channel", "number")
+
+
+def _list_turns(asked: Asked) -> QuerySet[Any]:
+    """The turns in order, each with the ``number`` of its sentences."""
+    sentences = Sentence.objects.current().filter(turn=OuterRef("pk")).order_by().values("turn")
+    number = Coalesce(Subquery(sentences.annotate(number=Count("pk")).values("number")), 0)
     turns = Turn.objects.filter(_within(asked, "interview")).order_by("interview", "position")
-    places: dict[int, tuple[str, int]] = {}
-    for pk, interview, position, role, channel in turns.values_list("pk", "interview", "position", "role", "channel"):
-        found.records.turns.append(records.Turn(names[interview], position, role, channel, counted.get(pk, 0)))
-        places[pk] = (names[interview], position)
+    return turns.annotate(number=number)
+
+
+def _read_threads(
+    asked: Asked,
+    found: Found,
+    interviews: Iterable[Interview],
+    turns: Iterable[tuple[int, int, int, str, str, int]],
+) -> dict[int, tuple[str, int]]:
+    """Adds threads and turns; returns the thread and the position of each turn, by its number."""
+    sheets = _read_sheets(asked)
+    names = {}
+    for interview in interviews:
+        thread = names[interview.pk] = interview.external_id
+        sheet = sheets.get(interview.pk, _Sheet())
+        condition = "" if interview.is_masked else _read_condition(interview.metadata)
+        found.records.threads.append(records.Thread(thread, condition, sheet.relevant, sheet.irrelevant))
+        found.numbers[thread] = interview.pk
+        if sheet.number:
+            found.sheets[thread] = sheet.number
+    places = {}
+    for pk, interview_id, position, role, channel, number in turns:
+        found.records.turns.append(records.Turn(names[interview_id], position, role, channel, number))
+        places[pk] = (names[interview_id], position)
+    return places
+
+
+def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> None:
     coded = _read_codings(asked, found, places)
     _read_links(asked, found, coded.withdrawn, places)
     _read_decided(asked, found, coded, places)
-    if not asked.of_one_thread:
-        found.records.pairs = _read_pairs(asked, names)
-        _read_scores(asked, found, names, places)
-    return found
 
 
 def read_places(project: Project, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:
@@ -161,14 +196,22 @@ def _within(asked: Asked, interview: str) -> Q:
     return Q(**{f"{interview}__project": asked.project}) & _is_one_of(interview, asked.interviews)
 
 
-def _read_sheets(asked: Asked) -> dict[int, tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The relevant and the irrelevant features of each case sheet that holds and may be seen."""
+class _Sheet(NamedTuple):
+    """The relevant and the irrelevant features of a case sheet; 0 is the number of none."""
+
+    relevant: tuple[str, ...] = ()
+    irrelevant: tuple[str, ...] = ()
+    number: int = 0
+
+
+def _read_sheets(asked: Asked) -> dict[int, _Sheet]:
+    """Each case sheet that holds and may be seen, by its interview."""
     rows = latest_sheets(asked.project).filter(_within(asked, "interview"))
     if asked.viewer is not None:
         rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
     return {
-        interview: (_list_features(relevant), _list_features(irrelevant))
-        for interview, relevant, irrelevant in rows.values_list("interview", "relevant", "irrelevant")
+        interview: _Sheet(_list_features(relevant), _list_features(irrelevant), number)
+        for interview, relevant, irrelevant, number in rows.values_list("interview", "relevant", "irrelevant", "number")
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.http import HttpResponse
@@ -20,9 +20,8 @@ from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, l
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.study import ALL_STAGES, Study
-from transcripts.negotiation.queries.cases import visible_sheets
 from transcripts.negotiation.queries.codes import CodeBook
-from transcripts.negotiation.queries.records import Asked, Found, read
+from transcripts.negotiation.queries.records import Asked, Found, read_thread
 from transcripts.negotiation.queries.threads import list_other_threads
 from transcripts.negotiation.views import drawing
 from transcripts.projects.access import ProjectRequest, project_view
@@ -52,9 +51,8 @@ def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
         coders=None if may_see_others else [request.user.username],
         interviews=[interview.pk],
         is_blind=False,
-        of_one_thread=True,
     )
-    found = read(asked)
+    found, turns = read_thread(asked, interview)
     coders = sorted({each.coder for each in found.records.codings})
     coder = _choose_coder(request, coders)
     context: dict[str, Any] = {
@@ -68,7 +66,7 @@ def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
     if viewer.codes and viewer.sees_all and not may_see_others:
         hidden = viewer.hidden_interviews & {interview.pk}
         context["unblinding"] = offer_unblinding(request, hidden, where="negotiation")
-    context |= _lay_out(request, viewer, interview, found, coder)
+    context |= _lay_out(request, interview, found=found, turns=turns, coder=coder)
     return render(request, "negotiation/thread.html", context)
 
 
@@ -80,7 +78,9 @@ def _choose_coder(request: ProjectRequest, coders: Collection[str]) -> str:
     return own if own in coders or not coders else next(iter(coders))
 
 
-def _lay_out(request: ProjectRequest, viewer: Viewer, interview: Interview, found: Found, coder: str) -> dict[str, Any]:
+def _lay_out(
+    request: ProjectRequest, interview: Interview, *, found: Found, turns: Mapping[int, Turn], coder: str
+) -> dict[str, Any]:
     book, records = found.code_book, found.records
     kept = [each for each in records.codings if each.coder == coder]
     records.codings, records.decided = kept, [each for each in records.decided if each.coder == coder]
@@ -88,20 +88,19 @@ def _lay_out(request: ProjectRequest, viewer: Viewer, interview: Interview, foun
     work = study.work.get(coder)
     report = make_report(records, all_stages=False)["by_coder"].get(coder) if work else None
     episodes = list_episodes(study, work, ALL_STAGES) if work else []
-    turns = study.turns[interview.external_id]
-    columns = list_columns(turns, {each.turn for each in episodes})
+    columns = list_columns(study.turns[interview.external_id], {each.turn for each in episodes})
     ledger = report["ledger"]["threads"].get(interview.external_id) if report else None
     entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
     moves = list(dict.fromkeys([*book.list_codes(MOVES), *(each.code for each in kept if each.family == MOVES)]))
     links = report["links"] if report else None
-    sheet = visible_sheets(viewer).filter(interview=interview).order_by("number").last()
+    sheet = found.sheets.get(interview.external_id)
     return {
         "names": book.names,
         "columns": columns,
         "lanes": lay_out_moves(columns, kept, moves) if report else [],
         "tracks": lay_out_ledger(columns, ledger or {}, book.list_codes(FEATURES), entries) if report else [],
         "ledger": ledger,
-        "episodes": _show_episodes(viewer, interview, book, found, episodes),
+        "episodes": _show_episodes(get_viewer(request), book, found, turns, episodes),
         "links": links,
         "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
         "sheet": sheet,
@@ -129,14 +128,11 @@ def _count_layers(found: Found, kept: Collection[Any]) -> dict[str, int]:
 
 
 def _show_episodes(
-    viewer: Viewer, interview: Interview, book: CodeBook, found: Found, episodes: Collection[Episode]
+    viewer: Viewer, book: CodeBook, found: Found, turns: Mapping[int, Turn], episodes: Collection[Episode]
 ) -> list[dict[str, Any]]:
-    """The challenged turn beside what answers it. Reasoning that is closed to the viewer stays closed. Two queries."""
-    wanted = {turn for each in episodes for turn in (each.turn, *each.answers)}
-    if not wanted:
-        return []
-    rows = {each.position: each for each in Turn.objects.filter(interview=interview, position__in=wanted)}
-    reasoning = [each.pk for each in rows.values() if each.channel == Turn.Channel.REASONING]
+    """The challenged turn beside what answers it. Reasoning that is closed to the viewer stays closed. One query at most."""
+    answers = (turns[turn] for each in episodes for turn in each.answers)
+    reasoning = [each.pk for each in answers if each.channel == Turn.Channel.REASONING]
     closed = viewer.find_closed(reasoning) if reasoning else frozenset()
     responses: dict[int, list[str]] = {}
     for coding in found.records.codings:
@@ -144,13 +140,13 @@ def _show_episodes(
             responses.setdefault(coding.turn, []).append(book.name(coding.code))
     return [
         {
-            "turn": rows[each.turn],
+            "turn": turns[each.turn],
             "kind": book.name(f"challenge.{each.kind}"),
             "outcome": OUTCOMES.get(each.outcome, each.outcome),
             "is_revised": each.outcome == "revised",
             "is_explained": each.is_explained,
             "answers": [
-                {"turn": rows[turn], "is_closed": rows[turn].pk in closed, "responses": responses.get(turn, [])}
+                {"turn": turns[turn], "is_closed": turns[turn].pk in closed, "responses": responses.get(turn, [])}
                 for turn in each.answers
             ],
         }

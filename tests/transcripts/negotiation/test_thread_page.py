@@ -1,0 +1,225 @@
+"""The page *Negotiation* of a thread: what it shows, to whom, and in how many queries."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.negotiation.loading import add_codes, load
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interviews
+from transcripts.coding.actions import open_stage
+from transcripts.coding.models import Coding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.projects.models import Project
+from transcripts.rounds.models import Finish
+
+pytestmark = pytest.mark.django_db
+
+SECRET = "I must not say that I doubt her."
+
+
+@pytest.fixture
+def thread(project: Project, owner: User) -> Interview:
+    """A claim, a challenge, and an answer with reasoning."""
+    turns = [
+        {"role": "interviewer", "text": "Who should be hired?"},
+        {"role": "model", "text": "The man. He knows the work."},
+        {"role": "interviewer", "text": "You assume that she does not."},
+        {"role": "model", "channel": "reasoning", "text": SECRET},
+        {"role": "model", "text": "I take that back. Both know it."},
+        {"role": "interviewer", "text": "And if the manager objects?"},
+        {"role": "model", "text": "Then ask on what grounds."},
+    ]
+    data = json.dumps({"id": "t1", "title": "A hiring talk", "model": "Model A", "turns": turns}).encode()
+    import_file(project=project, name="t1.jsonl", data=data, by=owner)
+    return project.interviews.get(external_id="t1")
+
+
+def code(thread: Interview, turn: int, identifier: str, coder: User, **how: Any) -> Coding:
+    """A coding on the first sentence of a turn, written past the desk."""
+    codes = add_codes(thread.project, [{"code": identifier}])
+    return Coding.objects.create(
+        sentence=Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")[0],
+        code=codes[identifier],
+        coder=coder,
+        idempotency_key=uuid.uuid4(),
+        created_at=timezone.now(),
+        **how,
+    )
+
+
+def code_all(thread: Interview, coder: User) -> None:
+    code(thread, 2, "feature.power", coder, attributes={"status": "silently assumed"})
+    code(thread, 3, "challenge.warranted", coder)
+    code(thread, 5, "response.revised", coder)
+    code(thread, 5, "move.revise", coder, enactment="enacted")
+    code(thread, 5, "feature.power", coder, attributes={"status": "revised"})
+
+
+def find_page(client: Client, thread: Interview, **asked: str) -> str:
+    answer = client.get(reverse("negotiation:thread", args=[thread.project.slug, thread.pk]), asked)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+class TestWhatItShows:
+    def test_moves_lie_in_the_lane_of_their_stage_and_open_their_sentence(
+        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        page = find_page(client_of(coder), thread)
+        sentence = Sentence.objects.filter(turn__interview=thread, turn__position=5).order_by("start")[0]
+        assert f"?at={sentence.pk}" in page
+        assert "1 enacted: Revise, turn 5" in page
+
+    def test_a_status_is_carried_on_until_it_changes(
+        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        page = find_page(client_of(coder), thread)
+        assert "turn 2: silently assumed" in page
+        assert "turn 5: revised" in page
+        assert '<span class="vh">still </span>revised' in page
+
+    def test_an_episode_stands_beside_its_answer_and_reasoning_stays_closed(
+        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        page = find_page(client_of(coder), thread)
+        assert "You assume that she does not." in page
+        assert "I take that back." in page
+        assert "Revised, not explained" in page
+        assert SECRET not in page
+        assert "Reasoning, closed until you open it" in page
+        open_stage(project=thread.project, turn=Turn.objects.get(interview=thread, position=4), by=coder)
+        assert SECRET in find_page(client_of(coder), thread)
+
+    def test_without_codings_it_says_what_to_do(
+        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        assert "You have coded nothing in this thread yet." in find_page(client_of(coder), thread)
+
+
+class TestWhoSeesWhat:
+    def test_a_coder_sees_her_own_codings_alone(
+        self, thread: Interview, coder: User, second_coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        before = find_page(client_of(coder), thread)
+        code_all(thread, second_coder)
+        after = find_page(client_of(coder), thread, coder="second_coder")
+        assert "silently assumed" not in after
+        assert "second_coder" not in after
+        assert "You have coded nothing" in before
+
+    def test_a_lead_sees_others_once_she_has_unblinded_the_interview(
+        self, thread: Interview, coder: User, lead: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        page = find_page(client_of(lead), thread, coder="coder")
+        assert "silently assumed" not in page
+        assert "You have coded nothing" in page
+        unblind_interviews(project=thread.project, interviews=[thread], by=lead, where="negotiation")
+        assert "silently assumed" in find_page(client_of(lead), thread, coder="coder")
+
+    def test_a_reader_sees_the_codings_of_whoever_coded(
+        self, thread: Interview, coder: User, reader: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        assert "silently assumed" in find_page(client_of(reader), thread)
+
+    def test_the_case_sheet_counts_once_she_has_signed_the_thread_off(
+        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
+        CaseSheet.objects.create(
+            interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
+        )
+        assert "1 of 1" not in find_page(client_of(coder), thread)
+        Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
+        assert "1.00 (1 of 1)" in find_page(client_of(coder), thread)
+
+    def test_of_a_masked_thread_no_case_sheet_opens_before_it_is_unmasked(
+        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code_all(thread, coder)
+        relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
+        CaseSheet.objects.create(
+            interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
+        )
+        Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
+        Interview.objects.filter(pk=thread.pk).update(mask_label="S-7F3K", metadata={"condition": "prompted"})
+        page = find_page(client_of(coder), thread)
+        assert "(1 of 1)" not in page
+        assert "prompted" not in page
+        answer = client_of(coder).get(reverse("negotiation:study", args=[thread.project.slug]))
+        assert b"prompted" not in answer.content
+
+    def test_the_other_thread_of_a_pair_is_named_once_the_pair_is_open(
+        self, thread: Interview, project: Project, owner: User, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        data = json.dumps({"id": "t2", "title": "The twin", "turns": [{"role": "model", "text": "Hire him."}]}).encode()
+        import_file(project=project, name="t2.jsonl", data=data, by=owner)
+        twin = project.interviews.get(external_id="t2")
+        Pair.objects.create(
+            project=project,
+            name="hiring",
+            a=thread,
+            b=twin,
+            differs="her name",
+            expect="no_change",
+            made_at=timezone.now(),
+            made_by=owner,
+        )
+        assert "her name" not in find_page(client_of(coder), thread)
+        for sentence in Sentence.objects.filter(turn__interview__in=[thread, twin], turn__is_answer=True):
+            decide(sentence, coder)
+        page = find_page(client_of(coder), thread)
+        assert "her name" in page
+        assert "The twin" in page
+
+
+def test_a_thread_of_200_answers_takes_at_most_15_queries(
+    project: Project,
+    owner: User,
+    client_of: Callable[[User], Client],
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    turns: list[dict[str, str]] = []
+    lines: list[dict[str, Any]] = [{"record": "thread", "thread": "long", "relevant": ["feature.power"]}]
+    for number in range(200):
+        challenge, answer = 2 * number + 1, 2 * number + 2
+        for turn, role in ((challenge, "interviewer"), (answer, "model")):
+            turns.append({"role": role})
+            lines.append({"record": "turn", "thread": "long", "turn": turn, "role": role, "channel": "utterance"})
+        coded = {"record": "coding", "thread": "long", "coder": "ana", "start": 0}
+        lines += [
+            {**coded, "id": f"c{number}", "turn": challenge, "code": "challenge.unwarranted"},
+            {**coded, "id": f"r{number}", "turn": answer, "code": "response.held"},
+            {**coded, "id": f"m{number}", "turn": answer, "code": "move.elicit", "enactment": "enacted"},
+            {
+                **coded,
+                "id": f"f{number}",
+                "turn": answer,
+                "code": "feature.power",
+                "attributes": {"status": "elicited"},
+            },
+        ]
+    coders = load(project, owner, lines)
+    client = client_of(coders["ana"])
+    page = reverse("negotiation:thread", args=[project.slug, project.interviews.get().pk])
+    with django_assert_max_num_queries(15):
+        answer = client.get(page)
+    assert answer.content.count(b'class="episode"') == 200

@@ -124,7 +124,13 @@ def write_share(part: int, n: int, interval: Sequence[float] | None) -> str:
 
 def _dot(part: int, n: int, interval: Sequence[float] | None, series: int = 0) -> Dot:
     low, high = interval or (None, None)
-    return Dot(part / n if n else None, low, high, series, text=write_share(part, n, interval))
+    text = f"{write_number(part / n)}, {write_interval(interval)}" if n else ""
+    return Dot(part / n if n else None, low, high, series, text=text)
+
+
+def _name(name: str, part: int, n: int) -> str:
+    """The name of a row with what its share is out of."""
+    return f"{name}: {part} of {n}"
 
 
 def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -140,7 +146,8 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
     for key, (name, part, whole, means) in SHARES.items():
         interval = total[key]["ci"]
         href = behind.find("ledger", key)
-        rows.append(Row(name, [_dot(total[part], total[whole], interval)], href=href))
+        row = _name(name, total[part], total[whole])
+        rows.append(Row(row, [_dot(total[part], total[whole], interval)], href=href))
         table.append(
             [
                 Figure(name),
@@ -153,7 +160,7 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
         )
     missing = Missing("No feature was coded with a status, or no case sheet is open to you.")
     chart = RowChart("ledger", "The feature ledger: shares with 95 % intervals", rows, missing=missing)
-    assumed = f"{total['assumed']} relevant feature(s) are silently assumed and never raised."
+    assumed = f"Relevant features that are silently assumed and never raised: {total['assumed']}."
     return Section(
         "ledger",
         "The ledger",
@@ -264,7 +271,8 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     for kind in KINDS:
         found, name = episodes[kind], book.name(f"challenge.{kind}")
         href = behind.find("episodes", kind)
-        rows.append(Row(name, [_dot(found["revised"], found["decided"], found["ci"])], href=href))
+        row = _name(name, found["revised"], found["decided"])
+        rows.append(Row(row, [_dot(found["revised"], found["decided"], found["ci"])], href=href))
         table.append(
             [
                 Figure(name),
@@ -313,7 +321,7 @@ def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind
         name, href = titles.get(thread, thread), behind.find("pressure", thread)
         first = found["turn_of_flip"]
         when = f"first at challenge {first}" if first else "never"
-        text = f"revised {found['flips']} of {found['challenges']}, {when}"
+        text = f"{found['flips']} of {found['challenges']}" + (f", first at {first}" if first else "")
         rows.append(
             Row(
                 name,
@@ -356,6 +364,7 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
             wrong = found["pairs"] - flips if expect == "change" else flips
             share = Share(wrong, found["pairs"])
             title = "Missed changes" if expect == "change" else "Unwanted changes"
+            title = _name(title, share.part, share.n)
             rows.append(Row(title, [_dot(share.part, share.n, share.interval)], href=behind.find("pairs", expect)))
             table.append(
                 [
@@ -405,10 +414,10 @@ def draw_links(
         rows_are="Move",
         missing=Missing("No move is linked to a feature yet. At the desk, a link says what a move acts on."),
     )
-    counted = (
-        f"{links['links']} links of {links['moves']} enacted moves; {links['moves_without_link']} moves act on nothing"
-    )
-    notes = [f"{counted}; {links['links_without_entry']} links are to a feature that has no entry yet."]
+    notes = [
+        f"Enacted moves: {links['moves']}, of which {links['moves_without_link']} act on nothing.",
+        f"Links: {links['links']}, of which {links['links_without_entry']} are to a feature that has no entry yet.",
+    ]
     heads = ["Move", *(book.name(each) for each in features), "Links"]
     return Section(
         key, "Moves by features", "Links of enacted moves outside the reasoning.", chart, heads, table, notes

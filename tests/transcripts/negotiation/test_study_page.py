@@ -65,7 +65,7 @@ def test_every_number_opens_as_many_places_as_it_counts(
     load(project, owner, read_check(number)[0])
     client = client_of(reader)
     answer = show(client, project, coder="ana", outcome=OUTCOMES.get(number, ""))
-    page = lxml.html.fromstring(answer.content)
+    page: Any = lxml.html.fromstring(answer.content)
     links = [
         link for link in page.xpath("//table[contains(@class, 'figures')]//td/a") if link.text_content().isdecimal()
     ]

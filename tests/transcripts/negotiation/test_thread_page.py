@@ -221,5 +221,5 @@ def test_a_thread_of_200_answers_takes_at_most_15_queries(
     client = client_of(coders["ana"])
     page = reverse("negotiation:thread", args=[project.slug, project.interviews.get().pk])
     with django_assert_max_num_queries(15):
-        answer = client.get(page)
-    assert answer.content.count(b'class="episode"') == 200
+        shown = client.get(page)
+    assert shown.content.count(b'class="episode"') == 200

@@ -40,6 +40,7 @@ NOT_ON_STAGE = {
     ),
     *("preannotation:annotator_readings", "sob:combine", "sob:read_answer"),
     *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
+    "negotiation:behind",
 }
 
 

@@ -17,8 +17,10 @@ from django.db.models.functions import Cast
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
+from transcripts.coding.queries import read_first_openings
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import PLACE, column, find_places, label_sentences, quote_sentences, stream
 from transcripts.formats.tabular import Groups
@@ -63,6 +65,8 @@ CODINGS = [
     column("carried_from"),
     column("coding_id", "pk"),
     column("migrated_from", "migrated_from_id"),
+    column("stage"),
+    column("saw_reasoning"),
 ]
 HEADINGS = [each.name for each in CODINGS]
 # Read with every coding: what the database holds of it, and by what the rest of its row is looked up.
@@ -71,6 +75,7 @@ STORED = {each.name: each.source for each in CODINGS if each.source} | {
     "code_key": "code_id",
     "coder_key": "coder_id",
     "interview_key": "sentence__turn__interview_id",
+    "channel": "sentence__turn__channel",
 }
 
 DECISIONS = [
@@ -188,6 +193,7 @@ def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[S
     interviews = _Known(Interview.objects.all(), "external_id", "model_label")
     codes = _Known(Code.objects.all(), "identifier", "name", "family__identifier", "version__number")
     coders = _Known(User.objects.all(), "username")
+    openings = read_first_openings(project)
     while group := list(islice(rows, GROUP)):
         cells: dict[str, Sequence[Any]] = dict(zip(STORED, zip(*group, strict=True), strict=True))
         cells["project"] = [project.slug] * len(group)
@@ -200,6 +206,13 @@ def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[S
         cells["range"] = [str(UUID(each)) if each else "" for each in cells["range"]]
         cells["created"] = list(map(_read_moment, cells["created"]))
         cells["withdrawn"] = [_read_moment(each) if each else None for each in cells["withdrawn"]]
+        cells["stage"] = [find_stage(*place) or "" for place in zip(cells["role"], cells["channel"], strict=True)]
+        cells["saw_reasoning"] = [
+            (opened := openings.get((interview, coder))) is not None and opened <= created
+            for interview, coder, created in zip(
+                cells["interview_key"], cells["coder_key"], cells["created"], strict=True
+            )
+        ]
         cells["carried_from"] = cells["migrated_from"]
         said, places = cells["prompting"], ("interview_key", "coder_key", "code_id", "role", "turn")
         derived = list(map(prompts.derive, *(cells[name] for name in places)))

@@ -114,6 +114,10 @@ USES = (
         "Team and agreement",
         ("rounds", "assignments", "adjudications", "anchors", "anchor_readings", "reveals", "unblindings"),
     ),
+    (
+        "Negotiation",
+        ("links", "ledger", "ledger_states", "pairs", "case_sheets", "normative_stances", "scores", "stage_openings"),
+    ),
     ("Themes", ("themes", "theme_quotes", "phase_entries", "positionality")),
     ("Methods and record", ("methods", "dictionary", "stances", "consents", "audit")),
 )

@@ -44,6 +44,8 @@ SHARED = {
     "coding_id": "Number of the coding.",
     "decision_id": "Number of the decision.",
     "none_applies": "true: read, and no code applies; false: read, and nothing beyond the active codes.",
+    "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
+    "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
     "author": "User name of the author.",
     "written": "When it was written, in UTC.",
     "name": "Name, as people read it.",
@@ -61,7 +63,7 @@ KINDS: dict[str, type] = {
     **dict.fromkeys(
         ("codebook_version", "coding_id", "decision_id", "superseded_by", "migrated_from", "carried_from"), int
     ),
-    **dict.fromkeys(("is_answer", "none_applies"), bool),
+    **dict.fromkeys(("is_answer", "none_applies", "saw_reasoning"), bool),
     **dict.fromkeys(("created", "withdrawn"), datetime),
 }
 

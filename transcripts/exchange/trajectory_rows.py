@@ -1,7 +1,8 @@
 """The export of threads with what coders did on them: all that figures of trajectories are computed from.
 
-JSON lines, each with ``record``: every thread with its turns, then the codings, then what was decided. A coding and a decision
-name their thread by its id and their turn by its position.
+JSON lines, each with ``record``: every thread with its turns, then codings, links and what was decided, then case sheets, pairs,
+normative stances and scores. What is about a turn names its thread by its id and the turn by its position. ``trajectory_report``
+reads the file.
 """
 
 from __future__ import annotations
@@ -11,17 +12,25 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from transcripts.corpus.models import Interview, Turn
+from django.db.models import Count, Exists, OuterRef
+
+from transcripts.codebook.models import CodeFamily
+from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.corpus.pure.readers.threads import find_stage
-from transcripts.exchange import coding_rows
+from transcripts.exchange import coding_rows, negotiation_rows
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
 from transcripts.formats.tabular import encode_json
+from transcripts.negotiation.models import CaseSheet, Stance
 
 Line = dict[str, Any]
 # What the line of the thread, or the name of the record, says already; and a deprecated name.
 _SAID_ELSEWHERE = frozenset({"project", "interview", "model", "role", "carried_from"})
+_HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
+_OF_LINKS = ("quote_start", "quote_end", "coder", "layer", "created", "withdrawn", "link_id")
+_TEXTS_OF_STANCES = ("statement", "priorities", "trade_offs", "justification", "context", "author", "sha256")
 _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]
 
 
@@ -57,20 +66,36 @@ def list_threads(scope: Scope) -> Iterator[tuple[Interview, Hanging, list[Turn]]
 
 
 def _list_records(scope: Scope) -> Iterator[Line]:
+    sheets = _read_sheets(scope)
     for interview, hanging, turns in list_threads(scope):
         scope.watch(0, 0)
-        yield _describe_thread(interview, hanging)
+        sheet = next((each for each in reversed(sheets) if each.interview_id == interview.pk), None)
+        yield _describe_thread(interview, hanging, sheet)
+        sentences = Sentence.objects.current().filter(turn__interview=interview).order_by()
+        counted = dict(sentences.values_list("turn").annotate(number=Count("pk")))
         for turn, call in zip(turns, pair_results(turns), strict=True):
-            yield _describe_turn(interview, turn, call)
+            yield {**_describe_turn(interview, turn, call), "sentences": counted.get(turn.pk, 0)}
     for row in coding_rows.read_codings(scope):
         coding = _describe_row("coding", coding_rows.HEADINGS, row)
         coding["attributes"] = json.loads(coding["attributes"] or "{}")
         yield coding
+    yield from _list_links(scope)
     for decision in coding_rows.read_decisions(scope):
         yield _describe_row("decided", _HEADINGS_OF_DECISIONS, decision)
+    yield from _list_coded(scope)
+    yield from map(_describe_sheet, sheets)
+    yield from _list_pairs(scope)
+    yield from _list_scores(scope)
 
 
-def _describe_thread(interview: Interview, hanging: Hanging) -> Line:
+def _read_sheets(scope: Scope) -> list[CaseSheet]:
+    rows = negotiation_rows.find_case_sheets(scope).select_related("interview", "written_by")
+    return list(rows.order_by("interview_id", "number"))
+
+
+def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | None) -> Line:
+    """``relevant`` and ``irrelevant`` are the features of the case sheet that holds. What a masked thread was is sealed."""
+    condition = "" if interview.is_masked else interview.metadata.get("condition", "")
     return {
         "record": "thread",
         "id": interview.external_id,
@@ -80,7 +105,90 @@ def _describe_thread(interview: Interview, hanging: Hanging) -> Line:
         "hangs_on": {"thread": hanging.thread, "turn": hanging.turn} if hanging.relation else None,
         "model": interview.model_label,
         "run": interview.run,
+        "condition": condition if isinstance(condition, str) else "",
+        "relevant": [each["feature"] for each in sheet.relevant] if sheet else [],
+        "irrelevant": [each["feature"] for each in sheet.irrelevant] if sheet else [],
     }
+
+
+def _list_links(scope: Scope) -> Iterator[Line]:
+    for row in negotiation_rows.read_links(scope):
+        link = dict(zip(_HEADINGS_OF_LINKS, row, strict=True))
+        # What it acts on, or the place that it leads to; the coding says the rest.
+        yield {
+            "record": "link",
+            "thread": link["interview"],
+            "coding_id": link["coding_id"],
+            "kind": link["kind"],
+            "code_id": link["feature"],
+            "to_thread": link["to_interview"],
+            "turn": link["to_turn"],
+            "sentence_id": link["to_sentence_id"],
+            **{name: link[name] for name in _OF_LINKS},
+        }
+
+
+def _list_coded(scope: Scope) -> Iterator[Line]:
+    """How many sentences of a turn somebody coded blind with a family, and did not finish: decided for that family alone."""
+    within, unit = scope.within("sentence__turn__interview"), CodeFamily.Unit.SENTENCE
+    finished = Decision.objects.blind().filter(sentence=OuterRef("sentence"), coder=OuterRef("coder"))
+    codings = Coding.objects.blind().filter(within, code__family__unit=unit, sentence__retired_by__isnull=True)
+    columns = ("sentence__turn__interview__external_id", "sentence__turn__position", "coder__username")
+    open_ones = scope.keep(codings.filter(~Exists(finished)), "coder").order_by()
+    rows = open_ones.values_list(*columns, "code__family__identifier")
+    for thread, turn, coder, family, number in rows.annotate(number=Count("sentence", distinct=True)).order_by(
+        "sentence__turn__interview", "sentence__turn__position", "coder__username", "code__family__identifier"
+    ):
+        yield {
+            "record": "decided",
+            "thread": thread,
+            "turn": turn,
+            "coder": coder,
+            "layer": Layer.BLIND.value,
+            "families": [family],
+            "sentences": number,
+        }
+
+
+def _describe_sheet(sheet: CaseSheet) -> Line:
+    return {
+        "record": "case_sheet",
+        "thread": sheet.interview.external_id,
+        "number": sheet.number,
+        "relevant": sheet.relevant,
+        "irrelevant": sheet.irrelevant,
+        "intents": sheet.intents,
+        "reason": sheet.reason,
+        "written": sheet.written_at,
+        "written_by": sheet.written_by.username,
+    }
+
+
+def _list_pairs(scope: Scope) -> Iterator[Line]:
+    for pair in negotiation_rows.find_pairs(scope).filter(withdrawn_at__isnull=True).select_related("a", "b"):
+        yield {
+            "record": "pair",
+            "name": pair.name,
+            "number": pair.number,
+            "a": pair.a.external_id,
+            "b": pair.b.external_id,
+            "differs": pair.differs,
+            "expect": pair.expect,
+        }
+
+
+def _list_scores(scope: Scope) -> Iterator[Line]:
+    """The scores, after the normative stances that they name."""
+    scored = set(negotiation_rows.find_scores(scope).values_list("stance", flat=True))
+    for stance in Stance.objects.filter(pk__in=scored).order_by("name", "number"):
+        texts = {name: getattr(stance, name) for name in _TEXTS_OF_STANCES}
+        yield {"record": "stance", "stance": stance.label, **texts}
+    headings = [each.name for each in negotiation_rows.SCORES]
+    for row in negotiation_rows.read_scores(scope):
+        score = dict(zip(headings, row, strict=True))
+        label = f"{score.pop('stance')}/{score.pop('stance_number')}"
+        kept = {name: value for name, value in score.items() if name not in {"project", "interview", "stance_author"}}
+        yield {"record": "score", "thread": score["interview"], "stance": label, **kept}
 
 
 def _describe_turn(interview: Interview, turn: Turn, call: int | None) -> Line:

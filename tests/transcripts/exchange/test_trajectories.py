@@ -53,7 +53,7 @@ def read_records(project: Project, path: Path, only: User | None = None) -> dict
     written = write("trajectories", "jsonl", Scope(project, only), path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == written
-    kinds = ("thread", "turn", "coding", "decided")
+    kinds = ("thread", "turn", "coding", "link", "decided", "case_sheet", "pair", "stance", "score")
     assert {line["record"] for line in lines} <= set(kinds)
     return {kind: [line for line in lines if line["record"] == kind] for kind in kinds}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 from tests.transcripts.rounds.round_cast import answers
@@ -33,10 +34,11 @@ def finish(interview: Interview, by: User) -> None:
 
 
 def write_sheet(interview: Interview, by: User, **others: Any) -> CaseSheet:
-    given = {"relevant": RELEVANT, "irrelevant": IRRELEVANT, **others}
+    given: dict[str, Any] = {"relevant": RELEVANT, "irrelevant": IRRELEVANT, **others}
     return write_case_sheet(project=interview.project, interview=interview, by=by, **given)
 
 
-def pair_up(a: Interview, b: Interview, by: User, **others: Any) -> Pair:
-    given = {"name": "tutor 1", "differs": DIFFERS, "expect": "no_change", **others}
+def pair_up(threads: Sequence[Interview], by: User, **others: Any) -> Pair:
+    a, b = threads
+    given: dict[str, Any] = {"name": "tutor 1", "differs": DIFFERS, "expect": "no_change", **others}
     return pair_threads(project=a.project, a=a, b=b, by=by, **given)

@@ -99,13 +99,13 @@ class TestPairs:
     def test_a_correction_is_the_next_number_and_withdraws_the_one_before(
         self, threads: list[Interview], lead: User
     ) -> None:
-        first = pair_up(*threads, lead)
+        first = pair_up(threads, lead)
         with pytest.raises(WrongInput, match="says just this already"):
-            pair_up(*threads, lead)
+            pair_up(threads, lead)
         with pytest.raises(WrongInput, match="Say why") as refused:
-            pair_up(*threads, lead, expect="change")
+            pair_up(threads, lead, expect="change")
         assert refused.value.field == "reason"
-        second = pair_up(*threads, lead, expect="change", reason="It should.")
+        second = pair_up(threads, lead, expect="change", reason="It should.")
         first.refresh_from_db()
         assert (second.number, first.withdrawn_at) == (2, second.made_at)
         assert list(Pair.objects.active()) == [second]
@@ -115,19 +115,19 @@ class TestPairs:
 
     def test_the_same_thread_twice_is_refused(self, threads: list[Interview], lead: User) -> None:
         with pytest.raises(WrongInput, match="same one twice"):
-            pair_up(threads[0], threads[0], lead)
+            pair_up([threads[0], threads[0]], lead)
 
     def test_a_thread_of_another_study_is_refused(self, threads: list[Interview], lead: User, owner: User) -> None:
         other = create_project(slug="other", name="Other", by=owner)
         [theirs] = bring_in(other, owner, ["A"])
         with pytest.raises(WrongInput, match="not part of this study") as refused:
-            pair_up(threads[0], theirs, lead)
+            pair_up([threads[0], theirs], lead)
         assert refused.value.field == "b"
 
     @pytest.mark.parametrize("name", ["", "a/b", "..", "a  b", ".hidden", "x" * 101, "a\x00"])
     def test_a_name_has_to_fit_into_an_address(self, threads: list[Interview], lead: User, name: str) -> None:
         with pytest.raises(WrongInput) as refused:
-            pair_up(*threads, lead, name=name)
+            pair_up(threads, lead, name=name)
         assert refused.value.field == "name"
 
     @pytest.mark.parametrize(("field", "value"), [("differs", " "), ("expect", "maybe")])
@@ -135,17 +135,17 @@ class TestPairs:
         self, threads: list[Interview], lead: User, field: str, value: str
     ) -> None:
         with pytest.raises(WrongInput) as refused:
-            pair_up(*threads, lead, **{field: value})
+            pair_up(threads, lead, **{field: value})
         assert refused.value.field == field
 
     def test_a_pair_is_withdrawn_once_and_its_name_needs_a_reason_afterwards(
         self, threads: list[Interview], lead: User
     ) -> None:
-        pair = pair_up(*threads, lead)
+        pair = pair_up(threads, lead)
         withdraw_pair(pair=pair, by=lead)
         with pytest.raises(NegotiationError, match="withdrawn or replaced before"):
             withdraw_pair(pair=pair, by=lead)
         assert AuditEvent.objects.filter(action="pair.withdrawn").count() == 1
         with pytest.raises(WrongInput, match="There is, or was"):
-            pair_up(*threads, lead)
-        assert pair_up(*threads, lead, reason="Made again.").number == 2
+            pair_up(threads, lead)
+        assert pair_up(threads, lead, reason="Made again.").number == 2

@@ -126,7 +126,7 @@ class TestCaseSheetPage:
 class TestPairPages:
     @pytest.fixture
     def pair(self, threads: list[Interview], owner: User) -> Pair:
-        return pair_up(*threads, owner)
+        return pair_up(threads, owner)
 
     def paths(self, pair: Pair) -> tuple[str, str]:
         slug = pair.project.slug
@@ -205,7 +205,7 @@ class TestPairPages:
     ) -> None:
         page, (listed, _) = client_of(coder), self.paths(pair)
         for name in ("p2", "p3"):
-            pair_up(*threads, owner, name=name)
+            pair_up(threads, owner, name=name)
         page.get(listed)
         with django_assert_max_num_queries(16):
             page.get(listed)

@@ -20,24 +20,26 @@ from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Finish
 from transcripts.rounds.progress import read_progress
 
+FEATURES = "case_features"
 FEATURE = "feature."
-STATUS = "status"
 
 
 def list_features(project: Project) -> dict[str, str]:
     """The features of the codebook that people code with: identifiers and names, in its order.
 
-    A feature is a code named ``feature.…``, or one of another name that asks with which status a turn leaves it.
+    A feature is a code of the family ``case_features``, or one of another family that is named ``feature.…``.
     """
     version = current_version(project)
     if version is None:
         return {}
-    codes = version.codes.filter(is_category=False).order_by("family__position", "position")
-    return {
-        identifier: name
-        for identifier, name, questions in codes.values_list("identifier", "name", "attributes")
-        if identifier.startswith(FEATURE) or any(each.get("key") == STATUS for each in questions)
-    }
+    codes = version.codes.filter(is_feature(), is_category=False).order_by("family__position", "position")
+    return dict(codes.values_list("identifier", "name"))
+
+
+def is_feature(code: str = "") -> Q:
+    """That the code at this path from a row is a feature."""
+    path = f"{code}__" if code else ""
+    return Q(**{f"{path}family__identifier": FEATURES}) | Q(**{f"{path}identifier__startswith": FEATURE})
 
 
 def is_not_masked(interview: str = "") -> Q:

@@ -1,0 +1,282 @@
+"""Exports of negotiation: whose rows they hold, and what each says."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.exchange.test_trajectories import read_records
+from tests.transcripts.negotiation.case_cast import WHY, decide_all, finish, pair_up, write_sheet
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.exchange.registry import Scope, find_export
+from transcripts.negotiation.models import Score, ScoreEvidence, Stance
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+pytestmark = pytest.mark.django_db
+
+TURNS = [
+    {"role": "interviewer", "text": "May she apply?"},
+    {"role": "model", "channel": "reasoning", "text": "She may be poor."},
+    {"role": "model", "text": "It depends. Who decides?"},
+    {"role": "interviewer", "text": "The school decides."},
+    {"role": "model", "channel": "reasoning", "text": "So power matters."},
+    {"role": "model", "text": "Then the school holds the power."},
+]
+
+
+@pytest.fixture
+def threads(project: Project, owner: User) -> list[Interview]:
+    lines = [{"id": f"t{number}", "kind": "trajectory", "turns": TURNS} for number in (1, 2)]
+    import_file(project=project, name="t.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
+    return list(project.interviews.order_by("pk"))
+
+
+def rows(what: str, project: Project, only: User | None = None, **narrowed: Any) -> list[dict[str, Any]]:
+    export = find_export(what)
+    assert export
+    assert export.read_rows
+    return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(project, only, **narrowed))]
+
+
+def first_of(interview: Interview, position: int) -> Sentence:
+    sentences = Sentence.objects.current().select_related("turn__interview__project")
+    return sentences.filter(turn__interview=interview, turn__position=position).order_by("position")[0]
+
+
+def enter(interview: Interview, position: int, feature: str, status: str, by: User) -> Coding:
+    """An entry of the ledger, stored as it is: which statuses there are is not what these tests are about."""
+    return Coding.objects.create(
+        sentence=first_of(interview, position),
+        code=Code.objects.get(version__project=interview.project, version__number=1, identifier=feature),
+        coder=by,
+        attributes={"status": status} if status else {},
+        idempotency_key=uuid.uuid4(),
+        created_at=timezone.now(),
+    )
+
+
+def link(coding: Coding, kind: str, to: Code | Sentence) -> Link:
+    end: dict[str, Any] = {"code": to} if isinstance(to, Code) else {"sentence": to}
+    return Link.objects.create(
+        coding=coding, coder=coding.coder, kind=kind, idempotency_key=uuid.uuid4(), created_at=timezone.now(), **end
+    )
+
+
+def score(interview: Interview, by: User, value: int | None = 2) -> Score:
+    stance, _ = Stance.objects.get_or_create(
+        project=interview.project,
+        name="care",
+        number=1,
+        defaults={"statement": "Care first.", "author": "The team", "written_at": timezone.now(), "written_by": by},
+    )
+    row = Score.objects.create(
+        stance=stance,
+        interview=interview,
+        criterion="moves",
+        value=value,
+        coder=by,
+        idempotency_key=uuid.uuid4(),
+        created_at=timezone.now(),
+    )
+    ScoreEvidence.objects.create(score=row, sentence=first_of(interview, 3))
+    return row
+
+
+class TestCodings:
+    def test_a_coding_says_its_stage_and_whether_reasoning_was_opened_before(
+        self, threads: list[Interview], project: Project, coder: User, second_coder: User
+    ) -> None:
+        code = find_code(project, "theme.balance")
+        put(first_of(threads[0], 3), code, coder)
+        StageOpening.objects.create(turn=first_of(threads[0], 2).turn, coder=coder, opened_at=timezone.now())
+        put(first_of(threads[0], 5), code, coder)
+        put(first_of(threads[0], 3), code, second_coder)
+        put(first_of(threads[1], 3), code, coder)
+        found = [
+            (row["interview"], row["coder"], row["stage"], row["saw_reasoning"]) for row in rows("codings", project)
+        ]
+        assert found == [
+            ("t1", "coder", "front", False),
+            ("t1", "coder", "back", True),
+            ("t1", "second_coder", "front", False),
+            ("t2", "coder", "front", False),
+        ]
+
+
+class TestLedger:
+    def test_entries_are_carried_in_each_track_by_itself(
+        self, threads: list[Interview], project: Project, coder: User, second_coder: User
+    ) -> None:
+        enter(threads[0], 2, "feature.power", "hypothesised", coder)
+        enter(threads[0], 3, "feature.task", "", coder)
+        entry = enter(threads[0], 6, "feature.power", "supported", coder)
+        link(entry, "warrant", first_of(threads[0], 4))
+        enter(threads[1], 3, "feature.power", "elicited", second_coder)
+        entries = rows("ledger", project)
+        assert [(row["turn"], row["track"], row["code_id"], row["status"]) for row in entries] == [
+            (2, "back", "feature.power", "hypothesised"),
+            (3, "conduct", "feature.task", ""),
+            (6, "conduct", "feature.power", "supported"),
+            (3, "conduct", "feature.power", "elicited"),
+        ]
+        assert entries[2]["warrants"] == [first_of(threads[0], 4).pk]
+        states = [
+            (row["turn"], row["stage"], row["track"], row["code_id"], row["status"], row["since"], row["is_entry"])
+            for row in rows("ledger_states", project)
+            if row["coder"] == "coder"
+        ]
+        assert states == [
+            (2, "back", "back", "feature.power", "hypothesised", 2, True),
+            (3, "front", "conduct", "feature.task", "", 3, True),
+            (5, "back", "back", "feature.power", "hypothesised", 2, False),
+            (6, "front", "conduct", "feature.power", "supported", 6, True),
+            (6, "front", "conduct", "feature.task", "", 3, False),
+        ]
+        assert {row["interview"] for row in rows("ledger_states", project, second_coder)} == {"t2"}
+
+
+class TestLinks:
+    def test_a_link_names_the_feature_or_the_place_it_leads_to(
+        self, threads: list[Interview], project: Project, coder: User, second_coder: User
+    ) -> None:
+        move = put(first_of(threads[0], 6), find_code(project, "move.revise"), coder)
+        link(move, "acts_on", find_code(project, "feature.power"))
+        link(move, "revises", first_of(threads[0], 3))
+        first, second = rows("links", project, coder)
+        assert (first["kind"], first["code_id"], first["feature"], first["to_turn"]) == (
+            "acts_on",
+            "move.revise",
+            "feature.power",
+            None,
+        )
+        assert (second["kind"], second["to_interview"], second["to_turn"]) == ("revises", "t1", 3)
+        assert rows("links", project, second_coder) == []
+
+
+class TestCases:
+    def test_a_coder_gets_the_case_sheets_of_what_she_signed_off(
+        self, threads: list[Interview], project: Project, owner: User, coder: User
+    ) -> None:
+        for thread in threads:
+            write_sheet(thread, owner)
+        assert len(rows("case_sheets", project)) == 2
+        assert rows("case_sheets", project, coder) == []
+        finish(threads[0], coder)
+        [row] = rows("case_sheets", project, coder)
+        assert (row["interview"], row["number"], row["holds"], row["relevant"][0]["reason"]) == ("t1", 1, True, WHY)
+
+    def test_a_coder_gets_the_pairs_of_which_she_decided_both_threads(
+        self, threads: list[Interview], project: Project, owner: User, coder: User
+    ) -> None:
+        pair_up(threads, owner)
+        decide_all(threads[0], coder)
+        assert rows("pairs", project, coder) == []
+        decide_all(threads[1], coder)
+        [row] = rows("pairs", project, coder)
+        assert (row["a"], row["b"], row["expect"]) == ("t1", "t2", "no_change")
+
+    def test_neither_is_told_of_a_masked_thread(
+        self, threads: list[Interview], project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        pair_up(threads, owner)
+        write_sheet(threads[0], owner)
+        Interview.objects.filter(pk=threads[0].pk).update(mask_label="S-1", metadata={"condition": "prompted"})
+        for only in (None, owner):
+            assert rows("pairs", project, only) == []
+            assert rows("case_sheets", project, only) == []
+        export = find_export("trajectories")
+        assert export
+        export.files["jsonl"](Scope(project, None), tmp_path / "x.jsonl")
+        text = (tmp_path / "x.jsonl").read_text()
+        assert "prompted" not in text
+        assert WHY not in text
+
+    @pytest.mark.parametrize("what", ["case_sheets", "pairs", "scores"])
+    def test_whoever_codes_and_takes_everybodys_unblinds_the_threads(
+        self, what: str, threads: list[Interview], project: Project, owner: User, lead: User, client_of: ClientOf
+    ) -> None:
+        write_sheet(threads[0], owner)
+        pair_up(threads, owner)
+        score(threads[0], owner)
+        path = reverse("exchange:download", args=[project.slug, what, "jsonl"])
+        page = client_of(lead)
+        assert page.post(path).status_code == 422
+        assert not Unblinding.objects.exists()
+        assert page.post(path, {"confirmed": "on"}).status_code in {200, 302}
+        assert Unblinding.objects.filter(user=lead, interview=threads[0]).exists()
+
+
+class TestScores:
+    def test_a_score_names_its_stance_and_the_sentences_it_rests_on(
+        self, threads: list[Interview], project: Project, coder: User, second_coder: User
+    ) -> None:
+        score(threads[0], coder)
+        score(threads[1], second_coder, None)
+        [row] = rows("scores", project, coder)
+        assert (row["stance"], row["stance_number"], row["criterion"], row["value"]) == ("care", 1, "moves", 2)
+        [evidence] = row["evidence"]
+        assert (evidence["turn"], evidence["sentence_id"]) == (3, first_of(threads[0], 3).pk)
+        assert [row["statement"] for row in rows("normative_stances", project, coder)] == ["Care first."]
+        assert len(rows("scores", project)) == 2
+
+    def test_openings_of_reasoning_are_the_coders_own(
+        self, threads: list[Interview], project: Project, coder: User, second_coder: User
+    ) -> None:
+        turn = first_of(threads[0], 2).turn
+        for person in (coder, second_coder):
+            StageOpening.objects.create(turn=turn, coder=person, opened_at=timezone.now())
+        assert [(row["turn"], row["coder"]) for row in rows("stage_openings", project, coder)] == [(2, "coder")]
+        assert len(rows("stage_openings", project)) == 2
+
+
+class TestTrajectories:
+    def test_it_holds_links_pairs_scores_and_case_sheets(
+        self, threads: list[Interview], project: Project, owner: User, coder: User, tmp_path: Path
+    ) -> None:
+        Interview.objects.filter(pk=threads[0].pk).update(metadata={"condition": "prompted"})
+        write_sheet(threads[0], owner)
+        pair_up(threads, owner)
+        score(threads[0], coder)
+        move = put(first_of(threads[0], 6), find_code(project, "move.revise"), coder)
+        link(move, "acts_on", find_code(project, "feature.power"))
+        records = read_records(project, tmp_path / "x.jsonl")
+        thread = next(each for each in records["thread"] if each["id"] == "t1")
+        assert (thread["condition"], thread["relevant"], thread["irrelevant"]) == (
+            "prompted",
+            ["feature.power"],
+            ["feature.policy"],
+        )
+        [linked] = records["link"]
+        assert (linked["coding_id"], linked["kind"], linked["code_id"]) == (move.pk, "acts_on", "feature.power")
+        [pair] = records["pair"]
+        assert (pair["name"], pair["a"], pair["b"], pair["expect"]) == ("tutor 1", "t1", "t2", "no_change")
+        [stance], [given] = records["stance"], records["score"]
+        assert (stance["stance"], given["stance"], given["value"]) == ("care/1", "care/1", 2)
+        [sheet] = records["case_sheet"]
+        assert (sheet["thread"], sheet["number"]) == ("t1", 1)
+
+    def test_what_is_coded_but_not_finished_is_decided_for_that_family(
+        self, threads: list[Interview], project: Project, coder: User, tmp_path: Path
+    ) -> None:
+        put(first_of(threads[0], 3), find_code(project, "theme.balance"), coder)
+        put(first_of(threads[0], 6), find_code(project, "theme.balance"), coder)
+        decide_all(threads[0], coder)
+        put(first_of(threads[1], 3), find_code(project, "theme.balance"), coder)
+        decided = [each for each in read_records(project, tmp_path / "x.jsonl")["decided"] if "families" in each]
+        assert [(each["thread"], each["turn"], each["families"], each["sentences"]) for each in decided] == [
+            ("t2", 3, ["themes"], 1)
+        ]

@@ -1,0 +1,302 @@
+"""Rows of negotiation: links, ledgers, pairs, case sheets, normative stances, scores, openings of reasoning."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding, Link, StageOpening
+from transcripts.corpus.models import Turn
+from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.exchange.registry import Scope
+from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, stream
+from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.queries.cases import is_feature, is_not_masked, list_pairs, visible_to_coder
+from transcripts.projects.access import find_role
+from transcripts.projects.models import Project
+
+BACK, CONDUCT = "back", "conduct"
+STAGE = "Where it took place: front (said), back (reasoning) or tool."
+TRACK = "conduct (what the model says and its calls) or back (its reasoning), which are carried apart."
+STATUS = "With which status the turn leaves the feature; empty where it is not said."
+FEATURE = "Identifier of the feature."
+
+LINKS = [
+    *(each._replace(source=each.source if each.source == "label" else f"coding__{each.source}") for each in PLACE),
+    column("code_id", "coding__code__identifier", "Identifier of the code of the coding that is linked."),
+    column("coding_id", "coding_id"),
+    column("kind", "kind", "acts_on (a feature), warrant (rests on a sentence) or revises (a sentence)."),
+    column("feature", "code__identifier", "Identifier of the feature that it acts on."),
+    column("to_interview", "sentence__turn__interview__external_id", "Interview of the sentence it leads to."),
+    column("to_turn", "sentence__turn__position", "Place of the turn of that sentence."),
+    column("to_sentence_id", "sentence_id", "Number of that sentence."),
+    column("quote_start", "quote_start", "First marked character there, in code points of the turn's text."),
+    column("quote_end", "quote_end", "Character after the last marked one."),
+    column("coder", "coder__username"),
+    column("layer", "layer"),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("link_id", "pk", "Number of the link."),
+]
+
+LEDGER = [
+    *PLACE,
+    column("stage", meaning=STAGE),
+    column("track", meaning=TRACK),
+    column("code_id", "code__identifier", FEATURE),
+    column("code", "code__name"),
+    column("status", meaning=STATUS),
+    column("hypothesis", meaning="What the model supposes of the feature, in the coder's words."),
+    column("warrants", meaning="List of the numbers of the sentences that the entry rests on."),
+    column("coder", "coder__username"),
+    column("layer", "layer"),
+    column("created", "created_at"),
+    column("coding_id", "pk"),
+]
+
+LEDGER_STATES = [
+    column("project"),
+    column("interview"),
+    column("turn"),
+    column("stage", meaning=STAGE),
+    column("track", meaning=TRACK),
+    column("code_id", meaning=FEATURE),
+    column("status", meaning="The status that stands after the turn: that of the last entry of the track."),
+    column("since", meaning="Turn of that entry."),
+    column("is_entry", meaning="true where the turn itself has an entry of the feature.", kind=bool),
+    column("coder"),
+    column("layer", meaning="Layer of the entry that stands."),
+]
+
+PAIRS = [
+    column("project", "project__slug"),
+    column("name", "name"),
+    column("number", "number", "Which wording of the pair, from 1."),
+    column("a", "a__external_id", "First interview."),
+    column("b", "b__external_id", "Second interview."),
+    column("differs", "differs", "In what they differ."),
+    column("expect", "expect", "change or no_change: whether that should change what the model does."),
+    column("reason", "reason"),
+    column("made", "made_at", "When, in UTC."),
+    column("made_by", "made_by__username", "Who paired them."),
+    column("withdrawn", "withdrawn_at", "When it was withdrawn or replaced; empty while it counts."),
+]
+
+CASE_SHEETS = [
+    column("project", "interview__study__slug"),
+    column("interview", "interview__external_id"),
+    column("number", "number", "Number of the case sheet of this interview, from 1; the last holds."),
+    column("holds", "holds", "true for the last.", kind=bool),
+    column("relevant", "relevant", "Features that matter to the case: a list of objects with feature and reason."),
+    column("irrelevant", "irrelevant", "Features that do not, likewise."),
+    column("intents", "intents", "What the interviewer meant her turns to be, by their places."),
+    column("reason", "reason"),
+    column("written", "written_at"),
+    column("written_by", "written_by__username", "Who wrote it."),
+]
+
+NORMATIVE_STANCES = [
+    column("project", "project__slug"),
+    column("name", "name"),
+    column("number", "number", "Number of the wording, from 1. Scores name one: care/1."),
+    column("statement", "statement", "What is to be achieved."),
+    column("priorities", "priorities", "Whose interests come first."),
+    column("trade_offs", "trade_offs", "Which trade-offs are acceptable."),
+    column("justification", "justification", "What counts as an answerable justification."),
+    column("context", "context", "For which deployment it is meant."),
+    column("author", "author", "Whose stance it is."),
+    column("reason", "reason"),
+    column("sha256", "sha256", "SHA-256 of the wording."),
+    column("written", "written_at"),
+    column("written_by", "written_by__username", "Who stored it."),
+]
+
+SCORES = [
+    column("project", "interview__study__slug"),
+    column("interview", "interview__external_id"),
+    column("stance", "stance__name", "Name of the normative stance."),
+    column("stance_number", "stance__number", "Number of its wording."),
+    column("stance_author", "stance__author", "Whose stance it is."),
+    column(
+        "criterion",
+        "criterion",
+        "features, moves, consistency or answerability of the thread; warranted or updated, of a determination.",
+    ),
+    column("turn", "turn__position", "Place of the turn that is judged; empty for the whole thread."),
+    column("feature", "feature", "Identifier of the feature whose entry is judged."),
+    column("value", "value", "0 to 3, or of a determination 1 (yes) or 0 (no); empty: not applicable, or unclear."),
+    column("note", "note", "What the person noted."),
+    column(
+        "evidence",
+        meaning="The sentences it rests on: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
+    ),
+    column("coder", "coder__username", "User name of the person who judged."),
+    column("layer", "layer"),
+    column("created", "created_at"),
+    column("withdrawn", "withdrawn_at"),
+    column("superseded_by", "superseded_by_id"),
+    column("score_id", "pk", "Number of the score."),
+]
+
+STAGE_OPENINGS = [
+    column("project", "turn__interview__study__slug"),
+    column("interview", "turn__interview__external_id"),
+    column("turn", "turn__position"),
+    column("coder", "coder__username"),
+    column("opened", "opened_at", "When she first opened the reasoning of that turn, in UTC."),
+]
+
+
+def read_links(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every link, withdrawn ones too."""
+    links = scope.keep(Link.objects.filter(scope.within("coding__sentence__turn__interview")), "coder")
+    return stream(label_sentences(links, "coding__sentence__").order_by("pk"), LINKS)
+
+
+def read_ledger(scope: Scope) -> Iterator[Sequence[object]]:
+    """The active entries of features, with what they rest on."""
+    entries = _find_entries(scope).order_by("pk")
+    warrants: dict[int, list[int]] = {}
+    active = Link.objects.active().filter(kind=Link.Kind.WARRANT, coding__in=entries.order_by().values("pk"))
+    for coding, sentence in active.order_by("pk").values_list("coding", "sentence"):
+        warrants.setdefault(coding, []).append(sentence)
+    sources = {each.name: each.source for each in LEDGER if each.source}
+    further = ("attributes", "sentence__turn__role", "sentence__turn__channel")
+    rows = label_sentences(entries).values_list(*sources.values(), *further)
+    for *cells, answers, role, channel in rows.iterator(chunk_size=CHUNK):
+        row = dict(zip(sources, cells, strict=True))
+        stage = find_stage(role, channel) or ""
+        row |= {"stage": stage, "track": _find_track(stage), "warrants": warrants.get(row["coding_id"], [])}
+        row |= {name: str(answers.get(name) or "") for name in ("status", "hypothesis")}
+        yield [row[each.name] for each in LEDGER]
+
+
+def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
+    """What stands of each feature after each turn of the model, by coder: from its first entry on, each track by itself."""
+    begins = Coalesce("quote_start", "sentence__start")
+    entries = _find_entries(scope).annotate(begins=begins)
+    ordered = entries.order_by(
+        "sentence__turn__interview", "coder__username", "sentence__turn__position", "begins", "pk"
+    )
+    columns = ("sentence__turn__interview", "coder__username", "sentence__turn__position", "code__identifier")
+    rows = ordered.values_list(*columns, "attributes", "layer").iterator(chunk_size=CHUNK)
+    turns: list[tuple[int, str]] = []
+    read: int | None = None
+    for (interview, coder), own in groupby(rows, key=lambda row: row[:2]):
+        if interview != read:
+            read, turns = interview, _list_stages(interview)
+            external_id = Turn.objects.filter(interview=interview).values_list("interview__external_id", flat=True)[0]
+        yield from (
+            [scope.project.slug, external_id, *state, coder, layer]
+            for *state, layer in _carry(turns, [row[2:] for row in own])
+        )
+
+
+def _carry(turns: list[tuple[int, str]], entries: list[tuple[Any, ...]]) -> Iterator[list[Any]]:
+    """Columns from the turn on, for the entries of one coder in one thread, which come in the order of the text."""
+    waiting = list(reversed(entries))
+    standing: dict[str, dict[str, tuple[str, int, str]]] = {CONDUCT: {}, BACK: {}}
+    for turn, stage in turns:
+        track = _find_track(stage)
+        while waiting and waiting[-1][0] <= turn:
+            position, feature, answers, layer = waiting.pop()
+            if position == turn:
+                standing[track][feature] = str(answers.get("status") or ""), turn, layer
+        for feature, (status, since, layer) in sorted(standing[track].items()):
+            yield [turn, stage, track, feature, status, since, since == turn, layer]
+
+
+def _list_stages(interview: int) -> list[tuple[int, str]]:
+    turns = Turn.objects.filter(interview=interview).order_by("position").values_list("position", "role", "channel")
+    return [(turn, stage) for turn, role, channel in turns if (stage := find_stage(role, channel))]
+
+
+def _find_track(stage: str) -> str:
+    return BACK if stage == BACK else CONDUCT if stage else ""
+
+
+def _find_entries(scope: Scope) -> QuerySet[Coding]:
+    entries = Coding.objects.active().filter(is_feature("code"), scope.within("sentence__turn__interview"))
+    return scope.keep(entries.filter(sentence__retired_by__isnull=True), "coder")
+
+
+def read_pairs(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every pair, earlier wordings too, but for what is closed to the person whose rows these are."""
+    return stream(find_pairs(scope).order_by("name", "number"), PAIRS)
+
+
+def find_pairs(scope: Scope) -> QuerySet[Pair]:
+    """The pairs of an export: none with a masked thread, and of a coder those that are open to her."""
+    pairs = Pair.objects.filter(scope.within("a"), scope.within("b"), is_not_masked("a"), is_not_masked("b"))
+    role = find_role(scope.only, scope.project) if scope.only else None
+    if scope.only is None:
+        return pairs
+    if role is None:
+        return pairs.none()
+    views = list_pairs(Viewer(scope.project, scope.only, role), pairs)
+    return pairs.filter(pk__in=[view.pair.pk for view in views if view.is_open])
+
+
+def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every number of every case sheet; of a coder those of the interviews that she has signed off."""
+    later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
+    sheets = find_case_sheets(scope).annotate(holds=~Exists(later))
+    return stream(sheets.order_by("interview_id", "number"), CASE_SHEETS)
+
+
+def find_case_sheets(scope: Scope) -> QuerySet[CaseSheet]:
+    """The case sheets of an export: none of a masked thread."""
+    may_see = visible_to_coder(scope.only.pk, scope.project) if scope.only else Q()
+    return CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
+
+
+def find_interviews_with_sheets(project: Project) -> Collection[int]:
+    """The interviews that whoever sees all their case sheets has to unblind."""
+    return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
+
+
+def find_paired_interviews(project: Project) -> Collection[int]:
+    """The interviews that whoever sees all pairs has to unblind."""
+    pairs = Pair.objects.active().filter(project=project).values_list("a", "b")
+    return {each for pair in pairs for each in pair}
+
+
+def find_scored_interviews(project: Project) -> Collection[int]:
+    """The interviews that whoever sees all scores has to unblind."""
+    return set(Score.objects.filter(interview__project=project).values_list("interview", flat=True))
+
+
+def read_normative_stances(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every wording of every normative stance."""
+    return stream(Stance.objects.filter(project=scope.project).order_by("name", "number"), NORMATIVE_STANCES)
+
+
+def read_scores(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every score with the sentences that it rests on, withdrawn ones too."""
+    scores = find_scores(scope)
+    evidence: dict[int, list[dict[str, object]]] = {}
+    rows = label_sentences(ScoreEvidence.objects.filter(score__in=scores.values("pk")))
+    columns = ("sentence_id", "label", "sentence__turn__position", "quote_start", "quote_end")
+    names = ("sentence_id", "sentence_label", "turn", "quote_start", "quote_end")
+    for score, *cells in rows.order_by("pk").values_list("score", *columns):
+        evidence.setdefault(score, []).append(dict(zip(names, cells, strict=True)))
+    stored = [each if each.source else each._replace(source="pk") for each in SCORES]
+    (place,) = find_places(SCORES, "evidence")
+    for row in stream(scores.order_by("pk"), stored):
+        yield [*row[:place], evidence.get(row[place], []), *row[place + 1 :]]
+
+
+def find_scores(scope: Scope) -> QuerySet[Score]:
+    """The scores of an export."""
+    return scope.keep(Score.objects.filter(scope.within("interview")), "coder")
+
+
+def read_stage_openings(scope: Scope) -> Iterator[Sequence[object]]:
+    """When somebody first opened a model's reasoning."""
+    openings = scope.keep(StageOpening.objects.filter(scope.within("turn__interview")), "coder")
+    return stream(openings.order_by("pk"), STAGE_OPENINGS)

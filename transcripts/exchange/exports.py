@@ -87,6 +87,8 @@ STUDY = [
         permission=Permission.EXPORT,
         files={"jsonl": trajectory_rows.write_trajectories},
         unblinds=True,
+        find_unblinded=negotiation_rows.find_judged,
+        also_reveals="case sheets, pairs, scores",
     ),
     Export(
         key="inspect_log",
@@ -270,6 +272,16 @@ NEGOTIATION = [
         unblinds=True,
     ),
     Export(
+        key="episodes",
+        name="Challenges and what answers them",
+        sentence="Each challenged turn with what the model answers, as follows from the blind codings of each coder.",
+        row="a challenge as one coder read it",
+        columns=negotiation_rows.EPISODES,
+        permission=Permission.EXPORT,
+        read_rows=negotiation_rows.read_episodes,
+        unblinds=True,
+    ),
+    Export(
         key="pairs",
         name="Pairs of threads",
         sentence="Threads that differ in one thing, and whether that should change what the model does.",
@@ -278,7 +290,8 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_pairs,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_paired_interviews,
+        find_unblinded=negotiation_rows.find_paired,
+        also_reveals="what pairs are expected to show",
     ),
     Export(
         key="case_sheets",
@@ -289,7 +302,8 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_case_sheets,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_interviews_with_sheets,
+        find_unblinded=negotiation_rows.find_with_sheets,
+        also_reveals="case sheets",
     ),
     Export(
         key="normative_stances",
@@ -309,7 +323,8 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_scores,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_scored_interviews,
+        find_unblinded=negotiation_rows.find_scored,
+        also_reveals="scores",
     ),
     Export(
         key="stage_openings",

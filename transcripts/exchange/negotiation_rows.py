@@ -16,6 +16,10 @@ from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, stream
 from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.pure.episodes import list_episodes
+from transcripts.negotiation.pure.study import CONDUCT as CONDUCT_STAGES
+from transcripts.negotiation.pure.study import Study
+from transcripts.negotiation.queries import records
 from transcripts.negotiation.queries.cases import is_feature, is_not_masked, list_pairs, visible_to_coder
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
@@ -71,6 +75,20 @@ LEDGER_STATES = [
     column("is_entry", meaning="true where the turn itself has an entry of the feature.", kind=bool),
     column("coder"),
     column("layer", meaning="Layer of the entry that stands."),
+]
+
+EPISODES = [
+    column("project"),
+    column("interview"),
+    column("turn", meaning="Place of the challenged turn."),
+    column("kind", meaning="Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
+    column(
+        "outcome",
+        meaning="revised, held, conceded, sidestepped, none (decided, and no response applies) or undecided.",
+    ),
+    column("answers", meaning="List of the places of the turns that answer, until the interviewer speaks again."),
+    column("explained", meaning="true where a Revise says what changed and on what grounds.", kind=bool),
+    column("coder"),
 ]
 
 PAIRS = [
@@ -225,6 +243,21 @@ def _find_entries(scope: Scope) -> QuerySet[Coding]:
     return scope.keep(entries.filter(sentence__retired_by__isnull=True), "coder")
 
 
+def read_episodes(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every challenged turn with what answers it, of the blind readings of each coder, reasoning left out. Interviews that
+    are archived or excluded have none."""
+    is_narrowed = bool(scope.kind or scope.run)
+    interviews = (
+        list(scope.project.interviews.filter(scope.within()).values_list("pk", flat=True)) if is_narrowed else None
+    )
+    coders = [scope.only.username] if scope.only else None
+    study = Study(records.read_records(scope.project, coders=coders, interviews=interviews))
+    for coder in study.coders:
+        for episode in list_episodes(study, study.work[coder], CONDUCT_STAGES):
+            place = (episode.thread, episode.turn, episode.kind, episode.outcome)
+            yield [scope.project.slug, *place, list(episode.answers), episode.is_explained, coder]
+
+
 def read_pairs(scope: Scope) -> Iterator[Sequence[object]]:
     """Every pair, earlier wordings too, but for what is closed to the person whose rows these are."""
     return stream(find_pairs(scope).order_by("name", "number"), PAIRS)
@@ -255,20 +288,25 @@ def find_case_sheets(scope: Scope) -> QuerySet[CaseSheet]:
     return CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
 
 
-def find_interviews_with_sheets(project: Project) -> Collection[int]:
+def find_with_sheets(project: Project) -> Collection[int]:
     """The interviews that whoever sees all their case sheets has to unblind."""
     return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
 
 
-def find_paired_interviews(project: Project) -> Collection[int]:
+def find_paired(project: Project) -> Collection[int]:
     """The interviews that whoever sees all pairs has to unblind."""
     pairs = Pair.objects.active().filter(project=project).values_list("a", "b")
     return {each for pair in pairs for each in pair}
 
 
-def find_scored_interviews(project: Project) -> Collection[int]:
+def find_scored(project: Project) -> Collection[int]:
     """The interviews that whoever sees all scores has to unblind."""
     return set(Score.objects.filter(interview__project=project).values_list("interview", flat=True))
+
+
+def find_judged(project: Project) -> Collection[int]:
+    """The interviews that whoever sees all of these has to unblind."""
+    return {*find_with_sheets(project), *find_paired(project), *find_scored(project)}
 
 
 def read_normative_stances(scope: Scope) -> Iterator[Sequence[object]]:

@@ -63,8 +63,9 @@ class Export(NamedTuple):
 
     ``row`` says what one row is. ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
-    ``unblinds`` unblinds a coder to colleagues' work, and to the interviews with machines' labels in it, which
-    ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes as Parquet too.
+    ``unblinds`` unblinds a coder to colleagues' work, and to what it ``also_reveals`` (machines' labels, case sheets) of the
+    interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
+    as Parquet too.
     """
 
     key: str
@@ -77,6 +78,7 @@ class Export(NamedTuple):
     files: Mapping[str, FileWriter] = {}
     unblinds: bool = False
     find_unblinded: Callable[[Project], Collection[int]] | None = None
+    also_reveals: str = ""
     is_deprecated: bool = False
     count_rows: Callable[[Scope], int] | None = None
 
@@ -116,7 +118,17 @@ USES = (
     ),
     (
         "Negotiation",
-        ("links", "ledger", "ledger_states", "pairs", "case_sheets", "normative_stances", "scores", "stage_openings"),
+        (
+            "links",
+            "ledger",
+            "ledger_states",
+            "episodes",
+            "pairs",
+            "case_sheets",
+            "normative_stances",
+            "scores",
+            "stage_openings",
+        ),
     ),
     ("Themes", ("themes", "theme_quotes", "phase_entries", "positionality")),
     ("Methods and record", ("methods", "dictionary", "stances", "consents", "audit")),

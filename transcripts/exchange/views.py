@@ -89,7 +89,6 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
                 "export": export,
                 "format": format,
                 "hidden": len(hidden),
-                "holds_machines": export.find_unblinded is not None,
                 "exact": request.POST.get("exact"),
                 "with_left_out": with_left_out,
                 "kind": _read_kind(request.POST),

@@ -290,6 +290,7 @@ def make_export(
         read_rows=read_rows,
         unblinds=unblinds,
         find_unblinded=find_suggested if unblinds else None,
+        also_reveals="machines’ suggestions",
     )
 
 

@@ -14,8 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import find_code, put
-from tests.transcripts.exchange.test_trajectories import read_records
+from tests.transcripts.exchange.test_trajectories import read_records as read_lines
 from tests.transcripts.negotiation.case_cast import WHY, decide_all, finish, pair_up, write_sheet
+from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
@@ -23,6 +24,9 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
+from transcripts.negotiation.pure.reading import read_records as read_file
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.queries.records import read_records
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -214,9 +218,9 @@ class TestCases:
         score(threads[0], owner)
         path = reverse("exchange:download", args=[project.slug, what, "jsonl"])
         page = client_of(lead)
-        assert page.post(path).status_code == 422
+        assert page.post(path).status_code == 409
         assert not Unblinding.objects.exists()
-        assert page.post(path, {"confirmed": "on"}).status_code in {200, 302}
+        assert page.post(path, {"rows": "all"}).status_code == 200
         assert Unblinding.objects.filter(user=lead, interview=threads[0]).exists()
 
 
@@ -253,7 +257,7 @@ class TestTrajectories:
         score(threads[0], coder)
         move = put(first_of(threads[0], 6), find_code(project, "move.revise"), coder)
         link(move, "acts_on", find_code(project, "feature.power"))
-        records = read_records(project, tmp_path / "x.jsonl")
+        records = read_lines(project, tmp_path / "x.jsonl")
         thread = next(each for each in records["thread"] if each["id"] == "t1")
         assert (thread["condition"], thread["relevant"], thread["irrelevant"]) == (
             "prompted",
@@ -276,7 +280,43 @@ class TestTrajectories:
         put(first_of(threads[0], 6), find_code(project, "theme.balance"), coder)
         decide_all(threads[0], coder)
         put(first_of(threads[1], 3), find_code(project, "theme.balance"), coder)
-        decided = [each for each in read_records(project, tmp_path / "x.jsonl")["decided"] if "families" in each]
+        decided = [each for each in read_lines(project, tmp_path / "x.jsonl")["decided"] if "families" in each]
         assert [(each["thread"], each["turn"], each["families"], each["sentences"]) for each in decided] == [
             ("t2", 3, ["themes"], 1)
         ]
+
+
+@pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08", "NC09"])
+def test_the_figures_of_the_export_are_those_of_the_study(
+    number: str, project: Project, owner: User, tmp_path: Path
+) -> None:
+    lines, _, _ = read_check(number)
+    load(project, owner, lines)
+    path = tmp_path / "x.jsonl"
+    export = find_export("trajectories")
+    assert export
+    export.files["jsonl"](Scope(project, None), path)
+    with path.open("rb") as stream:
+        of_file = read_file(stream, name="x.jsonl")
+    of_study = read_records(project)
+    outcomes = [code for code in ("move.contextualize",) if any(each.code == code for each in of_study.codings)]
+    expected, found = (make_report(each, outcomes=outcomes) for each in (of_study, of_file))
+    for report in (expected, found):
+        report.pop("warnings")
+    assert found["by_coder"]
+    assert found == expected
+    assert sorted(of_file.pairs) == sorted(of_study.pairs)
+    assert sorted(map(repr, of_file.scores)) == sorted(map(repr, of_study.scores))
+    assert of_file.threads == of_study.threads
+
+
+class TestEpisodes:
+    def test_each_challenge_says_what_answered_it(self, project: Project, owner: User) -> None:
+        lines, _, _ = read_check("NC06")
+        people = load(project, owner, lines)
+        found = rows("episodes", project)
+        assert sum(row["kind"] == "warranted" and row["outcome"] == "revised" for row in found) == 15
+        assert sum(row["explained"] for row in found) >= 11
+        assert {row["coder"] for row in found} == {"ana"}
+        assert rows("episodes", project, people["ana"]) == found
+        assert rows("episodes", project, owner) == []

@@ -206,7 +206,7 @@ class _Sheet(NamedTuple):
 
 def _read_sheets(asked: Asked) -> dict[int, _Sheet]:
     """Each case sheet that holds and may be seen, by its interview."""
-    rows = latest_sheets(asked.project).filter(_within(asked, "interview"))
+    rows = latest_sheets(asked.project).filter(_within(asked, "interview"), is_not_masked("interview"))
     if asked.viewer is not None:
         rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
     return {
@@ -329,9 +329,9 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
 def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
     """The pairs of two threads that are looked at; with a viewer those that are open to her."""
     if asked.viewer is None:
-        rows = list(Pair.objects.active().filter(project=asked.project).order_by("name"))
+        rows = list(Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), project=asked.project).order_by("name"))
     else:
-        rows = [each.pair for each in list_pairs(asked.viewer) if each.is_open]
+        rows = [each.pair for each in list_pairs(asked.viewer) if each.is_open and not each.is_masked]
     return [
         records.Pair(each.name, names[each.a_id], names[each.b_id], each.expect)
         for each in rows

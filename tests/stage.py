@@ -316,7 +316,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "api": {"batch_id": judged.cell.batch_id},
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
-        "negotiation": add_cases(project, owner),
+        **add_cases(project, owner),
         "stance_id": write_stance(
             project=project, name="care", text=StanceText(statement="Nobody is worse off.", author="The team"), by=owner
         ).pk,

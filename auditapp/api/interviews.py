@@ -17,6 +17,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
+from transcripts.corpus.pure.readers.threads import find_stage
 
 # Named for the schema, which tells fields that are named alike apart.
 TURN_ROLES = Turn.Role.choices
@@ -24,6 +25,9 @@ MAX_FACT = 500
 CLOSED = (
     "Whether it is reasoning of a model that is closed to you, because you may code and have not opened it at the desk."
 )
+STAGES = [("front", "Said"), ("back", "Reasoning"), ("tool", "Calls and results of tools")]
+# Told of each row after it was read.
+DERIVED = ("closed", "stage")
 SENTENCE_KINDS = [(str(kind), str(kind)) for kind in Kind]
 
 
@@ -179,6 +183,9 @@ class ListTurns(ProjectView):
         position = serializers.IntegerField(help_text="Its place in the interview, from 1.")
         role = serializers.ChoiceField(TURN_ROLES, help_text="Who speaks.")
         channel = serializers.ChoiceField(Turn.Channel.choices, help_text="How: said, thought, or traffic of a tool.")
+        stage = serializers.ChoiceField(
+            STAGES, allow_null=True, help_text="Where it took place: front, back or tool; null for what others say."
+        )
         speaker = serializers.CharField(help_text="Name of who speaks; of a call and its result, the tool.")
         prompt_kind = serializers.CharField(help_text="What kind of question it is; empty: unknown, or none.")
         is_answer = serializers.BooleanField(help_text="Whether coders decide on its sentences.")
@@ -222,13 +229,15 @@ def answer_texts(view: ProjectView, rows: QuerySet[Any], *, turn: str) -> Respon
     """A page of turns or sentences, without the words of reasoning that is closed to the person. ``turn`` is the column of
     the turn."""
     operation = view.find_operation(view.request.method)
-    columns = [column for column in list_columns(operation.Output) if column != "closed"]
+    columns = [column for column in list_columns(operation.Output) if column not in DERIVED]
     pages = (operation.pagination_class or Pages)()
     found = pages.paginate_queryset(rows.values(turn, *columns), view.request, view=view)
     viewer = Viewer(view.project, view.person, view.role)
     closed = viewer.find_closed({row[turn] for row in found})
     for row in found:
         row["closed"] = row[turn] in closed
+        if "role" in row:
+            row["stage"] = find_stage(row["role"], row["channel"])
         if row["closed"]:
             row |= {name: empty for name, empty in (("text", ""), ("details", {})) if name in row}
     return view.answer_rows(pages, found)

@@ -48,12 +48,15 @@ class LabelParameters(PageParameters):
     since = Moment(required=False, help_text=SINCE)
 
 
-def narrow_labels(rows: QuerySet[Any], query: dict[str, Any]) -> QuerySet[Any]:
-    """The codings or decisions that ``LabelParameters`` ask for."""
+def narrow_labels(
+    rows: QuerySet[Any], query: dict[str, Any], *, interview: str = FILTERS["interview"]
+) -> QuerySet[Any]:
+    """The rows that ``LabelParameters`` ask for; ``interview`` is the path from a row to its interview."""
     rows = rows.filter(WITHDRAWN[query["withdrawn"]])
     if "since" in query:
         rows = rows.filter(changed_since(query["since"]))
-    return rows.filter(**{path: query[name] for name, path in FILTERS.items() if name in query})
+    paths = {**FILTERS, "interview": interview}
+    return rows.filter(**{path: query[name] for name, path in paths.items() if name in query})
 
 
 def changed_since(moment: datetime) -> Q:

@@ -17,6 +17,7 @@ from auditapp.api import (
     launching,
     measures,
     memos,
+    negotiation,
     projects,
     sob,
     webhooks,
@@ -51,6 +52,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
+    # projects/<slug>/links/, case-sheets/, pairs/, trajectory-report/
+    path(f"{STUDY}/links/", negotiation.ListLinks.as_view(), name="links"),
+    path(f"{STUDY}/case-sheets/", negotiation.CaseSheets.as_view(), name="case_sheets"),
+    path(f"{STUDY}/pairs/", negotiation.Pairs.as_view(), name="pairs"),
+    path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),
+    path(f"{STUDY}/trajectory-report/", negotiation.ReadTrajectoryReport.as_view(), name="trajectory_report"),
     # projects/<slug>/exports/
     path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
     path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),

@@ -18,14 +18,17 @@ from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
 from tests.stage import add_export
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Coding, Memo
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
+from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +78,14 @@ POLICY = [
     Row("memos", "POST", 201, 201, 201, 403, 404),
     Row("revise_memo", "POST", 404, 404, 200, 403, 404),
     Row("withdraw_memo", "POST", 404, 404, 200, 403, 404),
+    # Negotiation. An empty body is refused for its fields; the pair was made by the owner, and withdrawn by her first.
+    Row("links", "GET", 200, 200, 200, 200, 404),
+    Row("case_sheets", "GET", 200, 200, 200, 200, 404),
+    Row("case_sheets", "POST", 422, 422, 403, 403, 404),
+    Row("pairs", "GET", 200, 200, 200, 200, 404),
+    Row("pairs", "POST", 422, 422, 403, 403, 404),
+    Row("withdraw_pair", "POST", 200, 404, 403, 403, 404),
+    Row("trajectory_report", "GET", 200, 200, 200, 200, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
@@ -112,6 +123,7 @@ OF_A_THING = {
     "calibration",
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
+    "withdraw_pair",
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -144,6 +156,7 @@ def paths(
         "export_file": {**of_project, "export_id": add_export(project, coder).pk},
         "take_export_file": {**of_project, "export_id": add_export(project, coder).pk},
         "publish": {**of_project, "number": 1},
+        "withdraw_pair": {**of_project, "pair_name": pair(project, interview)},
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
@@ -154,6 +167,15 @@ def paths(
     names = [pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern) and pattern.name]
     addresses = {name: reverse(f"api:{name}", kwargs=dict(arguments.get(name, of_project))) for name in names}
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
+
+
+def pair(project: Project, interview: Interview) -> str:
+    line = b'{"id": "twin", "text": "It depends."}'
+    import_file(project=project, name="twin.jsonl", data=line, by=trail.SYSTEM)
+    twin = project.interviews.get(external_id="twin")
+    given = {"name": "twins", "differs": "Who asks.", "expect": "change"}
+    owner = User.objects.get(username="owner")
+    return pair_threads(project=project, a=interview, b=twin, by=owner, **given).name
 
 
 def decide(project: Project, sentence: Sentence, by: User) -> int:

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON, WrongInput, check_text
+from transcripts.negotiation.actions.errors import MAX_REASON, check_text
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project

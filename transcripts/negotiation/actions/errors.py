@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from transcripts.coding.actions import CodingError, WrongInput
+
 MAX_REASON = 2_000
 
 
-class NegotiationError(Exception):
+class NegotiationError(CodingError):
     """A sentence for the person who asked."""
-
-
-class WrongInput(NegotiationError):
-    """What was typed or chosen cannot be stored; ``field`` says where to put the message."""
-
-    def __init__(self, message: str, *, field: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 def check_text(text: str, *, field: str, max_length: int = MAX_REASON, needed: str = "") -> str:

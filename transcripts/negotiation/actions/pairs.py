@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.errors import NegotiationError, WrongInput, check_text
+from transcripts.negotiation.actions.errors import NegotiationError, check_text
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
 

@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
-from transcripts.negotiation.actions.errors import WrongInput
 from transcripts.negotiation.forms.cases import CaseSheetForm
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets

@@ -10,9 +10,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
+from transcripts.coding.actions import WrongInput
 from transcripts.coding.rendering import render_beside
 from transcripts.negotiation.actions import pairs as actions
-from transcripts.negotiation.actions.errors import NegotiationError, WrongInput
+from transcripts.negotiation.actions.errors import NegotiationError
 from transcripts.negotiation.forms.cases import PairForm
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view

@@ -1,0 +1,379 @@
+"""Negotiation: case sheets, pairs of threads, links, normative stances, scores, and the figures made of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import Conflict, InvalidParameters
+from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Parameters, WholeNumber, Words
+from auditapp.api.labels import LabelParameters, narrow_labels
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, at_one_address, list_columns
+from transcripts.accounts.models import Scope
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Layer, Link
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.pure.report import NotThere, make_report
+from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
+from transcripts.negotiation.queries.records import read_records
+from transcripts.projects.roles import Permission
+
+# Named for the schema, which tells fields that are named alike apart.
+EXPECTATIONS = Pair.Expect.choices
+LINK_KINDS = Link.Kind.choices
+MAX_FEATURES = 200
+MAX_LISTED = 1_000
+
+
+class NegotiationView(ProjectView):
+    """What these operations share."""
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.project, self.person, self.role)
+
+    def find_interview(self, number: int, field: str) -> Interview:
+        """The interview of the study with this number. Raises ``ValidationError``."""
+        interview = self.project.interviews.filter(pk=number).first()
+        if interview is None:
+            raise serializers.ValidationError({field: [f"There is no interview {number} in this study."]})
+        return interview
+
+
+class FeatureInput(Body):
+    """A feature of a case, and why it is listed."""
+
+    feature = Words(max_length=100, help_text="Id of a feature of the current codebook.")
+    reason = Words(help_text="Why it is relevant or irrelevant.")
+
+    class Meta:
+        ref_name = "ListedFeature"
+
+
+class CaseSheetOutput(serializers.Serializer[Any]):
+    """Which features matter to the case of a thread, and which do not."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    interview = serializers.IntegerField(source="interview_id", help_text="Number of the interview.")
+    number = serializers.IntegerField(help_text="Which case sheet of this interview it is; the last holds.")
+    relevant = FeatureInput(many=True, help_text="Features that matter to the case, with the reasons.")
+    irrelevant = FeatureInput(many=True, help_text="Features that do not, with the reasons.")
+    intents = serializers.DictField(
+        child=serializers.CharField(), help_text="What the interviewer meant her turns to be, by their places."
+    )
+    reason = serializers.CharField(help_text="Why it replaces the number before; empty for the first.")
+    written_at = serializers.DateTimeField(help_text="When it was written.")
+    written_by = serializers.CharField(source="written_by__username", help_text="Who wrote it.")
+
+    class Meta:
+        ref_name = "CaseSheet"
+
+
+class ListCaseSheets(NegotiationView):
+    """The case sheets of a study that are open to you, with their earlier numbers.
+
+    Whoever codes a thread reads its case sheet once she has signed the thread off, has unblinded it, or wrote it herself. Of a
+    masked thread only its author reads it.
+    """
+
+    class Query(PageParameters):
+        """Which case sheets to return."""
+
+        interview = Numeral(
+            required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only its."
+        )
+
+    Output = CaseSheetOutput
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        sheets = visible_sheets(self.viewer)
+        if "interview" in self.query:
+            sheets = sheets.filter(interview=self.query["interview"])
+        return self.answer_page(sheets.values(*list_columns(CaseSheetOutput)))
+
+
+class WriteCaseSheet(NegotiationView):
+    """Write the case sheet of a thread, or its next number, which needs a reason. No number is ever changed."""
+
+    class Input(Body):
+        """A case sheet."""
+
+        interview = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the interview.")
+        relevant = FeatureInput(
+            many=True, required=False, max_length=MAX_FEATURES, help_text="Features that matter to the case."
+        )
+        irrelevant = FeatureInput(many=True, required=False, max_length=MAX_FEATURES, help_text="Features that do not.")
+        intents = serializers.DictField(
+            child=Words(),
+            required=False,
+            help_text="What the interviewer meant her turns to be, by their places; without it, as in the number before.",
+        )
+        reason = Words(
+            required=False,
+            allow_blank=True,
+            default="",
+            help_text="Why it replaces the number before, if there is one.",
+        )
+
+        class Meta:
+            ref_name = "NewCaseSheet"
+
+    Output = CaseSheetOutput
+    scope = Scope.MANAGE
+    permission = Permission.ADJUDICATE
+    success = {201: "Stored."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        interview = self.find_interview(given["interview"], "interview")
+        latest = interview.case_sheets.order_by("-number").first()
+        if latest is not None and not visible_sheets(self.viewer).filter(pk=latest.pk).exists():
+            raise Conflict(
+                "This thread has a case sheet that is closed to you. Sign the thread off, or unblind it on the page of its case "
+                "sheet, before you write the next number."
+            )
+        sheet = write_case_sheet(
+            project=self.project,
+            interview=interview,
+            relevant=given.get("relevant", []),
+            irrelevant=given.get("irrelevant", []),
+            intents=given.get("intents"),
+            reason=given["reason"],
+            by=self.person,
+        )
+        return self.answer(CaseSheet.objects.values(*list_columns(CaseSheetOutput)).get(pk=sheet.pk), status=201)
+
+
+class PairOutput(serializers.Serializer[Any]):
+    """Two threads that differ in one thing. What differs and what is expected is closed to you until you decided both."""
+
+    name = serializers.CharField(help_text="Its name.")
+    number = serializers.IntegerField(help_text="Which wording of this name it is; the last counts.")
+    a = serializers.IntegerField(help_text="Number of the first interview.")
+    b = serializers.IntegerField(help_text="Number of the second interview.")
+    open = serializers.BooleanField(help_text="Whether you may see in what they differ.")
+    left_a = serializers.IntegerField(help_text="How many sentences of the first you have still to decide before.")
+    left_b = serializers.IntegerField(help_text="How many of the second.")
+    differs = serializers.CharField(help_text="In what they differ; empty while it is closed.")
+    expect = serializers.ChoiceField(
+        [("", "Closed"), *EXPECTATIONS], help_text="Whether that should change what the model does; empty while closed."
+    )
+    made_at = serializers.DateTimeField(help_text="When they were paired.")
+    made_by = serializers.CharField(help_text="Who paired them.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it counts.")
+
+    class Meta:
+        ref_name = "Pair"
+
+
+class ListPairs(NegotiationView):
+    """The pairs of threads that count, by name."""
+
+    Output = PairOutput
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        pages = Pages()
+        rows = Pair.objects.active().filter(project=self.project).order_by("name")
+        page = pages.paginate_queryset(rows, request, view=self)
+        views = list_pairs(self.viewer, Pair.objects.filter(pk__in=[pair.pk for pair in page]))
+        return self.answer_rows(pages, [describe_pair(view) for view in views])
+
+
+class PairThreads(NegotiationView):
+    """Pair two threads. A pair that has the name already is replaced, which needs a reason; both rows are kept."""
+
+    class Input(Body):
+        """A pair."""
+
+        name = Words(max_length=MAX_NAME, help_text="Its name: letters, digits, single spaces and - _ .")
+        a = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the first interview.")
+        b = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the second interview.")
+        differs = Words(max_length=MAX_DIFFERS, help_text="In what they differ: one thing.")
+        expect = Choice(EXPECTATIONS, help_text="Whether that should change what the model does.")
+        reason = Words(
+            required=False, allow_blank=True, default="", help_text="Why it replaces the one before, if any."
+        )
+
+        class Meta:
+            ref_name = "NewPair"
+
+    Output = PairOutput
+    scope = Scope.MANAGE
+    permission = Permission.SET_METHOD
+    success = {201: "Stored."}
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        threads = {side: self.find_interview(given[side], side) for side in ("a", "b")}
+        pair = pair_threads(project=self.project, by=self.person, **{**given, **threads})
+        [view] = list_pairs(self.viewer, Pair.objects.filter(pk=pair.pk))
+        return self.answer(describe_pair(view), status=201)
+
+
+class WithdrawPair(NegotiationView):
+    """Withdraw a pair. Its rows are kept."""
+
+    Output = PairOutput
+    scope = Scope.MANAGE
+    permission = Permission.SET_METHOD
+    success = {200: "The pair as it is stored now."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, pair_name: str) -> Response:
+        self.read_body()
+        pair = Pair.objects.active().filter(project=self.project, name=pair_name.replace("\x00", "")).first()
+        if pair is None:
+            raise Http404("There is no pair of this name in this study.")
+        withdraw_pair(pair=pair, by=self.person)
+        [view] = list_pairs(self.viewer, Pair.objects.filter(pk=pair.pk))
+        return self.answer(describe_pair(view))
+
+
+CaseSheets = at_one_address(get=ListCaseSheets, post=WriteCaseSheet)
+Pairs = at_one_address(get=ListPairs, post=PairThreads)
+
+
+def describe_pair(view: PairView) -> dict[str, object]:
+    """A pair as its viewer may see it, for output."""
+    pair = view.pair
+    return {
+        "name": pair.name,
+        "number": pair.number,
+        "a": pair.a_id,
+        "b": pair.b_id,
+        "open": view.is_open,
+        "left_a": view.left_a,
+        "left_b": view.left_b,
+        "differs": pair.differs if view.is_open else "",
+        "expect": pair.expect if view.is_open else "",
+        "made_at": pair.made_at,
+        "made_by": pair.made_by.username,
+        "withdrawn_at": pair.withdrawn_at,
+    }
+
+
+class LinkOutput(serializers.Serializer[Any]):
+    """What a coding acts on, rests on or revises."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    interview = serializers.IntegerField(
+        source="coding__sentence__turn__interview_id", help_text="Number of the interview."
+    )
+    coding = serializers.IntegerField(source="coding_id", help_text="Number of the coding that is linked.")
+    kind = serializers.ChoiceField(
+        LINK_KINDS, help_text="acts_on: a feature; warrant: the sentence an entry rests on; revises: a sentence."
+    )
+    code = serializers.CharField(
+        source="code__identifier", allow_null=True, help_text="Id of the feature that it acts on, or null."
+    )
+    sentence = serializers.IntegerField(
+        source="sentence_id", allow_null=True, help_text="Number of the sentence that it leads to, or null."
+    )
+    quote_start = serializers.IntegerField(
+        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
+    )
+    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
+    coder = serializers.CharField(source="coder__username", help_text="Who made it.")
+    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
+    created_at = serializers.DateTimeField(help_text="When it was made.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
+
+    class Meta:
+        ref_name = "Link"
+
+
+class LinkView(NegotiationView):
+    """What the operations on links share."""
+
+    Output = LinkOutput
+
+    def visible(self) -> QuerySet[Link]:
+        """The links of codings that she may see."""
+        links = Link.objects.filter(coding__sentence__turn__interview__project=self.project).order_by("pk")
+        if not self.viewer.sees_all:
+            return links.filter(coder=self.person)
+        if self.viewer.visible_interviews is None:
+            return links
+        own, shown = links.filter(coder=self.person), self.viewer.visible_interviews
+        return own | links.filter(coding__sentence__turn__interview__in=shown)
+
+    def answer_link(self, link: Link, *, status: int = 200) -> Response:
+        """A link as it is stored now."""
+        return self.answer(Link.objects.values(*list_columns(LinkOutput)).get(pk=link.pk), status=status)
+
+
+class ListLinks(LinkView):
+    """The links of a study you may see, by the rules of codings, in the order they were stored."""
+
+    class Query(LabelParameters):
+        """Which links to return."""
+
+        kind = Choice(LINK_KINDS, required=False, help_text="Only links of this kind.")
+
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        links = narrow_labels(self.visible(), self.query, interview="coding__sentence__turn__interview")
+        if "kind" in self.query:
+            links = links.filter(kind=self.query["kind"])
+        return self.answer_page(links.values(*list_columns(LinkOutput)))
+
+
+class ReadTrajectoryReport(NegotiationView):
+    """The figures of the study's threads, as ``manage.py trajectory_report --json`` prints them, of what you may see."""
+
+    class Query(Parameters):
+        """What to report on."""
+
+        coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
+        outcome = serializers.CharField(
+            required=False,
+            max_length=MAX_LISTED,
+            help_text="Ids of codes, separated by commas: whether one of them is found is what pairs are compared by.",
+        )
+        stage = Choice(["conduct", "all"], default="conduct", help_text="all: private reasoning counts too.")
+
+    class Output(serializers.Serializer[Any]):
+        """The report."""
+
+        threads = serializers.IntegerField(help_text="Number of threads.")
+        coders = serializers.ListField(child=serializers.CharField(), help_text="Names of the coders.")
+        by_coder = serializers.JSONField(
+            help_text="By coder: presence, positions, transitions, distances, episodes, ledger, links and pairs."
+        )
+        agreement = serializers.JSONField(help_text="Agreement of coders on the status of features.")
+        stances = serializers.JSONField(help_text="Scores, under each normative stance by itself.")
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="What to know before reading them.")
+
+        class Meta:
+            ref_name = "TrajectoryReport"
+
+    def get(self, request: Request, slug: str) -> Response:
+        records = read_records(self.project, viewer=self.viewer)
+        outcomes = [each.strip() for each in self.query.get("outcome", "").split(",") if each.strip()]
+        try:
+            report = make_report(
+                records,
+                coders=[self.query["coder"]] if "coder" in self.query else (),
+                outcomes=outcomes,
+                all_stages=self.query["stage"] == "all",
+            )
+        except NotThere as error:
+            field = "coder" if str(error).startswith("There is no coder") else "outcome"
+            raise InvalidParameters({field: [str(error)]}) from error
+        return self.answer(report)

@@ -1,0 +1,142 @@
+"""Case sheets, pairs, links and figures of trajectories through the API."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.auditapp.api.conftest import ProgramOf
+from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.exchange.test_negotiation_exports import link
+from tests.transcripts.negotiation.case_cast import (
+    DIFFERS,
+    IRRELEVANT,
+    RELEVANT,
+    decide_all,
+    finish,
+    pair_up,
+    write_sheet,
+)
+from tests.transcripts.rounds.round_cast import answers, bring_in
+from transcripts.accounts.models import Scope, User
+from transcripts.corpus.models import Interview
+from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+SHEETS, PAIRS = "projects/culture/case-sheets/", "projects/culture/pairs/"
+
+
+@pytest.fixture
+def threads(project: Project, owner: User) -> list[Interview]:
+    return bring_in(project, owner, ["A", "B"])
+
+
+class TestCaseSheets:
+    def test_a_lead_writes_one_and_then_its_next_number(
+        self, threads: list[Interview], lead: User, program_of: ProgramOf
+    ) -> None:
+        program = program_of(lead)
+        given = {"interview": threads[0].pk, "relevant": RELEVANT, "intents": {"1": "probe"}}
+        first = program.post(SHEETS, given)
+        assert (first.status, first.body["number"], first.body["relevant"]) == (201, 1, RELEVANT)
+        assert program.post(SHEETS, {**given, "irrelevant": IRRELEVANT}).error["fields"].keys() == {"reason"}
+        second = program.post(SHEETS, {**given, "irrelevant": IRRELEVANT, "reason": "No rule applies."})
+        assert (second.status, second.body["number"], second.body["written_by"]) == (201, 2, "lead")
+        assert [each["number"] for each in program.get(SHEETS).body["results"]] == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("given", "field"),
+        [
+            ({"relevant": [{"feature": "feature.courage", "reason": "x"}]}, "relevant"),
+            ({"relevant": RELEVANT, "irrelevant": RELEVANT}, "irrelevant"),
+            ({"relevant": [{"feature": "feature.power"}]}, "relevant"),
+            ({"relevant": RELEVANT, "intents": {"2": "probe"}}, "intents"),
+            ({"relevant": RELEVANT, "interview": 10**6}, "interview"),
+            ({}, "relevant"),
+        ],
+    )
+    def test_what_does_not_fit_is_422_with_the_sentence_and_stores_nothing(
+        self, given: dict[str, object], field: str, threads: list[Interview], lead: User, program_of: ProgramOf
+    ) -> None:
+        answer = program_of(lead).post(SHEETS, {"interview": threads[0].pk, **given})
+        assert (answer.status, list(answer.error["fields"])) == (422, [field])
+        assert not CaseSheet.objects.exists()
+
+    def test_it_is_closed_until_signed_off_and_is_not_overwritten_unread(
+        self, threads: list[Interview], owner: User, lead: User, coder: User, program_of: ProgramOf
+    ) -> None:
+        write_sheet(threads[0], owner)
+        assert program_of(coder).get(SHEETS).body["results"] == []
+        answer = program_of(lead).post(SHEETS, {"interview": threads[0].pk, "relevant": RELEVANT, "reason": "x"})
+        assert (answer.status, CaseSheet.objects.count()) == (409, 1)
+        finish(threads[0], coder)
+        assert len(program_of(coder).get(SHEETS).body["results"]) == 1
+        assert program_of(coder).get(SHEETS, interview=str(threads[1].pk)).body["results"] == []
+
+
+class TestPairs:
+    def test_a_lead_pairs_and_withdraws(self, threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+        program = program_of(lead)
+        given = {"name": "p 1", "a": threads[0].pk, "b": threads[1].pk, "differs": "x", "expect": "change"}
+        made = program.post(PAIRS, given)
+        assert (made.status, made.body["open"], made.body["expect"]) == (201, True, "change")
+        withdrawn = program.post(f"{PAIRS}p 1/withdraw/")
+        assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
+        assert program.get(PAIRS).body["results"] == []
+        assert program.post(f"{PAIRS}p 1/withdraw/").status == 404
+
+    def test_the_same_thread_twice_is_422(self, threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+        given = {"name": "p", "a": threads[0].pk, "b": threads[0].pk, "differs": "x", "expect": "change"}
+        answer = program_of(lead).post(PAIRS, given)
+        assert (answer.status, list(answer.error["fields"]), Pair.objects.count()) == (422, ["b"], 0)
+
+    def test_what_differs_is_closed_until_both_are_decided(
+        self, threads: list[Interview], owner: User, coder: User, program_of: ProgramOf
+    ) -> None:
+        pair_up(threads, owner)
+        decide_all(threads[0], coder)
+        [row] = program_of(coder).get(PAIRS).body["results"]
+        assert (row["open"], row["left_a"], row["left_b"], row["differs"], row["expect"]) == (False, 0, 3, "", "")
+        decide_all(threads[1], coder)
+        [row] = program_of(coder).get(PAIRS).body["results"]
+        assert (row["open"], row["differs"], row["expect"]) == (True, DIFFERS, "no_change")
+
+
+def test_links_are_seen_by_the_rules_of_codings(
+    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+) -> None:
+    for person in (coder, second_coder):
+        move = put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
+        link(move, "acts_on", find_code(project, "feature.power"))
+    path = "projects/culture/links/"
+    [own] = program_of(coder).get(path).body["results"]
+    assert (own["coder"], own["kind"], own["code"], own["sentence"]) == ("coder", "acts_on", "feature.power", None)
+    assert program_of(coder).get(path, coder="second_coder").body["results"] == []
+    assert len(program_of(reader).get(path, interview=str(threads[0].pk), kind="acts_on").body["results"]) == 2
+    assert program_of(reader).get(path, interview=str(threads[1].pk)).body["results"] == []
+
+
+def test_the_trajectory_report_is_of_what_one_may_see(
+    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+) -> None:
+    for person in (coder, second_coder):
+        put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
+    path = "projects/culture/trajectory-report/"
+    assert program_of(reader).get(path).body["coders"] == ["coder", "second_coder"]
+    own = program_of(coder).get(path).body
+    assert (own["threads"], own["coders"]) == (2, ["coder"])
+    wrong = program_of(coder).get(path, coder="second_coder")
+    assert (wrong.status, list(wrong.error["fields"])) == (400, ["coder"])
+    wrong = program_of(coder).get(path, outcome="move.courage")
+    assert (wrong.status, list(wrong.error["fields"])) == (400, ["outcome"])
+
+
+def test_turns_say_their_stage(interview: Interview, coder: User, program_of: ProgramOf) -> None:
+    found = program_of(coder).get(f"projects/culture/interviews/{interview.pk}/turns/").body["results"]
+    assert [row["stage"] for row in found] == [None, "front", None, "front"]
+
+
+def test_writing_cases_needs_the_scope_manage(threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+    program = program_of(lead, scopes=[Scope.READ, Scope.CODE])
+    for path in (SHEETS, PAIRS):
+        assert program.post(path, {}).error["code"] == "scope_missing"

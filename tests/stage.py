@@ -28,7 +28,7 @@ from auditapp.webhooks.actions import add_webhook
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.models import Coding, Decision, Memo
+from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.export_jobs import start_export
@@ -39,6 +39,7 @@ from transcripts.memos.places import Place
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import pair_threads
 from transcripts.negotiation.actions.stances import StanceText, write_stance
+from transcripts.negotiation.models import Score
 from transcripts.projects.access import find_role
 from transcripts.projects.actions import invite_user
 from transcripts.projects.models import Project
@@ -154,6 +155,26 @@ def add_cases(project: Project, owner: User) -> dict[str, str]:
         project=project, name=f"pair of {project.slug}", a=a, b=b, differs="Who asks.", expect="no_change", by=owner
     )
     return {"pair_name": pair.name}
+
+
+def add_judgements(project: Project, coding: Coding, owner: User) -> dict[str, int]:
+    """A normative stance, and as they are stored a score and a link, under the names that their addresses use."""
+    text = StanceText(statement="Nobody is worse off.", author="The team")
+    stance = write_stance(project=project, name="care", text=text, by=owner)
+    now, key = timezone.now(), uuid.uuid4()
+    end = {"kind": "revises", "sentence": coding.sentence, "idempotency_key": key}
+    link = Link.objects.create(coding=coding, coder=owner, created_at=now, **end)
+    interview = coding.sentence.turn.interview
+    score = Score.objects.create(
+        stance=stance,
+        interview=interview,
+        criterion="moves",
+        note="x",
+        coder=owner,
+        idempotency_key=key,
+        created_at=now,
+    )
+    return {"stance_id": stance.pk, "link_id": link.pk, "score_id": score.pk}
 
 
 def add_job(project: Project, owner: User) -> ImportJob:
@@ -317,9 +338,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
         **add_cases(project, owner),
-        "stance_id": write_stance(
-            project=project, name="care", text=StanceText(statement="Nobody is worse off.", author="The team"), by=owner
-        ).pk,
+        **add_judgements(project, coding, owner),
         "memo_id": add_memo(project, owner).pk,
         "webhook_id": add_webhook(
             project=project, address=f"https://{project.slug}.example.org/", events=["batch.ended"], by=owner

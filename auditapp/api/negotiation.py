@@ -1,11 +1,10 @@
-"""Negotiation: case sheets, pairs of threads, links, normative stances, scores, and the figures made of them."""
+"""Case sheets, pairs of threads, and the figures of trajectories."""
 
 from __future__ import annotations
 
 from functools import cached_property
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,12 +12,10 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import Conflict, InvalidParameters
 from auditapp.api.inputs import MAX_ID, Body, Choice, Numeral, Parameters, WholeNumber, Words
-from auditapp.api.labels import LabelParameters, narrow_labels
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Layer, Link
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
@@ -30,8 +27,6 @@ from transcripts.projects.roles import Permission
 
 # Named for the schema, which tells fields that are named alike apart.
 EXPECTATIONS = Pair.Expect.choices
-LINK_KINDS = Link.Kind.choices
-MAX_FEATURES = 200
 MAX_LISTED = 1_000
 
 
@@ -111,10 +106,8 @@ class WriteCaseSheet(NegotiationView):
         """A case sheet."""
 
         interview = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the interview.")
-        relevant = FeatureInput(
-            many=True, required=False, max_length=MAX_FEATURES, help_text="Features that matter to the case."
-        )
-        irrelevant = FeatureInput(many=True, required=False, max_length=MAX_FEATURES, help_text="Features that do not.")
+        relevant = FeatureInput(many=True, required=False, help_text="Features that matter to the case.")
+        irrelevant = FeatureInput(many=True, required=False, help_text="Features that do not.")
         intents = serializers.DictField(
             child=Words(),
             required=False,
@@ -265,73 +258,6 @@ def describe_pair(view: PairView) -> dict[str, object]:
         "made_by": pair.made_by.username,
         "withdrawn_at": pair.withdrawn_at,
     }
-
-
-class LinkOutput(serializers.Serializer[Any]):
-    """What a coding acts on, rests on or revises."""
-
-    id = serializers.IntegerField(help_text="Its number on this site.")
-    interview = serializers.IntegerField(
-        source="coding__sentence__turn__interview_id", help_text="Number of the interview."
-    )
-    coding = serializers.IntegerField(source="coding_id", help_text="Number of the coding that is linked.")
-    kind = serializers.ChoiceField(
-        LINK_KINDS, help_text="acts_on: a feature; warrant: the sentence an entry rests on; revises: a sentence."
-    )
-    code = serializers.CharField(
-        source="code__identifier", allow_null=True, help_text="Id of the feature that it acts on, or null."
-    )
-    sentence = serializers.IntegerField(
-        source="sentence_id", allow_null=True, help_text="Number of the sentence that it leads to, or null."
-    )
-    quote_start = serializers.IntegerField(
-        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
-    )
-    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
-    coder = serializers.CharField(source="coder__username", help_text="Who made it.")
-    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
-    created_at = serializers.DateTimeField(help_text="When it was made.")
-    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
-
-    class Meta:
-        ref_name = "Link"
-
-
-class LinkView(NegotiationView):
-    """What the operations on links share."""
-
-    Output = LinkOutput
-
-    def visible(self) -> QuerySet[Link]:
-        """The links of codings that she may see."""
-        links = Link.objects.filter(coding__sentence__turn__interview__project=self.project).order_by("pk")
-        if not self.viewer.sees_all:
-            return links.filter(coder=self.person)
-        if self.viewer.visible_interviews is None:
-            return links
-        own, shown = links.filter(coder=self.person), self.viewer.visible_interviews
-        return own | links.filter(coding__sentence__turn__interview__in=shown)
-
-    def answer_link(self, link: Link, *, status: int = 200) -> Response:
-        """A link as it is stored now."""
-        return self.answer(Link.objects.values(*list_columns(LinkOutput)).get(pk=link.pk), status=status)
-
-
-class ListLinks(LinkView):
-    """The links of a study you may see, by the rules of codings, in the order they were stored."""
-
-    class Query(LabelParameters):
-        """Which links to return."""
-
-        kind = Choice(LINK_KINDS, required=False, help_text="Only links of this kind.")
-
-    pagination_class = Pages
-
-    def get(self, request: Request, slug: str) -> Response:
-        links = narrow_labels(self.visible(), self.query, interview="coding__sentence__turn__interview")
-        if "kind" in self.query:
-            links = links.filter(kind=self.query["kind"])
-        return self.answer_page(links.values(*list_columns(LinkOutput)))
 
 
 class ReadTrajectoryReport(NegotiationView):

@@ -15,10 +15,12 @@ from auditapp.api import (
     imports,
     interviews,
     launching,
+    links,
     measures,
     memos,
     negotiation,
     projects,
+    scores,
     sob,
     webhooks,
 )
@@ -52,8 +54,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
-    # projects/<slug>/links/, case-sheets/, pairs/, trajectory-report/
-    path(f"{STUDY}/links/", negotiation.ListLinks.as_view(), name="links"),
+    # projects/<slug>/links/, normative-stances/, scores/, case-sheets/, pairs/, trajectory-report/
+    path(f"{STUDY}/links/", links.Links.as_view(), name="links"),
+    path(f"{STUDY}/links/<int:link_id>/withdraw/", links.WithdrawLink.as_view(), name="withdraw_link"),
+    path(f"{STUDY}/normative-stances/", scores.Stances.as_view(), name="normative_stances"),
+    path(f"{STUDY}/scores/", scores.Scores.as_view(), name="scores"),
+    path(f"{STUDY}/scores/<int:score_id>/withdraw/", scores.WithdrawScore.as_view(), name="withdraw_score"),
     path(f"{STUDY}/case-sheets/", negotiation.CaseSheets.as_view(), name="case_sheets"),
     path(f"{STUDY}/pairs/", negotiation.Pairs.as_view(), name="pairs"),
     path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),

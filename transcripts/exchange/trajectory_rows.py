@@ -24,13 +24,13 @@ from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
 from transcripts.formats.tabular import encode_json
 from transcripts.negotiation.models import CaseSheet, Stance
+from transcripts.negotiation.queries.records import TEXTS_OF_STANCES
 
 Line = dict[str, Any]
 # What the line of the thread, or the name of the record, says already; and a deprecated name.
 _SAID_ELSEWHERE = frozenset({"project", "interview", "model", "role", "carried_from"})
 _HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
 _OF_LINKS = ("quote_start", "quote_end", "coder", "layer", "created", "withdrawn", "link_id")
-_TEXTS_OF_STANCES = ("statement", "priorities", "trade_offs", "justification", "context", "author", "sha256")
 _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]
 
 
@@ -181,7 +181,7 @@ def _list_scores(scope: Scope) -> Iterator[Line]:
     """The scores, after the normative stances that they name."""
     scored = set(negotiation_rows.find_scores(scope).values_list("stance", flat=True))
     for stance in Stance.objects.filter(pk__in=scored).order_by("name", "number"):
-        texts = {name: getattr(stance, name) for name in _TEXTS_OF_STANCES}
+        texts = {name: getattr(stance, name) for name in TEXTS_OF_STANCES}
         yield {"record": "stance", "stance": stance.label, **texts}
     headings = [each.name for each in negotiation_rows.SCORES]
     for row in negotiation_rows.read_scores(scope):

@@ -17,18 +17,22 @@ from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
 from tests.stage import add_export
+from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import decide_sentence
+from transcripts.coding.actions.links import add_link
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
 from transcripts.negotiation.actions.pairs import pair_threads
+from transcripts.negotiation.actions.scores import Evidence, put_score
+from transcripts.negotiation.actions.stances import StanceText, write_stance
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +84,13 @@ POLICY = [
     Row("withdraw_memo", "POST", 404, 404, 200, 403, 404),
     # Negotiation. An empty body is refused for its fields; the pair was made by the owner, and withdrawn by her first.
     Row("links", "GET", 200, 200, 200, 200, 404),
+    Row("links", "POST", 422, 422, 422, 403, 404),
+    Row("withdraw_link", "POST", 404, 404, 200, 403, 404),
+    Row("normative_stances", "GET", 200, 200, 200, 200, 404),
+    Row("normative_stances", "POST", 422, 422, 403, 403, 404),
+    Row("scores", "GET", 200, 200, 200, 200, 404),
+    Row("scores", "POST", 422, 422, 422, 403, 404),
+    Row("withdraw_score", "POST", 404, 404, 200, 403, 404),
     Row("case_sheets", "GET", 200, 200, 200, 200, 404),
     Row("case_sheets", "POST", 422, 422, 403, 403, 404),
     Row("pairs", "GET", 200, 200, 200, 200, 404),
@@ -123,7 +134,7 @@ OF_A_THING = {
     "calibration",
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
-    "withdraw_pair",
+    *("withdraw_link", "withdraw_pair", "withdraw_score"),
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -156,6 +167,8 @@ def paths(
         "export_file": {**of_project, "export_id": add_export(project, coder).pk},
         "take_export_file": {**of_project, "export_id": add_export(project, coder).pk},
         "publish": {**of_project, "number": 1},
+        "withdraw_link": {**of_project, "link_id": link_up(project, sentence, coder)},
+        "withdraw_score": {**of_project, "score_id": judge(project, sentence, coder)},
         "withdraw_pair": {**of_project, "pair_name": pair(project, interview)},
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
@@ -167,6 +180,28 @@ def paths(
     names = [pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern) and pattern.name]
     addresses = {name: reverse(f"api:{name}", kwargs=dict(arguments.get(name, of_project))) for name in names}
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
+
+
+def link_up(project: Project, sentence: Sentence, by: User) -> int:
+    move, feature = find_code(project, "move.elicit"), find_code(project, "feature.power")
+    coding = put(sentence, move, by)
+    link = add_link(project=project, coding=coding, kind="acts_on", code=feature, by=by, idempotency_key=uuid4())
+    return link.pk
+
+
+def judge(project: Project, sentence: Sentence, by: User) -> int:
+    text = StanceText(statement="Nobody is worse off.", author="The team")
+    stance = write_stance(project=project, name="care", text=text, by=User.objects.get(username="owner"))
+    return put_score(
+        project=project,
+        stance=stance,
+        interview=sentence.turn.interview,
+        criterion="moves",
+        value=2,
+        evidence=[Evidence(sentence)],
+        by=by,
+        idempotency_key=uuid4(),
+    ).pk
 
 
 def pair(project: Project, interview: Interview) -> str:

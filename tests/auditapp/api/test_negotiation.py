@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from tests.auditapp.api.conftest import ProgramOf
@@ -18,8 +20,10 @@ from tests.transcripts.negotiation.case_cast import (
 )
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import Scope, User
+from transcripts.codebook.actions import start_study
+from transcripts.coding.models import Link
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.models import CaseSheet, Pair, Score
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -140,3 +144,87 @@ def test_writing_cases_needs_the_scope_manage(threads: list[Interview], lead: Us
     program = program_of(lead, scopes=[Scope.READ, Scope.CODE])
     for path in (SHEETS, PAIRS):
         assert program.post(path, {}).error["code"] == "scope_missing"
+
+
+class TestLinks:
+    PATH = "projects/culture/links/"
+
+    def test_a_coder_links_her_move_and_withdraws_it(
+        self, project: Project, threads: list[Interview], coder: User, program_of: ProgramOf
+    ) -> None:
+        move, program = put(answers(threads[0])[0], find_code(project, "move.elicit"), coder), program_of(coder)
+        given = {"coding": move.pk, "kind": "acts_on", "code": "feature.power", "idempotency_key": str(uuid4())}
+        made = program.post(self.PATH, given)
+        assert (made.status, made.body["coding"], made.body["code"]) == (201, move.pk, "feature.power")
+        assert program.post(self.PATH, given).status == 200
+        withdrawn = program.post(f"{self.PATH}{made.body['id']}/withdraw/")
+        assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
+
+    def test_a_later_sentence_another_study_and_a_code_that_is_no_feature_are_422_with_the_sentence(
+        self, project: Project, threads: list[Interview], coder: User, owner: User, program_of: ProgramOf
+    ) -> None:
+        first, second, _ = answers(threads[0])
+        revise = put(first, find_code(project, "move.revise"), coder)
+        [theirs] = bring_in(start_study(slug="other", name="Other", by=owner), owner, ["A"])
+        wrong: list[tuple[dict[str, object], str]] = [
+            ({"kind": "revises", "sentence": second.pk}, "sentence"),
+            ({"kind": "revises", "sentence": answers(theirs)[0].pk}, "sentence"),
+            ({"kind": "acts_on", "code": "move.elicit"}, "code"),
+            ({"kind": "acts_on", "code": "feature.courage"}, "code"),
+        ]
+        for given, field in wrong:
+            sent = {"coding": revise.pk, "idempotency_key": str(uuid4()), **given}
+            answer = program_of(coder).post(self.PATH, sent)
+            assert (answer.status, list(answer.error["fields"])) == (422, [field]), given
+        assert not Link.objects.exists()
+
+
+class TestScores:
+    PATH = "projects/culture/scores/"
+    STANCES = "projects/culture/normative-stances/"
+
+    @pytest.fixture
+    def stance(self, lead: User, project: Project, program_of: ProgramOf) -> int:
+        made = program_of(lead).post(self.STANCES, {"name": "care", "statement": "Care first.", "author": "The team"})
+        assert (made.status, made.body["number"]) == (201, 1)
+        return int(made.body["id"])
+
+    def test_a_stance_gets_a_next_number_with_a_reason(self, stance: int, lead: User, program_of: ProgramOf) -> None:
+        given = {"name": "care", "statement": "Care, then rules.", "author": "The team"}
+        program = program_of(lead)
+        assert program.post(self.STANCES, given).status == 422
+        assert program.post(self.STANCES, {**given, "based_on": 1}).status == 422
+        assert program.post(self.STANCES, {**given, "based_on": 1, "reason": "Rules matter."}).body["number"] == 2
+        assert [row["number"] for row in program.get(self.STANCES).body["results"]] == [1, 2]
+
+    def test_a_score_needs_evidence_and_a_value_in_its_range(
+        self, stance: int, threads: list[Interview], coder: User, program_of: ProgramOf
+    ) -> None:
+        program = program_of(coder)
+        given = {"interview": threads[0].pk, "stance": stance, "criterion": "moves", "idempotency_key": str(uuid4())}
+        evidence = [{"sentence": answers(threads[0])[0].pk}]
+        for wrong in ({"value": 2}, {"value": 4, "evidence": evidence}, {"value": -1, "evidence": evidence}, {}):
+            answer = program.post(self.PATH, {**given, **wrong})
+            assert answer.status == 422, wrong
+            assert answer.error["message"]
+        assert not Score.objects.exists()
+        made = program.post(self.PATH, {**given, "value": 2, "evidence": evidence})
+        assert (made.status, made.body["value"], made.body["evidence"][0]["sentence"]) == (
+            201,
+            2,
+            evidence[0]["sentence"],
+        )
+        assert program.post(self.PATH, {**given, "value": 2, "evidence": evidence}).status == 200
+        withdrawn = program.post(f"{self.PATH}{made.body['id']}/withdraw/")
+        assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
+
+    def test_a_coder_sees_her_own_scores_only(
+        self, stance: int, threads: list[Interview], coder: User, second_coder: User, program_of: ProgramOf
+    ) -> None:
+        evidence = [{"sentence": answers(threads[0])[0].pk}]
+        given = {"interview": threads[0].pk, "stance": stance, "criterion": "moves", "value": 1, "evidence": evidence}
+        for person in (coder, second_coder):
+            assert program_of(person).post(self.PATH, {**given, "idempotency_key": str(uuid4())}).status == 201
+        found = program_of(coder).get(self.PATH, interview=str(threads[0].pk)).body["results"]
+        assert [row["coder"] for row in found] == ["coder"]
+        assert program_of(coder).get(self.PATH, coder="second_coder").body["results"] == []

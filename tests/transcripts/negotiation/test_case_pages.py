@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -34,7 +33,7 @@ def sheet_path(interview: Interview) -> str:
     return reverse("negotiation:case_sheet", args=[interview.project.slug, interview.pk])
 
 
-def text(answer: HttpResponse) -> str:
+def text(answer: Any) -> str:
     return answer.content.decode()
 
 

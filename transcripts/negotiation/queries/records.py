@@ -25,6 +25,9 @@ from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.projects.models import Project
 
+# As the export of trajectories has them.
+TEXTS_OF_STANCES = ("statement", "priorities", "trade_offs", "justification", "context", "author", "sha256")
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -364,6 +367,6 @@ def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: M
     if found.records.scores:
         stances = Stance.objects.filter(project=asked.project)
         found.records.stances = {
-            each.label: {"statement": each.statement, "author": each.author, "context": each.context}
+            each.label: {"stance": each.label, **{name: getattr(each, name) for name in TEXTS_OF_STANCES}}
             for each in stances
         }

@@ -1,0 +1,176 @@
+"""Links of codings: read those the person may see; add and withdraw her own, with the actions of the desk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
+from auditapp.api.labels import LabelParameters, find_code, find_sentence, narrow_labels
+from auditapp.api.negotiation import NegotiationView
+from auditapp.api.pagination import Pages
+from auditapp.api.views import at_one_address, list_columns
+from transcripts.accounts.models import Scope
+from transcripts.coding.actions.links import add_link, withdraw_link
+from transcripts.coding.models import Coding, Layer, Link
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.projects.roles import Permission
+
+# Named for the schema, which tells fields that are named alike apart.
+LINK_KINDS = Link.Kind.choices
+MAX_PLACE = 2**31 - 1
+
+
+class LinkOutput(serializers.Serializer[Any]):
+    """What a coding acts on, rests on or revises."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    interview = serializers.IntegerField(
+        source="coding__sentence__turn__interview_id", help_text="Number of the interview."
+    )
+    coding = serializers.IntegerField(source="coding_id", help_text="Number of the coding that is linked.")
+    kind = serializers.ChoiceField(
+        LINK_KINDS, help_text="acts_on: a feature; warrant: the sentence an entry rests on; revises: a sentence."
+    )
+    code = serializers.CharField(
+        source="code__identifier", allow_null=True, help_text="Id of the feature that it acts on, or null."
+    )
+    sentence = serializers.IntegerField(
+        source="sentence_id", allow_null=True, help_text="Number of the sentence that it leads to, or null."
+    )
+    quote_start = serializers.IntegerField(
+        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
+    )
+    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
+    coder = serializers.CharField(source="coder__username", help_text="Who made it.")
+    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
+    created_at = serializers.DateTimeField(help_text="When it was made.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
+
+    class Meta:
+        ref_name = "Link"
+
+
+class LinkView(NegotiationView):
+    """What the operations on links share."""
+
+    Output = LinkOutput
+
+    def visible(self) -> QuerySet[Link]:
+        """The links of codings that she may see."""
+        links = Link.objects.filter(coding__sentence__turn__interview__project=self.project).order_by("pk")
+        if not self.viewer.sees_all:
+            return links.filter(coder=self.person)
+        if self.viewer.visible_interviews is None:
+            return links
+        own, shown = links.filter(coder=self.person), self.viewer.visible_interviews
+        return own | links.filter(coding__sentence__turn__interview__in=shown)
+
+    def answer_link(self, link: Link, *, status: int = 200) -> Response:
+        """A link as it is stored now."""
+        return self.answer(Link.objects.values(*list_columns(LinkOutput)).get(pk=link.pk), status=status)
+
+
+class ListLinks(LinkView):
+    """The links of a study you may see, by the rules of codings, in the order they were stored."""
+
+    class Query(LabelParameters):
+        """Which links to return."""
+
+        kind = Choice(LINK_KINDS, required=False, help_text="Only links of this kind.")
+
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        links = narrow_labels(self.visible(), self.query, interview="coding__sentence__turn__interview")
+        if "kind" in self.query:
+            links = links.filter(kind=self.query["kind"])
+        return self.answer_page(links.values(*list_columns(LinkOutput)))
+
+
+class AddLink(LinkView):
+    """Link one of your own codings: a move to the feature that it acts on, an entry or a Revise to an earlier sentence.
+
+    The same request sent again stores nothing more and answers 200. So does a link that is active already.
+    """
+
+    class Input(Body):
+        """A link."""
+
+        coding = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of your coding.")
+        kind = Choice(LINK_KINDS, help_text="acts_on, warrant or revises.")
+        code = Words(required=False, max_length=100, help_text="Id of the feature, for acts_on.")
+        sentence = WholeNumber(
+            required=False, min_value=1, max_value=MAX_ID, help_text="Number of the sentence, for warrant and revises."
+        )
+        quote_start = WholeNumber(
+            required=False, min_value=0, max_value=MAX_PLACE, help_text="First character to mark in it, if any."
+        )
+        quote_end = WholeNumber(
+            required=False, min_value=1, max_value=MAX_PLACE, help_text="Character after the last one to mark."
+        )
+        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
+
+        class Meta:
+            ref_name = "NewLink"
+
+        def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+            if ("quote_start" in attrs) != ("quote_end" in attrs):
+                raise serializers.ValidationError({"quote_end": ["Send both ends of the quote, or none."]})
+            return attrs
+
+    scope = Scope.CODE
+    permission = Permission.CODE
+    success = {201: "Stored.", 200: "It was stored before."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        related = Coding.objects.select_related("code__family", "sentence__turn__interview")
+        coding = related.filter(sentence__turn__interview__project=self.project, coder=self.person).filter(
+            pk=given["coding"]
+        )
+        found = coding.first()
+        if found is None:
+            raise serializers.ValidationError({"coding": [f"You have no coding {given['coding']} in this study."]})
+        key = given["idempotency_key"]
+        stored_before = Link.objects.filter(coder=self.person, idempotency_key=key).exists()
+        quote = Extent(given["quote_start"], given["quote_end"]) if "quote_start" in given else None
+        link = add_link(
+            project=self.project,
+            coding=found,
+            kind=given["kind"],
+            code=find_code(self.project, given["code"]) if "code" in given else None,
+            sentence=find_sentence(self.project, given["sentence"]) if "sentence" in given else None,
+            quote=quote,
+            by=self.person,
+            idempotency_key=key,
+        )
+        is_new = link.idempotency_key == key and not stored_before
+        return self.answer_link(link, status=201 if is_new else 200)
+
+
+class WithdrawLink(LinkView):
+    """Withdraw one of your own links. Its row is kept; withdrawing it again changes nothing."""
+
+    scope = Scope.CODE
+    permission = Permission.CODE
+    success = {200: "The link as it is stored now."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, link_id: int) -> Response:
+        self.read_body()
+        own = self.visible().filter(coder=self.person).select_related("coding__sentence__turn__interview")
+        link = own.filter(pk=link_id).first()
+        if link is None:
+            raise Http404(f"You have no link {link_id} in this study.")
+        withdraw_link(project=self.project, link=link, by=self.person)
+        return self.answer_link(link)
+
+
+Links = at_one_address(get=ListLinks, post=AddLink)

@@ -1,0 +1,327 @@
+"""Normative stances, and scores given under them. Nothing is averaged, and no machine writes a score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
+from auditapp.api.labels import LabelParameters, find_sentence, narrow_labels
+from auditapp.api.negotiation import NegotiationView
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import at_one_address, list_columns
+from transcripts.accounts.models import Scope
+from transcripts.coding.models import Layer
+from transcripts.corpus.models import Turn
+from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
+from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText, write_stance
+from transcripts.negotiation.models import Score, ScoreEvidence, Stance
+from transcripts.negotiation.queries.scores import visible_scores
+from transcripts.projects.roles import Permission
+
+# Named for the schema, which tells fields that are named alike apart.
+CRITERIA = Score.Criterion.choices
+MAX_PLACE = 2**31 - 1
+TEXTS = {
+    "statement": "What is to be achieved.",
+    "author": "Whose stance it is.",
+    "priorities": "Whose interests come first.",
+    "trade_offs": "Which trade-offs are acceptable.",
+    "justification": "What counts as an answerable justification.",
+    "context": "For which deployment it is meant.",
+}
+
+
+class StanceOutput(serializers.Serializer[Any]):
+    """A wording of a normative stance."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    name = serializers.CharField(help_text="Its name.")
+    number = serializers.IntegerField(help_text="Number of the wording, from 1.")
+    statement = serializers.CharField(help_text=TEXTS["statement"])
+    author = serializers.CharField(help_text=TEXTS["author"])
+    priorities = serializers.CharField(help_text=TEXTS["priorities"])
+    trade_offs = serializers.CharField(help_text=TEXTS["trade_offs"])
+    justification = serializers.CharField(help_text=TEXTS["justification"])
+    context = serializers.CharField(help_text=TEXTS["context"])  # type: ignore[assignment]
+    reason = serializers.CharField(help_text="Why the wording changed; empty for the first.")
+    sha256 = serializers.CharField(help_text="SHA-256 of the wording.")
+    written_at = serializers.DateTimeField(help_text="When it was stored.")
+    written_by = serializers.CharField(source="written_by__username", help_text="Who stored it.")
+
+    class Meta:
+        ref_name = "NormativeStance"
+
+
+class ListStances(NegotiationView):
+    """The normative stances of a study, every wording of each."""
+
+    Output = StanceOutput
+    Query = PageParameters
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        stances = Stance.objects.filter(project=self.project).order_by("name", "number")
+        return self.answer_page(stances.values(*list_columns(StanceOutput)))
+
+
+class WriteStance(NegotiationView):
+    """Write a normative stance, or the next wording of one, which needs a reason. No wording is ever changed."""
+
+    class Input(Body):
+        """A wording."""
+
+        name = Words(max_length=MAX_NAME, help_text="Its name.")
+        statement = Words(help_text=TEXTS["statement"])
+        author = Words(max_length=MAX_AUTHOR, help_text=TEXTS["author"])
+        priorities = Words(required=False, allow_blank=True, default="", help_text=TEXTS["priorities"])
+        trade_offs = Words(required=False, allow_blank=True, default="", help_text=TEXTS["trade_offs"])
+        justification = Words(required=False, allow_blank=True, default="", help_text=TEXTS["justification"])
+        context = Words(  # type: ignore[assignment]
+            required=False, allow_blank=True, default="", help_text=TEXTS["context"]
+        )
+        based_on = WholeNumber(
+            required=False,
+            min_value=0,
+            max_value=MAX_PLACE,
+            default=0,
+            help_text="The last number of this name that you read; 0 or nothing for a new name.",
+        )
+        reason = Words(required=False, allow_blank=True, default="", help_text="Why the wording changes, if it does.")
+
+        class Meta:
+            ref_name = "NewNormativeStance"
+
+    Output = StanceOutput
+    scope = Scope.MANAGE
+    permission = Permission.SET_METHOD
+    success = {201: "Stored."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        stance = write_stance(
+            project=self.project,
+            name=given["name"],
+            text=StanceText(**{name: given[name] for name in TEXTS}),
+            by=self.person,
+            based_on=given["based_on"],
+            reason=given["reason"],
+        )
+        return self.answer(Stance.objects.values(*list_columns(StanceOutput)).get(pk=stance.pk), status=201)
+
+
+class EvidenceOutput(serializers.Serializer[Any]):
+    """A sentence that a score rests on."""
+
+    sentence = serializers.IntegerField(help_text="Number of the sentence.")
+    quote_start = serializers.IntegerField(
+        allow_null=True, help_text="First marked character there, in code points of the turn's text; null: none."
+    )
+    quote_end = serializers.IntegerField(allow_null=True, help_text="Character after the last marked one, or null.")
+
+    class Meta:
+        ref_name = "Evidence"
+
+
+class ScoreOutput(serializers.Serializer[Any]):
+    """How one person judges a thread, or something in it, under one normative stance."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    interview = serializers.IntegerField(source="interview_id", help_text="Number of the interview.")
+    stance = serializers.IntegerField(
+        source="stance_id", help_text="Number on this site of the wording it is given under."
+    )
+    criterion = serializers.ChoiceField(CRITERIA, help_text="What is judged.")
+    turn = serializers.IntegerField(
+        source="turn__position", allow_null=True, help_text="Place of the turn that is judged; null: the whole thread."
+    )
+    feature = serializers.CharField(help_text="Id of the feature whose entry is judged; else empty.")
+    value = serializers.IntegerField(
+        allow_null=True,
+        help_text="0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
+    )
+    note = serializers.CharField(help_text="What the person noted.")
+    evidence = EvidenceOutput(many=True, help_text="The sentences it rests on.")
+    coder = serializers.CharField(source="coder__username", help_text="Who judged.")
+    layer = serializers.ChoiceField(Layer.choices, help_text="Blind, or assisted: made after others' labels were seen.")
+    created_at = serializers.DateTimeField(help_text="When.")
+    withdrawn_at = serializers.DateTimeField(allow_null=True, help_text="When it was withdrawn; null: it is active.")
+    superseded_by = serializers.IntegerField(
+        source="superseded_by_id", allow_null=True, help_text="Number of the score that replaced it, if any."
+    )
+
+    class Meta:
+        ref_name = "Score"
+
+
+class ScoreView(NegotiationView):
+    """What the operations on scores share."""
+
+    Output = ScoreOutput
+
+    def answer_score(self, score: Score, *, status: int = 200) -> Response:
+        """A score as it is stored now."""
+        columns = [column for column in list_columns(ScoreOutput) if column != "evidence"]
+        row = Score.objects.values("pk", *columns).get(pk=score.pk)
+        add_evidence([row])
+        return self.answer(row, status=status)
+
+
+class ListScores(ScoreView):
+    """The scores of a study you may see, in the order they were stored: your own, and others' as on the page of scores."""
+
+    class Query(LabelParameters):
+        """Which scores to return."""
+
+        criterion = Choice(CRITERIA, required=False, help_text="Only of this criterion.")
+
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        scores = narrow_labels(visible_scores(self.viewer).order_by("pk"), self.query, interview="interview")
+        if "criterion" in self.query:
+            scores = scores.filter(criterion=self.query["criterion"])
+        pages = Pages()
+        columns = [column for column in list_columns(ScoreOutput) if column != "evidence"]
+        found = pages.paginate_queryset(scores.values("pk", *columns), request, view=self)
+        add_evidence(found)
+        return self.answer_rows(pages, found)
+
+
+class PutScore(ScoreView):
+    """Score a thread, or determine something in it, under one normative stance. Another value supersedes the first.
+
+    The same request sent again stores nothing more and answers 200.
+    """
+
+    class Input(Body):
+        """A score."""
+
+        class EvidenceInput(Body):
+            """A sentence that it rests on."""
+
+            sentence = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the sentence.")
+            quote_start = WholeNumber(
+                required=False, min_value=0, max_value=MAX_PLACE, help_text="First character to mark in it, if any."
+            )
+            quote_end = WholeNumber(
+                required=False, min_value=1, max_value=MAX_PLACE, help_text="Character after the last one to mark."
+            )
+
+            class Meta:
+                ref_name = "NewEvidence"
+
+            def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+                if ("quote_start" in attrs) != ("quote_end" in attrs):
+                    raise serializers.ValidationError({"quote_end": ["Send both ends of the quote, or none."]})
+                return attrs
+
+        interview = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number of the interview.")
+        stance = WholeNumber(min_value=1, max_value=MAX_ID, help_text="Number on this site of the stance's wording.")
+        criterion = Choice(CRITERIA, help_text="What is judged.")
+        value = WholeNumber(
+            required=False,
+            allow_null=True,
+            min_value=-MAX_PLACE,
+            max_value=MAX_PLACE,
+            help_text="0 to 3; of warranted and updated 1 (yes) or 0 (no); null: not applicable, or unclear.",
+        )
+        turn = WholeNumber(
+            required=False, min_value=1, max_value=MAX_PLACE, help_text="Place of the turn, for warranted and updated."
+        )
+        feature = Words(
+            required=False, allow_blank=True, default="", max_length=100, help_text="Id of the feature, for warranted."
+        )
+        note = Words(required=False, allow_blank=True, default="", help_text="A note; required without a value.")
+        evidence = EvidenceInput(
+            many=True,
+            required=False,
+            help_text=f"The sentences it rests on, at most {MAX_EVIDENCE}; required with a value.",
+        )
+        idempotency_key = Uuid(help_text="A UUID that you generate. Sent again, it stores nothing twice.")
+
+        class Meta:
+            ref_name = "NewScore"
+
+    scope = Scope.CODE
+    permission = Permission.CODE
+    success = {201: "Stored.", 200: "It was stored before."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        key, sent = given["idempotency_key"], given.get("evidence", [])
+        if len(sent) > MAX_EVIDENCE:
+            raise serializers.ValidationError({"evidence": [f"Send at most {MAX_EVIDENCE} sentences."]})
+        interview = self.find_interview(given["interview"], "interview")
+        stance = Stance.objects.filter(project=self.project, pk=given["stance"]).first()
+        if stance is None:
+            raise serializers.ValidationError(
+                {"stance": [f"There is no normative stance {given['stance']} in this study."]}
+            )
+        stored_before = Score.objects.filter(coder=self.person, idempotency_key=key).exists()
+        score = put_score(
+            project=self.project,
+            stance=stance,
+            interview=interview,
+            criterion=given["criterion"],
+            value=given.get("value"),
+            by=self.person,
+            idempotency_key=key,
+            evidence=[self._read_evidence(each) for each in sent],
+            note=given["note"],
+            turn=self._find_turn(interview.pk, given["turn"]) if "turn" in given else None,
+            feature=given["feature"],
+        )
+        is_new = score.idempotency_key == key and not stored_before
+        return self.answer_score(score, status=201 if is_new else 200)
+
+    def _read_evidence(self, given: dict[str, Any]) -> Evidence:
+        quote = (given["quote_start"], given["quote_end"]) if "quote_start" in given else None
+        try:
+            return Evidence(find_sentence(self.project, given["sentence"]), quote)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"evidence": error.detail}) from error
+
+    def _find_turn(self, interview: int, position: int) -> Turn:
+        turn = Turn.objects.filter(interview=interview, position=position).first()
+        if turn is None:
+            raise serializers.ValidationError({"turn": [f"This interview has no turn {position}."]})
+        return turn
+
+
+class WithdrawScore(ScoreView):
+    """Withdraw one of your own scores. Its row is kept; withdrawing it again changes nothing."""
+
+    scope = Scope.CODE
+    permission = Permission.CODE
+    success = {200: "The score as it is stored now."}
+    refusals = (409,)
+
+    def post(self, request: Request, slug: str, score_id: int) -> Response:
+        self.read_body()
+        own = visible_scores(self.viewer).filter(coder=self.person).select_related("interview", "stance")
+        score = own.filter(pk=score_id).first()
+        if score is None:
+            raise Http404(f"You have no score {score_id} in this study.")
+        withdraw_score(project=self.project, score=score, by=self.person)
+        return self.answer_score(score)
+
+
+Stances = at_one_address(get=ListStances, post=WriteStance)
+Scores = at_one_address(get=ListScores, post=PutScore)
+
+
+def add_evidence(rows: list[dict[str, Any]]) -> None:
+    """Add to each row of a score what it rests on. One query."""
+    by_score: dict[int, list[dict[str, Any]]] = {row["pk"]: [] for row in rows}
+    found = ScoreEvidence.objects.filter(score__in=by_score).order_by("pk")
+    for score, sentence, start, end in found.values_list("score", "sentence", "quote_start", "quote_end"):
+        by_score[score].append({"sentence": sentence, "quote_start": start, "quote_end": end})
+    for row in rows:
+        row["evidence"] = by_score[row["pk"]]

@@ -16,6 +16,7 @@ from auditapp.api.negotiation import NegotiationView
 from auditapp.api.pagination import Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
+from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Layer, Link
 from transcripts.corpus.pure.boundaries import Extent
@@ -141,16 +142,22 @@ class AddLink(LinkView):
         key = given["idempotency_key"]
         stored_before = Link.objects.filter(coder=self.person, idempotency_key=key).exists()
         quote = Extent(given["quote_start"], given["quote_end"]) if "quote_start" in given else None
-        link = add_link(
-            project=self.project,
-            coding=found,
-            kind=given["kind"],
-            code=find_code(self.project, given["code"]) if "code" in given else None,
-            sentence=find_sentence(self.project, given["sentence"]) if "sentence" in given else None,
-            quote=quote,
-            by=self.person,
-            idempotency_key=key,
-        )
+        try:
+            link = add_link(
+                project=self.project,
+                coding=found,
+                kind=given["kind"],
+                code=find_code(self.project, given["code"]) if "code" in given else None,
+                sentence=find_sentence(self.project, given["sentence"]) if "sentence" in given else None,
+                quote=quote,
+                by=self.person,
+                idempotency_key=key,
+            )
+        except WrongInput as error:
+            # The desk has one field for what a link leads to.
+            end = "code" if given["kind"] == Link.Kind.ACTS_ON else "sentence"
+            names = {"target": end, "quote_from": "quote_start", "quote_to": "quote_end"}
+            raise WrongInput(str(error), field=names.get(error.field, error.field)) from error
         is_new = link.idempotency_key == key and not stored_before
         return self.answer_link(link, status=201 if is_new else 200)
 

@@ -161,13 +161,13 @@ class TestLinks:
         assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
 
     def test_a_later_sentence_another_study_and_a_code_that_is_no_feature_are_422_with_the_sentence(
-        self, project: Project, threads: list[Interview], coder: User, owner: User, program_of: ProgramOf
+        self, project: Project, interview: Interview, coder: User, owner: User, program_of: ProgramOf
     ) -> None:
-        first, second, _ = answers(threads[0])
+        first, *_, later = answers(interview)
         revise = put(first, find_code(project, "move.revise"), coder)
         [theirs] = bring_in(start_study(slug="other", name="Other", by=owner), owner, ["A"])
         wrong: list[tuple[dict[str, object], str]] = [
-            ({"kind": "revises", "sentence": second.pk}, "sentence"),
+            ({"kind": "revises", "sentence": later.pk}, "sentence"),
             ({"kind": "revises", "sentence": answers(theirs)[0].pk}, "sentence"),
             ({"kind": "acts_on", "code": "move.elicit"}, "code"),
             ({"kind": "acts_on", "code": "feature.courage"}, "code"),

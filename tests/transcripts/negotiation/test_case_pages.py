@@ -34,7 +34,7 @@ def sheet_path(interview: Interview) -> str:
 
 
 def text(answer: Any) -> str:
-    return answer.content.decode()
+    return str(answer.content.decode())
 
 
 def mask(interview: Interview) -> None:

@@ -18,9 +18,10 @@ from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.trail import project_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
-from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
+from transcripts.coding.models import Coding, Decision, Link, Reveal, StageOpening, Unblinding
+from transcripts.corpus.models import BoundaryEdit, Interview, Kind, Sentence, Turn
 from transcripts.exchange.registry import Scope, list_machine_notes, list_machine_uses
+from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import read_stances
 from transcripts.retrieval.catalog import read_catalog
@@ -30,11 +31,12 @@ from transcripts.ui.context import VERSION
 
 Facts = dict[str, Any]
 SECTIONS = {
-    "Texts": ["texts"],
+    "Texts": ["texts", "sources"],
     "Method": ["method"],
     "Codebook": ["codebook"],
     "Coding": ["coding", "team"],
     "Differing readings": ["agreement"],
+    "Negotiation": ["negotiation"],
     "Themes": ["themes"],
     "Machines": ["machines"],
     "Who reads": [],
@@ -183,6 +185,8 @@ def read_facts(project: Project) -> Facts:
         "version": VERSION,
         "written_at": timezone.now(),
         "corpus": _read_corpus(project),
+        "sources": _read_sources(project),
+        "negotiation": _read_negotiation(project),
         "codebook": {"families": families, **_read_versions(project)},
         "coded": _read_coded(project),
         "team": _read_team(project),
@@ -209,6 +213,40 @@ def _read_corpus(project: Project) -> Facts:
         "segmenters": sorted(set(interviews.values_list("segmenter", flat=True))),
         "boundary_edits": BoundaryEdit.objects.filter(turn__interview__project=project).count(),
         "inclusion": inclusion if set(inclusion) - {""} else {},
+    }
+
+
+def _read_sources(project: Project) -> Facts:
+    """From which formats of files the threads come, which of their stages were read, and what was masked."""
+    interviews = Interview.objects.filter(project=project)
+    reasoning = Turn.objects.filter(interview__project=project, channel=Turn.Channel.REASONING)
+    masked = interviews.exclude(mask_label="")
+    with_reasoning = reasoning.values("interview").distinct().count()
+    opened = StageOpening.objects.filter(turn__interview__project=project).values("turn__interview").distinct().count()
+    return {
+        "formats": _tally(interviews, "imported_file__format"),
+        "trajectories": interviews.filter(kind=Kind.TRAJECTORY).count(),
+        "hanging": interviews.exclude(relation="").count(),
+        "with_reasoning": with_reasoning,
+        "opened": opened,
+        "masked": masked.count(),
+        "still_masked": masked.filter(unmasked_at__isnull=True).count(),
+    }
+
+
+def _read_negotiation(project: Project) -> Facts:
+    """Case sheets, pairs and what was judged under which normative stance."""
+    scores = Score.objects.active().filter(interview__project=project)
+    scored = scores.values("stance").annotate(
+        scores=Count("pk"), people=Count("coder", distinct=True), threads=Count("interview", distinct=True)
+    )
+    figures = {row["stance"]: row for row in scored.order_by()}
+    stances = Stance.objects.filter(project=project).order_by("name", "number")
+    return {
+        "sheets": CaseSheet.objects.filter(interview__project=project).values("interview").distinct().count(),
+        "pairs": _tally(Pair.objects.active().filter(project=project), "expect"),
+        "links": Link.objects.active().filter(coding__sentence__turn__interview__project=project).count(),
+        "stances": [(stance, figures.get(stance.pk)) for stance in stances],
     }
 
 

@@ -332,7 +332,9 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
 def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
     """The pairs of two threads that are looked at; with a viewer those that are open to her."""
     if asked.viewer is None:
-        rows = list(Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), project=asked.project).order_by("name"))
+        rows = list(
+            Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), project=asked.project).order_by("name")
+        )
     else:
         rows = [each.pair for each in list_pairs(asked.viewer) if each.is_open and not each.is_masked]
     return [

@@ -332,6 +332,7 @@ SPECTACULAR_SETTINGS = {
         "BatchStateEnum": "auditapp.api.batches.BATCH_STATES",
         "JobStateEnum": "auditapp.api.exports.JOB_STATES",
         "MemoKindEnum": "auditapp.api.memos.MEMO_KINDS",
+        "LinkKindEnum": "auditapp.api.links.LINK_KINDS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

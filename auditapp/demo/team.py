@@ -18,6 +18,7 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
+from auditapp.demo import negotiation
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
@@ -114,6 +115,7 @@ def let_team_work(
         _adjudicate(project, owner, {AMINA: amina, JONAS: jonas})
         _change_codebook(project, owner, [amina, jonas], coder)
         _open_main_round(project, owner, [coder, amina, jonas, owner])
+        _follow_moves(project, owner, {AMINA: amina, JONAS: jonas})
         _write_analysis(project, owner, amina, jonas)
         _audit_benchmark(project, benchmark, [owner, coder])
     reader = _let_machines_read(project, owner, ensure_fake)
@@ -212,6 +214,23 @@ def _open_main_round(project: Project, owner: User, coders: Sequence[User]) -> N
     _open_round(
         project, owner, coders, name="Main coding", models=sorted(models), instructions="Take them in any order."
     )
+
+
+def _follow_moves(project: Project, owner: User, people: Mapping[str, User]) -> None:
+    """Runs of an agent, coded over their turns and judged under two stances, in a round of their own."""
+    negotiation.bring_in_threads(project, owner)
+    round_ = _open_round(
+        project,
+        owner,
+        list(people.values()),
+        name="Moves over turns",
+        models=[negotiation.MODEL],
+        instructions="Give every feature its status, and link moves to what they act on.",
+    )
+    negotiation.read_threads(project, round_, people, _key)
+    lock_round(round_=round_, by=owner)
+    threads = list(project.interviews.filter(model_label=negotiation.MODEL).order_by("pk"))
+    unblind_interviews(project=project, interviews=threads, by=owner, where="threads compared")
 
 
 def _find(project: Project, words: str) -> Sentence:

@@ -157,3 +157,28 @@ def test_invented_answers_share_no_eight_words_in_a_row_with_the_paper() -> None
     ours = " ".join(turn["text"] for interview in INTERVIEWS.values() for turn in interview["turns"])
 
     assert not list_runs(ours) & published
+
+
+def test_runs_of_the_demo_are_coded_with_codes_and_answers_of_the_codebook() -> None:
+    codes = {code.id: code for family in load_seed().families for code in family.codes}
+    content: dict[str, Any] = json.loads((DATA / "negotiation.json").read_text("utf-8"))
+    turns = [turn for thread in content["threads"] for turn in thread["turns"]]
+    entries = [
+        entry
+        for turn in turns
+        for each in turn.get("sentences", ())
+        for entries in each["codes"].values()
+        for entry in entries
+    ]
+    assert entries
+    for entry in entries:
+        questions = {question.key: question for question in codes[entry["code"]].attributes}
+        for key, answer in entry.get("answers", {}).items():
+            assert not questions[key].choices or answer in questions[key].choices, (entry["code"], answer)
+        assert set(entry.get("acts_on", ())) <= codes.keys()
+    for turn in turns:
+        if turn.get("channel") != "tool_call" and "sentences" in turn:
+            text = " ".join(each["text"] for each in turn["sentences"])
+            assert [text[span.start : span.end] for span in segment(text, "en")] == [
+                each["text"] for each in turn["sentences"]
+            ]

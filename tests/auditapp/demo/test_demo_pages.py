@@ -17,7 +17,8 @@ from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeProposal
-from transcripts.coding.models import Coding, Memo
+from transcripts.coding.models import Coding, Link, Memo
+from transcripts.negotiation.models import Pair, Score
 from transcripts.projects.models import Project
 from transcripts.projects.roles import CODER, OWNER
 from transcripts.revision.models import AnchorReading
@@ -47,6 +48,7 @@ def list_pages(entries: Iterable[Page | Group]) -> Iterator[Page]:
 def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_something_on_it(client: Client) -> None:
     assert load_demo()
     check_people()
+    check_negotiation()
     check_machines()
     check_pages(client)
     assert not load_demo()
@@ -64,7 +66,21 @@ def check_people() -> None:
     assert set(ThemeQuote.objects.values_list("side", flat=True)) == {"for", "against"}
     assert set(Memo.objects.values_list("subject", flat=True)) == {"sentence", "interview", "code", "theme"}
     assert AnchorReading.objects.values("version").distinct().count() == 2
-    assert project.interviews.count() == 5
+    assert project.interviews.count() == 10
+
+
+def check_negotiation() -> None:
+    """Two coders agree on most of a run, and score it under two stances that judge it differently."""
+    over_turns = Round.objects.get(name="Moves over turns")
+    assert over_turns.locked_at is not None
+    assert not Assignment.objects.filter(round=over_turns, signed_at__isnull=True).exists()
+    assert set(Link.objects.active().values_list("kind", flat=True)) == {"acts_on", "warrant", "revises"}
+    assert set(Pair.objects.active().values_list("expect", flat=True)) == {"change", "no_change"}
+    asked = Score.objects.active().filter(criterion="features")
+    assert set(asked.values_list("stance__name", "value")) == {("care", 1), ("equal-rules", 3)}
+    assert all(score.note for score in asked.filter(coder__username="demo-amina"))
+    determined = Score.objects.active().filter(turn__isnull=False)
+    assert set(determined.values_list("criterion", flat=True)) == {"warranted", "updated"}
 
 
 def check_machines() -> None:

@@ -252,7 +252,7 @@ function show() {
   const lines = state.stances.flatMap((stance) => {
     const given = state.criteria.map((criterion) => [criterion, findScore(stance, criterion)]).filter(([, score]) => score);
     return given.map(([criterion, score]) =>
-      make("li", { class: "small" }, make("bdi", { text: stance.label }), ` ${criterion.name}: `, make("strong", { text: score.value === WITHOUT ? "n/a" : score.value })),
+      make("li", { class: "small" }, make("span", {}, make("bdi", { text: stance.label }), ` ${criterion.name}: `, make("strong", { text: score.value === WITHOUT ? "n/a" : score.value }))),
     );
   });
   part.querySelector("ul").replaceChildren(...lines);

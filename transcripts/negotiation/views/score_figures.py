@@ -23,7 +23,7 @@ from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
 
-SERIES = [*(str(value) for value in range(MAX_VALUE + 1)), "not applicable"]
+SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 REFLEXIVE = MethodStance.Stance.REFLEXIVE
 
 
@@ -55,7 +55,7 @@ def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url:
     rows = [
         Row(
             coder,
-            parts=[Part(amount, place) for place, amount in enumerate((*counts.values, counts.without))],
+            parts=[Part(amount, place) for place, amount in enumerate(counts.values)],
             text=_count_in_words(counts),
             group=Score.Criterion(key).label,
             href=f"{scores_url}#threads",

@@ -12,7 +12,6 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -120,7 +119,7 @@ def compare(request: ProjectRequest, given: QueryDict) -> Compared:
 def show_study(request: ProjectRequest) -> HttpResponse:
     """The threads of a study compared, as one coder read them."""
     compared = compare(request, request.GET)
-    context: dict[str, Any] = {"form": compared.form, "compared": compared, "computed_at": timezone.now()}
+    context: dict[str, Any] = {"form": compared.form, "compared": compared}
     if compared.found is not None:
         context |= _describe(request, compared, compared.found)
         hidden = compared.viewer.hidden_interviews if compared.viewer.sees_all else frozenset()

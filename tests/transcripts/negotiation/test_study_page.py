@@ -83,3 +83,21 @@ def test_every_number_opens_as_many_places_as_it_counts(
             assert number_of >= counted, link.get("href")
         else:
             assert number_of == counted, link.get("href")
+
+
+def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
+    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    line = {"thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
+    coding = {"thread": "t1", "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
+    load(
+        project,
+        owner,
+        [
+            {"record": "thread", "thread": "t1"},
+            {"record": "turn", **line},
+            {"record": "coding", "id": "k1", **coding},
+        ],
+    )
+    assert show(client_of(lead), project).context["compared"].coder == "ana"
+    assert show(client_of(lead), project, coder="lead").context["compared"].coder == "lead"

@@ -82,24 +82,24 @@ class Compared:
 def compare(request: ProjectRequest, given: QueryDict) -> Compared:
     """Reads and computes what the page was asked for: blind readings, others' as far as the viewer may see them."""
     viewer, book = get_viewer(request), read_code_book(request.project)
-    coders = list_readers(request.project) if viewer.sees_all else []
-    if viewer.sees_all and viewer.codes and request.user.username not in coders:
-        coders.append(request.user.username)
+    own = request.user.username
+    readers = list_readers(request.project) if viewer.sees_all else []
+    coders = [*readers, own] if viewer.sees_all and viewer.codes and own not in readers else readers
     choices = [(each, book.name(each)) for family in (MOVES, RESPONSES) for each in book.list_codes(family)]
     conditions = list_conditions(request.project)
     data = given.copy()
     if coders:
-        own = request.user.username
-        data.setdefault("coder", own if own in coders else coders[0])
+        # Who has coded nothing looks at what somebody else did.
+        data.setdefault("coder", own if own in readers else coders[0])
     form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
     compared = Compared(form, viewer, book)
     if not form.is_valid():
         return compared
-    compared.coder = form.cleaned_data.get("coder") or request.user.username
+    compared.coder = form.cleaned_data.get("coder") or own
     asked = Asked(
         request.project,
         viewer,
-        coders=None if coders else [request.user.username],
+        coders=None if coders else [own],
         interviews=form.find_interviews(request.project),
         before_reasoning=form.cleaned_data.get("openings") == "before",
     )

@@ -11,7 +11,7 @@ numpy; pages import this inside functions.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.projects.models import Project
 
 Bools = NDArray[np.bool_]
@@ -284,18 +285,9 @@ def _read_codes(project: Project) -> dict[int, UsedCode]:
     parted = {old for kind, old, _ in changes if kind == "split"} - current
     found = {}
     for pk, identifier, _, unit, applies_to, version in rows:
-        now = _follow(identifier, into)
+        now = follow_merges(identifier, into)
         found[pk] = UsedCode(now, latest.get(now, ""), unit, applies_to, version, now in parted)
     return found
-
-
-def _follow(identifier: str, into: Mapping[str, str]) -> str:
-    """What a code went into, and what that went into."""
-    seen = {identifier}
-    while (following := into.get(identifier)) and following not in seen:
-        identifier = following
-        seen.add(identifier)
-    return identifier
 
 
 def _limit(span: VersionSpan | None) -> tuple[str, list[datetime.datetime]]:

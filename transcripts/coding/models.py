@@ -66,13 +66,16 @@ class Sees(Protocol):
     def visible_interviews(self) -> Collection[int] | None: ...
 
 
-def stood_when_unblinded() -> Q:
-    """Of codings or decisions: withdrawn only after their coder had seen others' labels there."""
+def stood_when_unblinded(sentence: str = "sentence") -> Q:
+    """Of codings or decisions: withdrawn only after their coder had seen others' labels there.
+
+    ``sentence``: the path from a row to the sentence that it is about.
+    """
     revealed = Reveal.objects.filter(
-        sentence=OuterRef("sentence"), coder=OuterRef("coder"), revealed_at__lt=OuterRef("withdrawn_at")
+        sentence=OuterRef(sentence), coder=OuterRef("coder"), revealed_at__lt=OuterRef("withdrawn_at")
     )
     unblinded = Unblinding.objects.filter(
-        interview=OuterRef("sentence__turn__interview"),
+        interview=OuterRef(f"{sentence}__turn__interview"),
         user=OuterRef("coder"),
         unblinded_at__lt=OuterRef("withdrawn_at"),
     )
@@ -224,6 +227,13 @@ class LinkQuerySet(models.QuerySet["Link"]):
     def active(self) -> Self:
         """Those that have not been withdrawn, of codings that have not been either."""
         return self.filter(withdrawn_at__isnull=True, coding__withdrawn_at__isnull=True)
+
+    def blind(self) -> Self:
+        """What coders linked before they saw others' labels, by the same rule as codings: what was withdrawn only after its
+        coder had seen others' labels of the coded sentence counts too. The coding has to be a blind reading itself; who
+        reads links asks for that."""
+        stood = stood_when_unblinded("coding__sentence")
+        return self.filter(Q(withdrawn_at__isnull=True) | stood, layer=Layer.BLIND)
 
 
 class Link(models.Model):

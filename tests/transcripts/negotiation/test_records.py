@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
+from transcripts.codebook import actions as codebook
+from transcripts.coding.actions.links import withdraw_link
+from transcripts.coding.models import Link, Unblinding
+from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.records import read_records
 from transcripts.projects.models import Project
 
@@ -40,5 +46,77 @@ def test_reading_takes_as_many_queries_for_many_threads_as_for_few(
     project: Project, owner: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     load(project, owner, read_check("NC07")[0])
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         read_records(project)
+
+
+def make_thread(*lines: dict[str, Any]) -> list[dict[str, Any]]:
+    """A question and an answer, with codings of ana and their links."""
+    turns = [
+        {"record": "turn", "thread": "t1", "turn": turn, "role": role, "channel": "utterance"}
+        for turn, role in ((1, "interviewer"), (2, "model"))
+    ]
+    thread = {"record": "thread", "thread": "t1", "relevant": ["feature.power", "feature.stakeholders"]}
+    return [thread, *turns, *lines]
+
+
+def make_coding(key: str, code: str) -> dict[str, Any]:
+    return {"record": "coding", "id": key, "thread": "t1", "turn": 2, "coder": "ana", "code": code, "start": 0}
+
+
+def make_link(coding: str, code: str) -> dict[str, Any]:
+    return {"record": "link", "coding": coding, "kind": "acts_on", "code": code}
+
+
+def test_a_link_withdrawn_after_its_coder_saw_others_labels_is_still_a_blind_reading(
+    project: Project, owner: User
+) -> None:
+    lines = make_thread(
+        {**make_coding("m", "move.elicit"), "enactment": "enacted"},
+        make_link("m", "feature.power"),
+        make_link("m", "feature.stakeholders"),
+    )
+    ana = load(project, owner, lines)["ana"]
+    before, after = Link.objects.select_related("coding__sentence__turn__interview").order_by("pk")
+    withdraw_link(project=project, link=before, by=ana)
+    assert before.code is not None
+    assert after.code is not None
+    talk = before.coding.sentence.turn.interview
+    Unblinding.objects.create(interview=talk, user=ana, unblinded_at=timezone.now(), where="desk")
+    withdraw_link(project=project, link=after, by=ana)
+    assert list(Link.objects.blind()) == [after]
+    assert [each.code for each in read_records(project).links] == [after.code.identifier]
+    assert read_records(project, is_blind=False).links == []
+    # Made once more, now with others' labels in sight, it is no blind reading, and the first still is.
+    Link.objects.create(
+        coding=after.coding,
+        coder=ana,
+        kind=after.kind,
+        code=before.code,
+        layer="assisted",
+        idempotency_key=uuid.uuid4(),
+        created_at=after.created_at,
+    )
+    assert [each.code for each in read_records(project).links] == [after.code.identifier]
+    assert [each.code for each in read_records(project, is_blind=False).links] == [before.code.identifier]
+
+
+def test_merged_codes_count_as_the_code_they_went_into(project: Project, owner: User, lead: User) -> None:
+    lines = make_thread(
+        make_coding("p", "feature.power"),
+        make_coding("s", "feature.stakeholders"),
+        {**make_coding("m", "move.elicit"), "enactment": "enacted"},
+        make_link("m", "feature.power"),
+        make_link("m", "feature.stakeholders"),
+    )
+    load(project, owner, lines)
+    found = read_records(project)
+    assert sorted(each.code for each in found.codings) == ["feature.power", "feature.stakeholders", "move.elicit"]
+    draft = codebook.start_draft(project=project, by=lead)
+    power, stakeholders = (draft.codes.get(identifier=f"feature.{name}") for name in ("power", "stakeholders"))
+    codebook.merge_codes(version=draft, codes=[power, stakeholders], into=power, reason="One thing.", by=lead)
+    codebook.publish_version(version=draft, by=lead)
+    found = read_records(project)
+    assert sorted(each.code for each in found.codings) == ["feature.power", "move.elicit"]
+    assert [each.code for each in found.links] == ["feature.power"]
+    assert found.threads == [records.Thread("t1", "", ("feature.power",), ())]

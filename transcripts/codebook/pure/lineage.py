@@ -105,3 +105,15 @@ def follow(identifier: str, steps: Iterable[Step], identifiers: Iterable[str]) -
                 places.append(step.to_identifier)
     found = tuple(place for place in places if place in present)
     return (kind, found) if found else (RETIRED, ())
+
+
+def follow_merges(identifier: str, into: Mapping[str, str]) -> str:
+    """What a code is now: what it went into, and what that went into; itself where it was not merged.
+
+    ``into``: what each code that was merged went into.
+    """
+    seen = {identifier}
+    while (following := into.get(identifier)) and following not in seen:
+        identifier = following
+        seen.add(identifier)
+    return identifier

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.projects.models import Project
 
 
 class Row(NamedTuple):
-    """What a row of a code says of the codings that carry it."""
+    """What a row of a code says of the codings that carry it: ``applied`` is the code as its coder knew it, ``identifier``
+    what that is now, which for a merged code is the code it went into."""
 
+    applied: str
     identifier: str
     version: int
     unit: str
@@ -22,13 +25,15 @@ class Row(NamedTuple):
 class CodeBook:
     """Every published code by the number of its row; ``names`` in the order of the newest version, then of those before it.
 
-    ``current`` holds the identifiers that the newest version still has, ``family_of`` the family of each code.
+    ``current`` holds the identifiers that the newest version still has, ``family_of`` the family of each code, ``merged`` what
+    each code went into that was merged.
     """
 
     rows: dict[int, Row] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     current: set[str] = field(default_factory=set)
     family_of: dict[str, str] = field(default_factory=dict)
+    merged: dict[str, str] = field(default_factory=dict)
     version: int = 0
 
     def list_codes(self, family: str) -> list[str]:
@@ -41,19 +46,33 @@ class CodeBook:
 
 
 def read_code_book(project: Project) -> CodeBook:
-    """The codes of a study. One query."""
+    """The codes of a study. Two queries."""
     rows = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
     rows = rows.order_by("-version__number", "family__position", "position")
     found = CodeBook()
     columns = ("pk", "identifier", "name", "version__number", "family__identifier", "family__unit", "is_category")
-    for pk, identifier, name, version, family, unit, is_category in rows.values_list(*columns):
+    every = list(rows.values_list(*columns))
+    for _, identifier, name, version, family, _, is_category in every:
         found.version = max(found.version, version)
-        if not is_category:
-            found.family_of.setdefault(identifier, family)
-        found.rows[pk] = Row(identifier, version, unit, found.family_of.get(identifier, family))
         if is_category:
             continue
+        found.family_of.setdefault(identifier, family)
         if version == found.version:
             found.current.add(identifier)
         found.names.setdefault(identifier, name)
+    found.merged = _read_merged(
+        project, {identifier for _, identifier, _, version, *_ in every if version == found.version}
+    )
+    for pk, identifier, _, version, family, unit, _ in every:
+        now = follow_merges(identifier, found.merged)
+        found.rows[pk] = Row(identifier, now, version, unit, found.family_of.get(now, family))
     return found
+
+
+def _read_merged(project: Project, current: set[str]) -> dict[str, str]:
+    """What each code went into that the newest version no longer has. One query."""
+    rows = CodeChange.objects.filter(
+        version__project=project, version__status=CodebookVersion.Status.PUBLISHED, kind=CodeChange.Kind.MERGED
+    )
+    rows = rows.exclude(from_identifier__in=current).order_by("version__number", "pk")
+    return dict(rows.values_list("from_identifier", "to_identifier"))

@@ -16,7 +16,8 @@ from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Layer, Link, StageOpening
+from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
@@ -133,7 +134,7 @@ def _read_threads(
     turns: Iterable[tuple[int, int, int, str, str, int]],
 ) -> dict[int, tuple[str, int]]:
     """Adds threads and turns; returns the thread and the position of each turn, by its number."""
-    sheets = _read_sheets(asked)
+    sheets = _read_sheets(asked, found.code_book)
     names = {}
     for interview in interviews:
         thread = names[interview.pk] = interview.external_id
@@ -152,7 +153,7 @@ def _read_threads(
 
 def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> None:
     coded = _read_codings(asked, found, places)
-    _read_links(asked, found, coded.withdrawn, places)
+    _read_links(asked, found, coded.numbers, places)
     _read_decided(asked, found, coded, places)
 
 
@@ -207,19 +208,19 @@ class _Sheet(NamedTuple):
     number: int = 0
 
 
-def _read_sheets(asked: Asked) -> dict[int, _Sheet]:
+def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
     """Each case sheet that holds and may be seen, by its interview."""
     rows = latest_sheets(asked.project).filter(_within(asked, "interview"), is_not_masked("interview"))
     if asked.viewer is not None:
         rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
     return {
-        interview: _Sheet(_list_features(relevant), _list_features(irrelevant), number)
+        interview: _Sheet(_list_features(relevant, book), _list_features(irrelevant, book), number)
         for interview, relevant, irrelevant, number in rows.values_list("interview", "relevant", "irrelevant", "number")
     }
 
 
-def _list_features(listed: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    return tuple(each["feature"] for each in listed)
+def _list_features(listed: Iterable[Mapping[str, str]], book: CodeBook) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(follow_merges(each["feature"], book.merged) for each in listed))
 
 
 def _codings_of(asked: Asked) -> CodingQuerySet:
@@ -244,10 +245,10 @@ def _of_people(asked: Asked) -> Q:
 
 
 class _Coded(NamedTuple):
-    """When each coding that was read was withdrawn, by its number; which sentences were coded (turn, sentence, coder, family);
-    when each coder opened reasoning of a thread, where that is asked for."""
+    """The numbers of the codings that were read; which sentences were coded (turn, sentence, coder, family); when each coder
+    opened reasoning of a thread, where that is asked for."""
 
-    withdrawn: dict[int, datetime.datetime | None]
+    numbers: set[int]
     sentences: set[tuple[int, int, str, str]]
     openings: Mapping[tuple[str, str], datetime.datetime]
 
@@ -258,9 +259,10 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
     begins = Coalesce("quote_start", "sentence__start")
     columns = ("pk", "sentence__turn", "sentence", "coder__username", "code", "enactment", "attributes", "layer")
     rows = _codings_of(asked).annotate(begins=begins).order_by("pk")
-    coded = _Coded({}, set(), openings)
-    for pk, turn, sentence, coder, code, enactment, attributes, layer, created, withdrawn, start in rows.values_list(
-        *columns, "created_at", "withdrawn_at", "begins"
+    coded = _Coded(set(), set(), openings)
+    applied: dict[tuple[int, str, str], str] = {}
+    for pk, turn, sentence, coder, code, enactment, attributes, layer, created, start in rows.values_list(
+        *columns, "created_at", "begins"
     ):
         thread, position = places[turn]
         opened = openings.get((coder, thread))
@@ -268,12 +270,15 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
             found.left_out += 1
             continue
         row = codes[code]
+        # Two codes that were merged into one count once on a sentence.
+        if applied.setdefault((sentence, coder, row.identifier), row.applied) != row.applied:
+            continue
         found.records.codings.append(
             records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes, row.family)
         )
         key = str(pk)
         found.sentences[key], found.layer_of[key], found.version_of[key] = sentence, layer, row.version
-        coded.withdrawn[pk] = withdrawn
+        coded.numbers.add(pk)
         if row.unit == CodeFamily.Unit.SENTENCE:
             coded.sentences.add((turn, sentence, coder, row.family))
     return coded
@@ -288,26 +293,21 @@ def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
     return found
 
 
-def _read_links(
-    asked: Asked,
-    found: Found,
-    coded: Mapping[int, datetime.datetime | None],
-    places: Mapping[int, tuple[str, int]],
-) -> None:
-    """The links that stand, of the codings that were read; of a blind reading that was withdrawn later, those that went
-    along with it."""
-    rows = Link.objects.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
-    if asked.is_blind:
-        rows = rows.filter(layer=Layer.BLIND)
-    columns = ("coding", "kind", "code__identifier", "sentence__turn", "sentence__turn__position", "withdrawn_at")
-    for coding, kind, code, turn, position, withdrawn in rows.values_list(*columns):
-        if coding not in coded:
+def _read_links(asked: Asked, found: Found, codings: Collection[int], places: Mapping[int, tuple[str, int]]) -> None:
+    """The links of the codings that were read: blind readings as of codings, or those that stand."""
+    links = Link.objects.blind() if asked.is_blind else Link.objects.active()
+    rows = links.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
+    columns = ("coding", "kind", "code", "sentence", "sentence__turn", "sentence__turn__position")
+    seen = set()
+    for coding, kind, code, sentence, turn, position in rows.values_list(*columns):
+        feature = "" if code is None else found.code_book.rows[code].identifier
+        # One that was withdrawn and made again, or two of features that were merged, say the same thing once.
+        if coding not in codings or (coding, kind, feature, sentence) in seen:
             continue
-        ended = coded[coding]
-        if withdrawn is None or (ended is not None and withdrawn >= ended):
-            # A warrant of a hanging thread may stand in the thread that it hangs on, at a position of that one.
-            where = position if turn is None or turn in places else None
-            found.records.links.append(records.Link(str(coding), kind, code or "", where))
+        seen.add((coding, kind, feature, sentence))
+        # A warrant of a hanging thread may stand in the thread that it hangs on, at a position of that one.
+        where = position if turn is None or turn in places else None
+        found.records.links.append(records.Link(str(coding), kind, feature, where))
 
 
 def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:

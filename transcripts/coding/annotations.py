@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from transcripts.coding.models import Layer, Level, Memo
+from transcripts.coding.reasoning import FIRST_OPENINGS, saw_reasoning
 from transcripts.coding.values import read_json
 
 # Plain SQL for the reason given in queries.py: this is read again after every code. Two parts are about what the viewer
@@ -55,9 +56,7 @@ WHERE m.user_id = %s AND m.interview_id :interview
 UNION ALL
 SELECT 'reasoning', NULL, 0, NULL, m.coder_id, '', '', '', '', '', '', '', '', '', '', '', 0,
        '', '', '', '', NULL, NULL, '', NULL, NULL, MIN(m.opened_at)
-FROM coding_stageopening m JOIN corpus_turn t ON t.id = m.turn_id
-WHERE (m.coder_id = %s OR %s) AND t.interview_id :interview
-GROUP BY m.coder_id
+:first_openings
 UNION ALL
 SELECT 'link', m.sentence_id, l.id, m.idempotency_key, m.coder_id, '', COALESCE(k.identifier, ''), COALESCE(k.name, ''), '', '',
        COALESCE(s.suffix, ''), '', '', l.kind, '', '', COALESCE(s.position, 0),
@@ -72,7 +71,7 @@ LEFT JOIN codebook_code k ON k.id = l.code_id
 LEFT JOIN corpus_sentence s ON s.id = l.sentence_id
 LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
-"""
+""".replace(":first_openings", FIRST_OPENINGS.strip())
 AT_SENTENCE = (
     MARKS.replace(":place", "= %s")
     .replace(":memo_place", "sentence_id = %s")
@@ -318,7 +317,7 @@ def _read(sql: str, place_id: int, user_id: int, *, sees_all: bool) -> dict[int 
     for key, own_links in links.items():
         views[key].links = own_links
     for (person_id, _), view in views.items() if opened else ():
-        view.saw_reasoning = person_id in opened and opened[person_id] <= view.made_at
+        view.saw_reasoning = saw_reasoning(opened, person_id, view.made_at)
     return found
 
 

@@ -7,7 +7,6 @@ columns are deferred.
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -15,11 +14,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Min, Q
+from django.db.models import Q
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.models import Coding, Decision, Link, Memo, StageOpening
+from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -353,13 +352,3 @@ def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
     after = Q(position__gt=sentence.position) | Q(position=sentence.position, start__gt=sentence.start)
     answers = Sentence.objects.current().filter(after, turn__interview=interview_id, turn__is_answer=True)
     return answers.order_by("position", "start").values_list("pk", flat=True).first()
-
-
-def read_first_openings(project: Project) -> dict[tuple[int, int], datetime.datetime]:
-    """When each coder first opened reasoning of an interview, by the numbers of both. What she coded there from then on, she
-    coded having seen reasoning."""
-    rows = StageOpening.objects.filter(turn__interview__study=project).order_by()
-    return {
-        (interview, coder): opened
-        for interview, coder, opened in rows.values_list("turn__interview", "coder").annotate(first=Min("opened_at"))
-    }

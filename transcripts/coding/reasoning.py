@@ -1,24 +1,37 @@
-"""Which codings were made after their coder had opened reasoning of the thread: derived, for it is no column."""
+"""Which codings were made after their coder had opened reasoning of the thread: derived, for it is no column.
+
+The desk, the exports and the figures all ask here.
+"""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Min, QuerySet
 
-from transcripts.coding.models import Coding, StageOpening
+from transcripts.coding.models import StageOpening
 
-# For plain SQL in which ``m`` is the coding, and ``t`` the turn of its sentence.
-SAW_REASONING = """EXISTS (
-    SELECT 1 FROM coding_stageopening o JOIN corpus_turn ot ON ot.id = o.turn_id
-    WHERE o.coder_id = m.coder_id AND ot.interview_id = t.interview_id AND o.opened_at <= m.created_at)"""
+# When each coder first opened reasoning of an interview, as plain SQL for the desk, which selects MIN(m.opened_at).
+FIRST_OPENINGS = """
+FROM coding_stageopening m JOIN corpus_turn t ON t.id = m.turn_id
+WHERE (m.coder_id = %s OR %s) AND t.interview_id :interview
+GROUP BY m.coder_id"""
 
 
-def annotate_saw_reasoning(codings: QuerySet[Coding]) -> QuerySet[Any]:
-    """The codings with ``saw_reasoning``: whether their coder had opened reasoning of the same thread by then."""
-    opened = StageOpening.objects.filter(
-        coder=OuterRef("coder"),
-        turn__interview=OuterRef("sentence__turn__interview"),
-        opened_at__lte=OuterRef("created_at"),
-    )
-    return codings.annotate(saw_reasoning=Exists(opened))
+def read_first_openings(
+    openings: QuerySet[StageOpening], *, coder: str = "coder", thread: str = "turn__interview"
+) -> dict[tuple[Any, Any], datetime.datetime]:
+    """When each coder first opened reasoning of a thread, by the two columns that name them: their ids, unless told otherwise."""
+    first = openings.order_by().values_list(coder, thread).annotate(first=Min("opened_at"))
+    return {(person, name): opened for person, name, opened in first}
+
+
+def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
+    """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
+
+    ``openings`` holds that moment under ``key``, or nothing where she never opened any.
+    """
+    opened = openings.get(key)
+    return opened is not None and bool(opened <= made)

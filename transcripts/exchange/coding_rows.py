@@ -16,8 +16,8 @@ from django.db.models.functions import Cast
 
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
-from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
-from transcripts.coding.queries import read_first_openings
+from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
+from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.readers.threads import find_stage
@@ -193,7 +193,7 @@ def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[S
     interviews = _Known(Interview.objects.all(), "external_id", "model_label")
     codes = _Known(Code.objects.all(), "identifier", "name", "family__identifier", "version__number")
     coders = _Known(User.objects.all(), "username")
-    openings = read_first_openings(project)
+    openings = read_first_openings(StageOpening.objects.filter(turn__interview__study=project))
     while group := list(islice(rows, GROUP)):
         cells: dict[str, Sequence[Any]] = dict(zip(STORED, zip(*group, strict=True), strict=True))
         cells["project"] = [project.slug] * len(group)
@@ -208,7 +208,7 @@ def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[S
         cells["withdrawn"] = [_read_moment(each) if each else None for each in cells["withdrawn"]]
         cells["stage"] = [find_stage(*place) or "" for place in zip(cells["role"], cells["channel"], strict=True)]
         cells["saw_reasoning"] = [
-            (opened := openings.get((interview, coder))) is not None and opened <= created
+            saw_reasoning(openings, (coder, interview), created)
             for interview, coder, created in zip(
                 cells["interview_key"], cells["coder_key"], cells["created"], strict=True
             )

@@ -14,11 +14,13 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding import actions, boundary_edits
+from transcripts.coding.annotations import read_annotations_in
 from transcripts.coding.models import Coding, Layer, Link, StageOpening
-from transcripts.coding.reasoning import annotate_saw_reasoning
+from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
+from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -279,8 +281,17 @@ def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
     actions.open_stage(project=project, turn=run.turns.get(position=2), by=coder)
     put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.study, "feature.power"), coder)
     assert StageOpening.objects.count() == 1
-    told = annotate_saw_reasoning(Coding.objects.order_by("pk")).values_list("saw_reasoning", flat=True)
-    assert list(told) == [False, True]
+    opened = read_first_openings(StageOpening.objects.all())
+    codings = Coding.objects.order_by("pk")
+    assert [saw_reasoning(opened, (coder.pk, run.pk), each.created_at) for each in codings] == [False, True]
+    # The desk, which asks in plain SQL, and the export say the same.
+    marks = read_annotations_in(run.pk, coder.pk, sees_all=False)
+    assert [chip.saw_reasoning for pk in sorted(filter(None, marks)) for chip in marks[pk].chips] == [False, True]
+    export = find_export("codings")
+    assert export is not None
+    assert export.read_rows is not None
+    place = list(export.header).index("saw_reasoning")
+    assert [row[place] for row in export.read_rows(Scope(project, None))] == [False, True]
     assert read(client_of(coder).get(address("desk", run))).count("after its coder had opened reasoning") == 1
 
 

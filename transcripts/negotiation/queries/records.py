@@ -18,6 +18,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
+from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
@@ -265,8 +266,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
         *columns, "created_at", "begins"
     ):
         thread, position = places[turn]
-        opened = openings.get((coder, thread))
-        if opened is not None and opened <= created:
+        if saw_reasoning(openings, (coder, thread), created):
             found.left_out += 1
             continue
         row = codes[code]
@@ -286,11 +286,8 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
 
 def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
     """When each coder first opened reasoning of a thread, by her name and the thread's id."""
-    rows = StageOpening.objects.filter(_within(asked, "turn__interview")).order_by("opened_at")
-    found: dict[tuple[str, str], datetime.datetime] = {}
-    for coder, thread, opened in rows.values_list("coder__username", "turn__interview__external_id", "opened_at"):
-        found.setdefault((coder, thread), opened)
-    return found
+    openings = StageOpening.objects.filter(_within(asked, "turn__interview"))
+    return read_first_openings(openings, coder="coder__username", thread="turn__interview__external_id")
 
 
 def _read_links(asked: Asked, found: Found, codings: Collection[int], places: Mapping[int, tuple[str, int]]) -> None:
@@ -317,8 +314,7 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
     columns = ("sentence__turn", "sentence", "coder__username", "created_at")
     finished = set()
     for turn, sentence, coder, created in decisions.filter(_of_people(asked)).values_list(*columns):
-        opened = coded.openings.get((coder, places[turn][0]))
-        if opened is None or created < opened:
+        if not saw_reasoning(coded.openings, (coder, places[turn][0]), created):
             finished.add((turn, sentence, coder))
     numbers = Counter((turn, coder, "") for turn, _, coder in finished)
     for turn, sentence, coder, family in coded.sentences:

@@ -126,16 +126,8 @@ SUGGEST_INTERVIEW = {
 }
 
 
-# A study of trajectories whose features ask for a status, with challenges and responses.
+# A study of a trajectory, coded with the features, moves, challenges and responses that the codebook seed has.
 NEGOTIATION_STUDY = "negotiation"
-STATUSES = ["silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped"]
-STATUS_QUESTION = {
-    "key": "status",
-    "label": "With which status does the turn leave it?",
-    "kind": "choice",
-    "choices": STATUSES,
-}
-TURN_FAMILIES = {"challenges": ["Warranted", "Unwarranted", "New fact"], "responses": ["Revised", "Held"]}
 TRAJECTORY = {
     "kind": "trajectory",
     "turns": [
@@ -195,31 +187,9 @@ def prepare_negotiation() -> dict[str, object]:
     """A study with a trajectory, and sessions of coders."""
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
-    from transcripts.codebook.models import Code, CodeFamily
     from transcripts.corpus.actions import import_file
 
     project = start_study(slug=NEGOTIATION_STUDY, name="Negotiation", by=trail.SYSTEM)
-    # What the codebook does not ask yet, set as if it had been published so.
-    version = project.codebook_versions.get()
-    for code in Code.objects.filter(version=version, identifier__startswith="feature."):
-        if not any(asked["key"] == "status" for asked in code.attributes):
-            code.attributes.append(STATUS_QUESTION)
-            code.save()
-    for family, names in TURN_FAMILIES.items():
-        of_turn, is_new = CodeFamily.objects.get_or_create(
-            version=version, identifier=family, defaults={"name": family.title(), "unit": "turn", "position": 90}
-        )
-        for place, name in enumerate(names if is_new else ()):
-            identifier = f"{family}.{name.lower().replace(' ', '_')}"
-            Code.objects.create(
-                version=version,
-                family=of_turn,
-                identifier=identifier,
-                name=name,
-                definition=name,
-                position=900 + place,
-                meaning_version=version.number,
-            )
     data = json.dumps({"id": "run", "title": "A run", **TRAJECTORY}).encode()
     import_file(project=project, name="run.jsonl", data=data, by=trail.SYSTEM)
     return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(12)]}

@@ -162,7 +162,7 @@ def test_challenge_and_response_are_coded_by_one_key(page: Page) -> None:
     press(page, "Control+z", "Control+z")
     assert (chip(page, CHALLENGE, "Warranted"), chip(page, SECOND_ANSWER, "Revised")) == ("", "")
     press(page, "\\")
-    expect(page.locator("#notice")).to_have_text("There is nothing to score here.")
+    expect(page.locator("#notice")).to_contain_text("Scores need a normative stance")
 
 
 def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_end(page: Page, site: Site) -> None:

@@ -39,10 +39,10 @@ def test_changed_keys_are_shown_everywhere(
     project: Project, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
     client = client_of(coder)
-    sent = {"act:memo": "Equal", "act:split": "", "code:theme.balance": "b", "act:merge": ""}
+    sent = {"act:memo": "Equal", "act:challenges": "", "act:split": "", "code:theme.balance": "b", "act:merge": ""}
     assert client.post(page(project), sent).status_code == 302
     html = read(client.get(page(project)))
-    assert [value(html, name) for name in sent] == ["=", "", "b", ""]
+    assert [value(html, name) for name in sent] == ["=", "", "", "b", ""]
     assert "default: d" in html
     card = read(client.get(page(project, "keycard")))
     assert '<kbd data-key="Equal">=</kbd></dt><dd>memo on the sentence' in card

@@ -151,18 +151,18 @@ def test_page_knows_every_act_and_no_other() -> None:
 
 
 def test_keys_follow_the_person_and_leave_an_event(coder: User) -> None:
-    actions.set_keys(given={"act:memo": "Equal", "act:split": ""}, codes=CODES, by=coder)
+    actions.set_keys(given={"act:memo": "Digit0", "act:split": ""}, codes=CODES, by=coder)
     settings = DeskSettings.objects.get(user=coder)
-    assert settings.keys == {"acts": {"memo": "Equal", "split": ""}, "codes": {}}
+    assert settings.keys == {"acts": {"memo": "Digit0", "split": ""}, "codes": {}}
     event = AuditEvent.objects.latest("pk")
     assert (event.stream, event.action, event.actor_name) == ("site", "coding.keys.set", "coder")
     assert event.details == {"chosen": 2, "off": 1}
-    actions.set_keys(given={"act:memo": "Equal"}, codes=CODES, by=coder)
+    actions.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
     assert AuditEvent.objects.latest("pk") == event
 
 
 def test_keys_can_all_be_reset(coder: User) -> None:
-    actions.set_keys(given={"act:memo": "Equal"}, codes=CODES, by=coder)
+    actions.set_keys(given={"act:memo": "Digit0"}, codes=CODES, by=coder)
     actions.reset_keys(by=coder)
     assert DeskSettings.objects.get(user=coder).keys == {}
     events = AuditEvent.objects.count()

@@ -20,7 +20,7 @@ from transcripts.coding.queries import find_interview
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
-from transcripts.negotiation.pure.scoring import CRITERIA, MAX_VALUE
+from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.queries.threads import read_beginning
 from transcripts.projects.models import Project
 

@@ -103,6 +103,9 @@ class Records:
     warnings: list[str] = field(default_factory=list)
 
 
+CRITERIA: Sequence[str] = ("features", "moves", "consistency", "answerability")
+"""What a thread is scored on, from 0 to ``MAX_VALUE``."""
+MAX_VALUE = 3
 STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped")
 """With which status a turn leaves a feature; the choices of the question ``status``."""
 

@@ -21,13 +21,10 @@ from transcripts.agreement.pure.label_table import RatingTable
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES
 from transcripts.agreement.pure.measuring_scales import measure_ratings
 from transcripts.agreement.pure.shares import Interval
-from transcripts.negotiation.pure.records import Pair, Records, Score
+from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 
-CRITERIA = ("features", "moves", "consistency", "answerability")
-"""What a thread is scored on, from 0 to ``MAX_VALUE``."""
 DETERMINATIONS = ("warranted", "updated")
 """What is said of one place of a thread: yes (1), no (0) or unclear."""
-MAX_VALUE = 3
 COMPARED_FIRST = ("prompted", "unprompted")
 """The conditions that are compared where both are there, the first over the second."""
 

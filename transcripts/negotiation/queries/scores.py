@@ -10,7 +10,7 @@ from django.db.models import Q
 from transcripts.blinding.viewers import Viewer
 from transcripts.negotiation.models import Score, ScoreEvidence, ScoreQuerySet
 from transcripts.negotiation.pure import records
-from transcripts.negotiation.pure.scoring import CRITERIA
+from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import list_pairs
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance

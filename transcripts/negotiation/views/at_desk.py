@@ -20,7 +20,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions.scores import Evidence, put_score, restore_score, withdraw_score
 from transcripts.negotiation.forms.scores import GRADES, WITHOUT
 from transcripts.negotiation.models import Score, ScoreEvidence
-from transcripts.negotiation.pure.scoring import CRITERIA
+from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission

@@ -10,9 +10,8 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
 from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.pure.scoring import (
-    CRITERIA,
-    MAX_VALUE,
     Counts,
     CriterionFigures,
     SignTest,

@@ -23,7 +23,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.actions.scores import CHALLENGES, FEATURES, Evidence, put_score, withdraw_score
 from transcripts.negotiation.forms.scores import WITHOUT, ScoreForm
 from transcripts.negotiation.models import Score, Stance
-from transcripts.negotiation.pure.scoring import CRITERIA
+from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.scores import (
     ShownScore,
     find_hidden,
@@ -32,7 +32,6 @@ from transcripts.negotiation.queries.scores import (
     visible_scores,
 )
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
-from transcripts.negotiation.views.score_figures import build_figures
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -66,6 +65,9 @@ class Place:
 @project_view(Permission.VIEW)
 def show_scores(request: ProjectRequest) -> HttpResponse:
     """Threads by stances, and the figures of each stance by itself."""
+    # Figures load numpy, which no start does.
+    from transcripts.negotiation.views.score_figures import build_figures
+
     viewer = get_viewer(request)
     visible = visible_scores(viewer).active()
     scored = set(visible.order_by().values_list("stance", flat=True).distinct())

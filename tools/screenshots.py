@@ -97,6 +97,21 @@ def take_disagreement(page: Page, study: str, file: Path) -> None:
     write_part(page, page.locator("main .card", has=page.get_by_text("Decision")).first, file, height=620)
 
 
+def take_ledger(page: Page, study: str, file: Path) -> None:
+    """The ledger of the thread that the demo follows over its turns."""
+    open_page(page, f"{study}/negotiation/scores/", width=1000)
+    desk = page.locator("table.scores a[href*='/interviews/'][href*='/scores/']").first.get_attribute("href")
+    assert desk is not None
+    open_page(page, study + desk.split("/demo")[1].replace("/scores/", "/negotiation/").split("?")[0], width=1000)
+    write_part(page, page.locator("section[aria-labelledby=ledger-title]"), file, width=NARROW, height=232)
+
+
+def take_scores(page: Page, study: str, file: Path) -> None:
+    """A thread scored by two people under two stances."""
+    open_page(page, f"{study}/negotiation/scores/", width=1000)
+    write_part(page, page.locator("table.scores").first, file, width=860, height=222)
+
+
 def take_launch(page: Page, study: str, file: Path) -> None:
     """The review before a launch, which says what will be sent and what it may cost."""
     open_page(page, f"{study}/sob/launch/", width=NARROW)
@@ -146,6 +161,8 @@ PICTURES: dict[str, Callable[[Page, str, Path], None]] = {
     "overview": take_overview,
     "agreement": take_agreement,
     "disagreement": take_disagreement,
+    "ledger": take_ledger,
+    "scores": take_scores,
     "desk": take_desk,
     "desk-sentence": take_sentence,
     "launch": take_launch,

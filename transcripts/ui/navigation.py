@@ -258,6 +258,13 @@ TASKS = {
     "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
     "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "imports:job"),
     "invite-a-coder": ("projects:members",),
+    "score-a-thread": (
+        "negotiation:stances",
+        "negotiation:new_stance",
+        "negotiation:next_stance",
+        "negotiation:scores",
+        "negotiation:thread_scores",
+    ),
     "read-the-ledger": ("negotiation:thread", "negotiation:study", "negotiation:behind"),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),
 }

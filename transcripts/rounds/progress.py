@@ -13,14 +13,14 @@ from typing import NamedTuple
 from django.db import connection
 
 TOTALS = """
-SELECT t.interview_id, COUNT(*)
+SELECT t.interview_id, COUNT(*) AS number
 FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
 WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
 GROUP BY t.interview_id
 """
 # How many each person decided, and when she added the last label.
 LABELLED = """
-SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
+SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id) AS number, MAX(made) FROM (
   SELECT t.interview_id, d.coder_id, s.id AS sentence_id, d.created_at AS made
   FROM corpus_turn t
   JOIN corpus_sentence s ON s.turn_id = t.id
@@ -37,6 +37,12 @@ SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id), MAX(made) FROM (
   WHERE t.interview_id IN (:interviews) AND t.is_answer AND s.retired_by_id IS NULL
     AND f.unit = 'sentence' :one
 ) labelled GROUP BY interview_id, coder_id
+"""
+# Both in one query; rows without a coder are totals.
+BOTH = f"""
+SELECT interview_id, NULL, number FROM ({TOTALS}) totals
+UNION ALL
+SELECT interview_id, coder_id, number FROM ({LABELLED}) counted
 """
 INTERVIEWS_AT_A_TIME = 500
 
@@ -72,7 +78,7 @@ class ProgressTable:
 
 
 def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None) -> ProgressTable:
-    """Progress in these interviews: of everybody, or of one coder alone."""
+    """Progress in these interviews: of everybody, or of one coder alone. One query for every 500."""
     totals: dict[int, int] = {}
     decided: dict[tuple[int, int], int] = {}
     ids = sorted(interview_ids)
@@ -81,11 +87,12 @@ def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None
         places = ", ".join(["%s"] * len(some))
         one = [] if coder_id is None else [coder_id]
         condition = "" if coder_id is None else "AND d.coder_id = %s"
+        sql = BOTH.replace(":interviews", places).replace(":one", condition)
         with connection.cursor() as cursor:
-            cursor.execute(TOTALS.replace(":interviews", places), some)
-            totals.update(cursor.fetchall())
-            cursor.execute(
-                LABELLED.replace(":interviews", places).replace(":one", condition), [*some, *one, *some, *one]
-            )
-            decided.update({(interview, coder): count for interview, coder, count, _ in cursor.fetchall()})
+            cursor.execute(sql, [*some, *some, *one, *some, *one])
+            for interview, coder, number in cursor.fetchall():
+                if coder is None:
+                    totals[interview] = number
+                else:
+                    decided[interview, coder] = number
     return ProgressTable(totals, decided)

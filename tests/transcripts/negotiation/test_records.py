@@ -46,7 +46,7 @@ def test_reading_takes_as_many_queries_for_many_threads_as_for_few(
     project: Project, owner: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     load(project, owner, read_check("NC07")[0])
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(11):
         read_records(project)
 
 

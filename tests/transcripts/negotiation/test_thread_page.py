@@ -191,9 +191,13 @@ class TestWhoSeesWhat:
         assert "The twin" in page
 
 
+@pytest.mark.parametrize("who", ["coder", "lead", "unblinded lead", "reader"])
 def test_a_thread_of_200_answers_takes_at_most_15_queries(
     project: Project,
     owner: User,
+    lead: User,
+    reader: User,
+    who: str,
     client_of: Callable[[User], Client],
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
@@ -217,9 +221,18 @@ def test_a_thread_of_200_answers_takes_at_most_15_queries(
                 "attributes": {"status": "elicited"},
             },
         ]
+    for number in range(3):
+        lines += [
+            {"record": "thread", "thread": f"twin {number}"},
+            {"record": "pair", "pair": f"pair {number}", "a": "long", "b": f"twin {number}", "expect": "no_change"},
+        ]
     coders = load(project, owner, lines)
-    client = client_of(coders["ana"])
-    page = reverse("negotiation:thread", args=[project.slug, project.interviews.get().pk])
+    thread = project.interviews.get(external_id="long")
+    if who == "unblinded lead":
+        unblind_interviews(project=project, interviews=[thread], by=lead, where="negotiation")
+    client = client_of({"coder": coders["ana"], "reader": reader}.get(who, lead))
+    page = reverse("negotiation:thread", args=[project.slug, thread.pk])
     with django_assert_max_num_queries(15):
         shown = client.get(page)
-    assert shown.content.count(b'class="episode"') == 200
+    assert shown.content.count(b'class="episode"') == (0 if who == "lead" else 200)
+    assert (b"Thread twin 2" in shown.content) == (who in ("coder", "reader"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
@@ -108,13 +109,17 @@ class PairView:
 
 
 def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[PairView]:
-    """The pairs of the study that count, by name, or these of them. Six queries, however many they are."""
+    """The pairs of the study that count, by name, or these of them. Two queries, however many they are, and one more where it
+    is not known yet which interviews she has unblinded."""
     rows = Pair.objects.active().filter(project=viewer.project) if pairs is None else pairs
+    signed = list_signed_off(viewer.project, viewer.user_id)
+    rows = rows.annotate(
+        signed_a=Exists(signed.filter(pk=OuterRef("a"))), signed_b=Exists(signed.filter(pk=OuterRef("b")))
+    )
     found = list(rows.select_related("a", "b", "made_by").order_by("name", "number"))
     if not found:
         return []
-    threads = {each for pair in found for each in (pair.a_id, pair.b_id)}
-    left = _count_left(viewer, threads)
+    left = _count_left(viewer, found)
     views = []
     for pair in found:
         left_a, left_b = left[pair.a_id], left[pair.b_id]
@@ -130,12 +135,14 @@ def find_pair(viewer: Viewer, name: str) -> PairView | None:
     return next(iter(list_pairs(viewer, rows)), None)
 
 
-def _count_left(viewer: Viewer, threads: Iterable[int]) -> dict[int, int]:
-    """How many sentences of each thread she has to decide before she may see its pairs."""
-    threads = set(threads)
+def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
+    """How many sentences of each thread she has to decide before she may see its pairs. ``pairs`` say what is signed off."""
+    is_signed: dict[int, bool] = {}
+    for pair in pairs:
+        is_signed |= {pair.a_id: pair.signed_a, pair.b_id: pair.signed_b}
+    left = dict.fromkeys(is_signed, 0)
     if not viewer.codes:
-        return dict.fromkeys(threads, 0)
-    signed = set(list_signed_off(viewer.project, viewer.user_id).values_list("pk", flat=True))
-    progress = read_progress(threads, coder_id=viewer.user_id)
-    is_free = signed | viewer.unblinded
-    return {each: 0 if each in is_free else progress.find(each, viewer.user_id).undecided for each in threads}
+        return left
+    asked = {thread for thread, signed in is_signed.items() if not signed} - viewer.unblinded
+    progress = read_progress(asked, coder_id=viewer.user_id)
+    return left | {each: progress.find(each, viewer.user_id).undecided for each in asked}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from django.db.models import OuterRef, Subquery
+
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.projects.models import Project
@@ -46,13 +48,29 @@ class CodeBook:
 
 
 def read_code_book(project: Project) -> CodeBook:
-    """The codes of a study. Two queries."""
+    """The codes of a study. One query."""
     rows = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
-    rows = rows.order_by("-version__number", "family__position", "position")
+    merges = CodeChange.objects.filter(
+        version__project=project,
+        version__status=CodebookVersion.Status.PUBLISHED,
+        kind=CodeChange.Kind.MERGED,
+        from_identifier=OuterRef("identifier"),
+    )
+    into = Subquery(merges.order_by("-version__number", "-pk").values("to_identifier")[:1])
+    rows = rows.annotate(into=into).order_by("-version__number", "family__position", "position")
     found = CodeBook()
-    columns = ("pk", "identifier", "name", "version__number", "family__identifier", "family__unit", "is_category")
+    columns = (
+        "pk",
+        "identifier",
+        "name",
+        "version__number",
+        "family__identifier",
+        "family__unit",
+        "is_category",
+        "into",
+    )
     every = list(rows.values_list(*columns))
-    for _, identifier, name, version, family, _, is_category in every:
+    for _, identifier, name, version, family, _, is_category, _ in every:
         found.version = max(found.version, version)
         if is_category:
             continue
@@ -60,19 +78,11 @@ def read_code_book(project: Project) -> CodeBook:
         if version == found.version:
             found.current.add(identifier)
         found.names.setdefault(identifier, name)
-    found.merged = _read_merged(
-        project, {identifier for _, identifier, _, version, *_ in every if version == found.version}
-    )
-    for pk, identifier, _, version, family, unit, _ in every:
+    gone = {identifier for _, identifier, *_ in every} - {
+        identifier for _, identifier, _, version, *_ in every if version == found.version
+    }
+    found.merged = {identifier: into for _, identifier, *_, into in every if into and identifier in gone}
+    for pk, identifier, _, version, family, unit, *_ in every:
         now = follow_merges(identifier, found.merged)
         found.rows[pk] = Row(identifier, now, version, unit, found.family_of.get(now, family))
     return found
-
-
-def _read_merged(project: Project, current: set[str]) -> dict[str, str]:
-    """What each code went into that the newest version no longer has. One query."""
-    rows = CodeChange.objects.filter(
-        version__project=project, version__status=CodebookVersion.Status.PUBLISHED, kind=CodeChange.Kind.MERGED
-    )
-    rows = rows.exclude(from_identifier__in=current).order_by("version__number", "pk")
-    return dict(rows.values_list("from_identifier", "to_identifier"))

@@ -41,6 +41,8 @@ NOT_ON_STAGE = {
     *("preannotation:annotator_readings", "sob:combine", "sob:read_answer"),
     *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
     "negotiation:behind",
+    # Led to where a thread is masked.
+    *("blinding:condition", "blinding:unmask"),
 }
 
 

@@ -39,10 +39,10 @@ SELECT interview_id, coder_id, COUNT(DISTINCT sentence_id) AS number, MAX(made) 
 ) labelled GROUP BY interview_id, coder_id
 """
 # Both in one query; rows without a coder are totals.
-BOTH = f"""
-SELECT interview_id, NULL, number FROM ({TOTALS}) totals
+BOTH = """
+SELECT interview_id, NULL, number FROM (:totals) totals
 UNION ALL
-SELECT interview_id, coder_id, number FROM ({LABELLED}) counted
+SELECT interview_id, coder_id, number FROM (:labelled) counted
 """
 INTERVIEWS_AT_A_TIME = 500
 
@@ -87,7 +87,8 @@ def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None
         places = ", ".join(["%s"] * len(some))
         one = [] if coder_id is None else [coder_id]
         condition = "" if coder_id is None else "AND d.coder_id = %s"
-        sql = BOTH.replace(":interviews", places).replace(":one", condition)
+        both = BOTH.replace(":totals", TOTALS).replace(":labelled", LABELLED)
+        sql = both.replace(":interviews", places).replace(":one", condition)
         with connection.cursor() as cursor:
             cursor.execute(sql, [*some, *some, *one, *some, *one])
             for interview, coder, number in cursor.fetchall():

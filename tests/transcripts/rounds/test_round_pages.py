@@ -206,7 +206,7 @@ class TestRound:
     ) -> None:
         open_round(project, lead, coder, second_coder, overlap_percent=100)
         client = client_of(lead)
-        with django_assert_num_queries(11):
+        with django_assert_num_queries(10):
             assert client.get(f"{ROUNDS}1/").status_code == 200
 
 

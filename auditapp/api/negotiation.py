@@ -22,6 +22,7 @@ from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_th
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.negotiation.pure.report import NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
+from transcripts.negotiation.queries.method import leave_out_coefficients
 from transcripts.negotiation.queries.records import read_records
 from transcripts.projects.roles import Permission
 
@@ -282,8 +283,12 @@ class ReadTrajectoryReport(NegotiationView):
         by_coder = serializers.JSONField(
             help_text="By coder: presence, positions, transitions, distances, episodes, ledger, links and pairs."
         )
-        agreement = serializers.JSONField(help_text="Agreement of coders on the status of features.")
-        stances = serializers.JSONField(help_text="Scores, under each normative stance by itself.")
+        agreement = serializers.JSONField(
+            help_text="Agreement of coders on the status of features; null where these are coded reflexively."
+        )
+        stances = serializers.JSONField(
+            help_text="Scores, under each normative stance by itself; without alpha where the study is read reflexively."
+        )
         warnings = serializers.ListField(child=serializers.CharField(), help_text="What to know before reading them.")
 
         class Meta:
@@ -302,4 +307,4 @@ class ReadTrajectoryReport(NegotiationView):
         except NotThere as error:
             field = "coder" if str(error).startswith("There is no coder") else "outcome"
             raise InvalidParameters({field: [str(error)]}) from error
-        return self.answer(report)
+        return self.answer(leave_out_coefficients(report, self.project))

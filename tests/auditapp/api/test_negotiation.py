@@ -20,10 +20,12 @@ from tests.transcripts.negotiation.case_cast import (
 )
 from tests.transcripts.rounds.round_cast import answers, bring_in
 from transcripts.accounts.models import Scope, User
+from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Link
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair, Score
+from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -133,6 +135,20 @@ def test_the_trajectory_report_is_of_what_one_may_see(
     assert (wrong.status, list(wrong.error["fields"])) == (400, ["coder"])
     wrong = program_of(coder).get(path, outcome="move.courage")
     assert (wrong.status, list(wrong.error["fields"])) == (400, ["outcome"])
+
+
+def test_the_trajectory_report_of_a_reflexive_study_has_no_agreement(
+    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+) -> None:
+    for person in (coder, second_coder):
+        put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
+    path = "projects/culture/trajectory-report/"
+    set_stance(project=project, stance="codebook", reason="Agreed before.", by=trail.SYSTEM)
+    assert program_of(reader).get(path).body["agreement"]["status"] is not None
+    set_stance(project=project, stance="reflexive", reason="Readings may differ.", by=trail.SYSTEM)
+    body = program_of(reader).get(path).body
+    assert body["agreement"]["status"] is None
+    assert "reflexive" in " ".join(body["warnings"])
 
 
 def test_turns_say_their_stage(interview: Interview, coder: User, program_of: ProgramOf) -> None:

@@ -13,6 +13,8 @@ from tests.shared import shared
 from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
 from transcripts.accounts.models import User
+from transcripts.negotiation.queries.method import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
+from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 
 TWO_THREADS = DATA / "two_threads.jsonl"
@@ -95,6 +97,37 @@ def test_a_study_gives_the_same_report(
             project.interviews.filter(external_id=line["thread"]).update(metadata={"condition": line["condition"]})
     report = run(capsys, "--project", project.slug, *choose_options(check))
     assert not list_differences(report, check)
+
+
+@pytest.mark.django_db
+def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_out(
+    project: Project, owner: User, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ana, ben = Coder("ana"), Coder("ben")
+    lines = make_thread("t1", turns="imim")
+    lines += [each.enter(2, "power", "supported") for each in (ana, ben)]
+    lines += [ana.enter(4, "power", "revised"), ben.enter(4, "power", "dropped")]
+    lines += [
+        {"record": "score", "thread": "t1", "coder": name, "stance": "care/1", "criterion": "moves", "value": value}
+        for name, value in (("ana", 2), ("ben", 3))
+    ]
+    load(project, owner, lines)
+    set_stance(project=project, stance="codebook", reason="Agreed before.", by=owner)
+    before = run(capsys, "--project", project.slug)
+    assert not [warning for warning in before["warnings"] if "reflexive" in warning]
+    set_stance(project=project, stance="reflexive", reason="Readings may differ.", by=owner)
+    report = run(capsys, "--project", project.slug)
+    told = [warning for warning in report["warnings"] if "reflexive" in warning]
+    assert told == [OF_FEATURES + KEPT, OF_SCORES + KEPT]
+    assert {**report, "warnings": before["warnings"]} == before
+    call_command("trajectory_report", "--project", project.slug)
+    assert "reports no alpha of scores" in capsys.readouterr().out
+    # As pages and the API have it.
+    shown = leave_out_coefficients(before, project)
+    assert shown["agreement"]["status"] is None
+    assert "by_coder" in shown["stances"]["care/1"]["moves"]
+    assert "alpha" not in json.dumps({**shown, "warnings": []})
+    assert shown["warnings"][-2:] == [OF_FEATURES + LEFT_OUT, OF_SCORES + LEFT_OUT]
 
 
 @pytest.mark.parametrize("what", WORKED)

@@ -65,7 +65,8 @@ def _list_stance(label: str, stance: Figures) -> Iterator[str]:
             middle = f", median {counts['median']:g}" if counts.get("median") is not None else ""
             yield f"  {criterion}, {coder}: {shown}; n {counts['n']}{middle}"
         name = "alpha_ordinal" if "alpha_ordinal" in figures else "alpha_nominal"
-        yield f"  {criterion}: {name.replace('_', ', ')} {_show(figures[name])}"
+        if name in figures:
+            yield f"  {criterion}: {name.replace('_', ', ')} {_show(figures[name])}"
         compared = figures.get("superiority")
         if compared and compared["value"] is not None:
             first, second = compared["conditions"]

@@ -171,6 +171,10 @@ def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:
     return SignTest(higher, lower, len(steps) - higher - lower)
 
 
+ALPHAS = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "alpha_missing")
+"""What `describe_stances` tells of agreement."""
+
+
 def describe_stances(
     records: Records, *, seed: int = 0, resamples: int = USUAL_RESAMPLES
 ) -> dict[str, dict[str, object]]:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -14,6 +14,9 @@ from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import NotThere, make_report
+
+if TYPE_CHECKING:
+    from transcripts.projects.models import Project
 
 
 class Command(BaseCommand):
@@ -50,7 +53,12 @@ class Command(BaseCommand):
         if path is None and options["layer"]:
             raise CommandError("--layer is for files; of a study blind codings are read.")
         with _without_collecting():
-            records = _read_study(options["project"]) if path is None else _read_file(path, options["layer"] or "blind")
+            project = None
+            if path is None:
+                project = _find_study(options["project"])
+                records = _read_study(project)
+            else:
+                records = _read_file(path, options["layer"] or "blind")
             try:
                 report = make_report(
                     records,
@@ -60,6 +68,8 @@ class Command(BaseCommand):
                 )
             except NotThere as error:
                 raise CommandError(str(error)) from error
+            if project is not None:
+                report = _warn_of_coefficients(report, project)
             if options["json"]:
                 self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
                 return
@@ -77,14 +87,25 @@ def _read_file(path: Path, layer: str) -> Records:
         raise CommandError(" ".join(str(error).split())) from error
 
 
-def _read_study(slug: str) -> Records:
-    from transcripts.negotiation.queries import records
+def _find_study(slug: str) -> Project:
     from transcripts.projects.models import Project
 
     project = Project.objects.filter(slug=slug).first()
     if project is None:
         raise CommandError(f"There is no study {slug!r}.")
+    return project
+
+
+def _read_study(project: Project) -> Records:
+    from transcripts.negotiation.queries import records
+
     return records.read_records(project)
+
+
+def _warn_of_coefficients(report: dict[str, Any], project: Project) -> dict[str, Any]:
+    from transcripts.negotiation.queries.method import warn_of_coefficients
+
+    return warn_of_coefficients(report, project)
 
 
 @contextmanager

@@ -27,7 +27,8 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import publish_version, start_draft, start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import add_coding, write_memo
-from transcripts.coding.models import Coding, Memo
+from transcripts.coding.actions.links import add_link, withdraw_link
+from transcripts.coding.models import Coding, Link, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -733,6 +734,43 @@ def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
     bring_in(other, export(project, tmp_path))
     [again] = other.interviews.filter(external_id="odd")
     assert again.metadata == {"variable interview": "x", "city": "Köln"}
+
+
+@pytest.mark.django_db
+def test_links_are_notes_to_read_that_come_back_as_nothing_else(
+    worked: Project, second_coder: User, owner: User, tmp_path: Path
+) -> None:
+    codings = Coding.objects.filter(coder=second_coder).select_related("code", "sentence__turn__interview__project")
+    move, entry = codings.get(code__identifier="move.elicit"), codings.get(code__identifier="feature.task")
+    said_before = codings.get(code__identifier="theme.compassion").sentence
+    ends = ((move, {"kind": "acts_on", "code": entry.code}), (entry, {"kind": "warrant", "sentence": said_before}))
+    for coding, link in ends:
+        add_link(project=worked, coding=coding, by=second_coder, idempotency_key=uuid.uuid4(), **link)
+    withdrawn = add_link(
+        project=worked,
+        coding=move,
+        kind="acts_on",
+        code=Code.objects.get(version__project=worked, identifier="feature.power"),
+        by=second_coder,
+        idempotency_key=uuid.uuid4(),
+    )
+    withdraw_link(project=worked, link=withdrawn, by=second_coder)
+    before, path = describe(worked), export(worked, tmp_path)
+    with path.open("rb") as stream:
+        notes = [note for note in read_qdpx(stream, name=path.name).notes if note.name.startswith("auditapp link: ")]
+    assert sorted((note.name, note.text.partition(":")[0]) for note in notes) == [
+        ("auditapp link: acts on", "Task (feature.task)"),
+        ("auditapp link: rests on", "i1, turn 2, sentence 2"),
+    ]
+    other = create_project(slug="other", name="Other", by=owner)
+    report = bring_in(other, path)
+    assert [sentence for sentence in report.left_out if "link" in sentence] == [
+        "2 links of a coding: links stand in the file to be read alone."
+    ]
+    after = describe(other)
+    assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]
+    assert len(after["memos"]) == len(before["memos"])
+    assert not Link.objects.filter(coding__sentence__turn__interview__project=other).exists()
 
 
 def test_the_file_says_what_it_does_not_hold(project: Project, tmp_path: Path) -> None:

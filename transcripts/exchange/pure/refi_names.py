@@ -22,6 +22,8 @@ FIELDS = {
     "language": "language",
 }
 """Attributes of a source, and the fields of an interview that they are."""
+LINK_NOTE = "auditapp link: "
+"""How the names of notes begin that tell of links. Other programs keep names, so these notes are known again in any file."""
 
 
 def name_user(username: str) -> str:
@@ -43,6 +45,11 @@ def name_selection(interview: str, coder: str, start: int, end: int, note: str) 
 def name_note(coding: str) -> str:
     """The note that holds a coding's interpretive line."""
     return make_guid("note of coding", coding)
+
+
+def name_link_note(link: str) -> str:
+    """The note that tells of a link of a coding."""
+    return make_guid("note of link", link)
 
 
 def name_part(coding: str, number: int) -> str:

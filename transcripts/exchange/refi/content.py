@@ -20,6 +20,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import write_details, write_parts
+from transcripts.exchange.refi.link_notes import list_link_notes, read_link_notes
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
@@ -182,7 +183,10 @@ def read_sources(scope: Scope, joined: set[UUID]) -> Iterator[QdpxSource]:
             parts = {coding.idempotency_key for each in ranges.values() for coding in each.others}
             joined |= parts
             kept = [coding for coding in codings[pk] if coding.idempotency_key not in parts]
-            yield make_source(scope.project.slug, interview, layout, codings=kept, ranges=ranges, memos=memos[pk])
+            links = list_link_notes(codings[pk])
+            yield make_source(
+                scope.project.slug, interview, layout, codings=kept, ranges=ranges, links=links, memos=memos[pk]
+            )
 
 
 class Place(NamedTuple):
@@ -253,9 +257,11 @@ def make_source(
     *,
     codings: Sequence[Coding],
     ranges: Mapping[int, Range],
+    links: Mapping[int, Sequence[str]],
     memos: Sequence[Memo],
 ) -> QdpxSource:
-    """One interview. ``ranges`` are by the number of the coding that stands for one."""
+    """One interview. ``ranges`` are by the number of the coding that stands for one, ``links`` (GUIDs of notes) by that of
+    theirs."""
     guid = naming.name_interview(slug, interview.external_id)
     groups: dict[Place, list[Coding]] = defaultdict(list)
     for coding in codings:
@@ -278,11 +284,13 @@ def make_source(
         attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
         turns=tuple(layout.turns),
         selections=tuple(
-            make_selection(slug, guid, place, codings=groups[place], ranges=ranges, notes=notes_at[place])
+            make_selection(slug, guid, place, codings=groups[place], ranges=ranges, links=links, notes=notes_at[place])
             for place in sorted({**groups, **notes_at})
         ),
         codings=tuple(
-            make_coding(slug, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
+            make_coding(slug, coding, links=links)
+            for coding in codings
+            if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
         ),
         notes=tuple(str(memo.idempotency_key) for memo in memos if memo.sentence is None),
     )
@@ -319,6 +327,7 @@ def make_selection(
     *,
     codings: Sequence[Coding],
     ranges: Mapping[int, Range],
+    links: Mapping[int, Sequence[str]],
     notes: Sequence[str],
 ) -> QdpxSelection:
     """What one person applied to the same words for the same reason."""
@@ -329,27 +338,35 @@ def make_selection(
         user=naming.name_user(place.person),
         description=place.note,
         codings=tuple(
-            make_coding(slug, coding, ranges[coding.pk].others if coding.pk in ranges else ()) for coding in codings
+            make_coding(slug, coding, ranges[coding.pk].others if coding.pk in ranges else (), links=links)
+            for coding in codings
         ),
         notes=tuple(notes),
     )
 
 
-def make_coding(slug: str, coding: Coding, others: Sequence[Coding] = ()) -> QdpxCoding:
-    """One coding, and the ``others`` of its range; what the standard has no place for goes into our own part."""
+def make_coding(
+    slug: str, coding: Coding, others: Sequence[Coding] = (), *, links: Mapping[int, Sequence[str]]
+) -> QdpxCoding:
+    """One coding, and the ``others`` of its range, with notes of their links; what the standard has no place for goes into our
+    own part."""
     guid = str(coding.idempotency_key)
     return QdpxCoding(
         guid=guid,
         code=naming.name_code(slug, coding.code.identifier),
         user=naming.name_user(coding.coder.username),
         created=coding.created_at,
-        notes=(naming.name_note(guid),) if coding.note else (),
+        notes=(
+            *([naming.name_note(guid)] if coding.note else []),
+            *(note for each in (coding, *others) for note in links.get(each.pk, ())),
+        ),
         details={**write_details(coding), **write_parts(coding, others)},
     )
 
 
 def read_notes(scope: Scope, joined: Collection[UUID]) -> Iterator[QdpxNote]:
-    """The memos, and the interpretive lines of codings but for those ``joined`` to another one."""
+    """The memos, the links, and the interpretive lines of codings but for those ``joined`` to another one."""
+    yield from read_link_notes(read_active(scope))
     subjects = Memo.Subject.values if scope.only is None else [s for s in Memo.Subject.values if s != "theme"]
     for memo in read_memos(scope).filter(subject__in=subjects).select_related("author").iterator():
         yield QdpxNote(

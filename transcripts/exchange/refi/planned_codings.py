@@ -19,6 +19,7 @@ from transcripts.coding.models import Coding
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details, read_parts
+from transcripts.exchange.refi.link_notes import is_link_note
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
@@ -151,6 +152,7 @@ class CodingPlan:
             "coding",
             "the interview is archived or excluded in this study. Restore it, then import the file again.",
         )
+        report.leave_out(self.counts["links"], "link of a coding", "links stand in the file to be read alone.")
         report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
         report.leave_out(self.counts["other side"], "coding", "its code is for the turns of the other side.")
@@ -192,6 +194,7 @@ class CodingPlan:
     ) -> None:
         """Apply one coding of the file to its places, unless it is active there."""
         self.used_notes.update(coding.notes)
+        self.counts["links"] += sum(is_link_note(self._notes[guid]) for guid in coding.notes if guid in self._notes)
         code = self._codes.get(coding.code)
         if code is None or not places:
             self.counts["without code" if code is None else "without words"] += 1
@@ -210,7 +213,8 @@ class CodingPlan:
             return
         selected = selection.created if selection else None
         made = min(coding.created or selected or self._now, self._now)
-        told = [self._notes[guid].text for guid in coding.notes if guid in self._notes]
+        known = [self._notes[guid] for guid in coding.notes if guid in self._notes]
+        told = [each.text for each in known if not is_link_note(each)]
         # Where other programs keep what somebody wrote about a coding.
         about = told or ([selection.description] if selection else [])
         note = " ".join(" ".join(about).split())

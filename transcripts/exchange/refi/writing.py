@@ -21,6 +21,9 @@ project.qde and sources/ are the standard's: texts, codes, codings, memos, sets,
 auditapp.jsonl and codebook.json hold what the standard has no place for: who speaks, and of each coding its layer, level,
 enactment, grounding, prompting, reason, answers and range; of the codebook everything. Only auditapp reads them.
 
+A link of a coding, such as what a move acts on, is a note on it whose name begins with "auditapp link: ". It is there to be
+read: an import leaves it out.
+
 Not in this file, because neither has a place for it: decisions, rounds, sign-offs, adjudications, withdrawn rows and earlier
 versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the thread on
 which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as

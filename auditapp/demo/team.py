@@ -115,7 +115,7 @@ def let_team_work(
         _adjudicate(project, owner, {AMINA: amina, JONAS: jonas})
         _change_codebook(project, owner, [amina, jonas], coder)
         _open_main_round(project, owner, [coder, amina, jonas, owner])
-        _follow_moves(project, owner, {AMINA: amina, JONAS: jonas})
+        follow_moves(project, owner, {AMINA: amina, JONAS: jonas})
         _write_analysis(project, owner, amina, jonas)
         _audit_benchmark(project, benchmark, [owner, coder])
     reader = _let_machines_read(project, owner, ensure_fake)
@@ -216,7 +216,7 @@ def _open_main_round(project: Project, owner: User, coders: Sequence[User]) -> N
     )
 
 
-def _follow_moves(project: Project, owner: User, people: Mapping[str, User]) -> None:
+def follow_moves(project: Project, owner: User, people: Mapping[str, User]) -> None:
     """Runs of an agent, coded over their turns and judged under two stances, in a round of their own."""
     negotiation.bring_in_threads(project, owner)
     round_ = _open_round(

@@ -20,7 +20,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
 from playwright.sync_api import Browser, BrowserContext, JSHandle, Page, expect, sync_playwright
 
-from tests.browser.stage import CUT_STUDY, NEGOTIATION_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
+from tests.browser.stage import CUT_STUDY, NEGOTIATION_STUDY, REAL_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
 from tests.instance import ROOT, Instance, find_free_port, wait_until
 from tests.services import chromium_path
@@ -97,6 +97,9 @@ class Site:
     suggested_sessions: Iterator[str]
     trajectory_url: str
     trajectory_sessions: Iterator[str]
+    threads: dict[str, int]
+    real_url: str
+    real_sessions: Iterator[str]
 
     def desk_url(self, interview: str) -> str:
         return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
@@ -148,6 +151,9 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             suggested_sessions=iter(suggested["sessions"]),
             trajectory_url=f"{base_url}/p/{NEGOTIATION_STUDY}/interviews/{filled['negotiation']['interview']}/",
             trajectory_sessions=iter(filled["negotiation"]["sessions"]),
+            threads=filled["threads"],
+            real_url=f"{base_url}/p/{REAL_STUDY}/interviews/{filled['real']['interview']}/" if filled["real"] else "",
+            real_sessions=iter(filled["real"]["sessions"] if filled["real"] else []),
         )
 
 

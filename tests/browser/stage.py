@@ -140,6 +140,13 @@ TRAJECTORY = {
         {"role": "model", "text": "Then I take back the appeal. Talk to her manager."},
     ],
 }
+# A study whose threads two people have read, linked and scored, as in the demo, and that has masked threads.
+THREADS_STUDY = "threads"
+
+# A study of one run of an agent with reasoning and tools, as its file has it, and people who code it; where the file is there.
+REAL_STUDY = "real"
+REAL_RUNS = Path(__file__).resolve().parents[3] / "shared/data/trajectories/typed_messages/reason_tool_use_50.jsonl"
+REAL_RUN = 1
 
 
 def fill() -> dict[str, object]:
@@ -179,6 +186,8 @@ def fill() -> dict[str, object]:
     interviews = dict(project.interviews.values_list("external_id", "pk"))
     others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
     others["negotiation"] = prepare_negotiation()
+    others["threads"] = prepare_threads()
+    others["real"] = prepare_real_run() if REAL_RUNS.exists() else None
     owner = sign_in(User.objects.get(username="owner"))
     return {"owner": owner, "demo_leads": demo_leads, "sessions": sessions, "interviews": interviews, **others}
 
@@ -193,6 +202,44 @@ def prepare_negotiation() -> dict[str, object]:
     data = json.dumps({"id": "run", "title": "A run", **TRAJECTORY}).encode()
     import_file(project=project, name="run.jsonl", data=data, by=trail.SYSTEM)
     return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(12)]}
+
+
+def prepare_threads() -> dict[str, int]:
+    """A study with everything that pages of negotiation show: the numbers of a thread, a stance and a masked interview."""
+    from auditapp.demo.team import AMINA, JONAS, follow_moves
+    from tests.masked_cast import CONDITIONS, bring_in_masked, make_thread
+    from transcripts.accounts.actions import create_user
+    from transcripts.accounts.models import User
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.projects.actions import set_member_role
+
+    owner = User.objects.get(username="owner")
+    project = start_study(slug=THREADS_STUDY, name="Threads", by=owner)
+    people = {name: create_user(username=name, by=trail.SYSTEM) for name in (AMINA, JONAS)}
+    for person in people.values():
+        set_member_role(project=project, user=person, role="coder", by=owner)
+    follow_moves(project, owner, people)
+    bring_in_masked(project, owner, [make_thread(condition, 1) for condition in CONDITIONS])
+    thread = project.interviews.get(external_id="demo-6-evening-class").pk
+    masked = project.interviews.exclude(mask_label="").order_by("pk")[0].pk
+    return {"thread": thread, "masked": masked, "stance": project.normative_stances.order_by("pk")[0].pk}
+
+
+def prepare_real_run() -> dict[str, object]:
+    """A study with a run that really took place and a normative stance, and sessions of coders."""
+    from transcripts.accounts.models import User
+    from transcripts.audit_trail import trail
+    from transcripts.codebook.actions import start_study
+    from transcripts.corpus.actions import import_file
+    from transcripts.negotiation.actions.stances import StanceText, write_stance
+
+    project = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
+    data = REAL_RUNS.read_bytes().splitlines()[REAL_RUN]
+    import_file(project=project, name=REAL_RUNS.name, data=data, by=trail.SYSTEM)
+    text = StanceText(statement=STANCES["care"], author="The team of the tests")
+    write_stance(project=project, name="care", text=text, by=User.objects.get(username="owner"))
+    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"real{n}") for n in range(2)]}
 
 
 def prepare_cuts() -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
 from tests.browser.desk import CURRENT, await_saved, press
+from tests.shared import shared
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -20,8 +21,8 @@ def page(site: Site, sign_in: SignIn) -> Page:
     return opened
 
 
-def open_run(page: Page, site: Site) -> None:
-    page.goto(site.trajectory_url)
+def open_run(page: Page, site: Site, url: str = "") -> None:
+    page.goto(url or site.trajectory_url)
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
@@ -215,3 +216,56 @@ def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site:
     await_saved(page)
     page.reload()
     expect(page.locator(f"{SECOND_ANSWER} .links a")).to_have_count(1)
+
+
+def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_in: SignIn) -> None:
+    shared("data/trajectories/typed_messages/reason_tool_use_50.jsonl")
+    page = sign_in(session=next(site.real_sessions))
+    open_run(page, site, site.real_url)
+    call, back, answer, challenge, last = (f"#turn-{position}" for position in (4, 6, 7, 8, 13))
+    # Entries of features, each with a status, and what one rests on: what the tool gave back, which stands with its call.
+    go_to(page, answer)
+    press(page, "5", "2", "1", "4")
+    go_to(page, call)
+    press(page, "'", "2")
+    told = chip(page, answer, "Task")
+    assert "supported" in told
+    assert "rests on" in told
+    assert "hypothesised" in chip(page, answer, "Epistemic uncertainty")
+    # A move and what it acts on.
+    go_to(page, answer)
+    press(page, "t", "1", ";", "1", ";")
+    assert "acts on Task" in chip(page, answer, "Balance")
+    go_to(page, challenge)
+    press(page, "=", "3")
+    go_to(page, last)
+    press(page, "=", "1")
+    assert "New fact" in chip(page, challenge, "New fact")
+    assert "Revised" in chip(page, last, "Revised")
+    # The reasoning behind the answer.
+    await_saved(page)
+    go_to(page, answer)
+    with page.expect_event("load"):
+        press(page, "-")
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    expect(page.locator(f"{back} .sentence").first).to_be_focused()
+    press(page, "9", "1")
+    assert "silently assumed" in chip(page, back, "User intent")
+    # A score under the stance, with a sentence that it rests on.
+    press(page, "\\")
+    expect(page.locator("#strip")).to_contain_text("care/1")
+    press(page, "2", "3")
+    expect(page.locator("#notice")).to_contain_text("Now go to a sentence it rests on")
+    go_to(page, answer)
+    press(page, "'")
+    score = page.locator("#own-scores li").filter(has_text="Its moves serve them")
+    expect(score).to_contain_text("care/1")
+    press(page, "\\", "Escape")
+    await_saved(page)
+    open_run(page, site, site.real_url)
+    assert chip(page, answer, "Task") == told
+    assert "acts on Task" in chip(page, answer, "Balance")
+    assert "Revised" in chip(page, last, "Revised")
+    expect(page.locator(f"{back} summary")).to_contain_text("1 code of yours")
+    expect(score).to_contain_text("care/1")
+    expect(page.locator("#ledger li")).to_have_count(3)

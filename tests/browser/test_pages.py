@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.conftest import Visit, check_looks, find_violations, find_wide_tables
+from tests.browser.conftest import Site, Visit, check_looks, find_violations, find_wide_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -35,6 +35,23 @@ PAGES = [
     "/p/demo/negotiation/",
     "/p/demo/negotiation/turns/?figure=presence&key=move.balance",
     "/p/demo/interviews/1/negotiation/",
+    "/p/threads/interviews/",
+    "/p/threads/interviews/import/",
+    "/p/threads/interviews/{thread}/",
+    "/p/threads/interviews/{thread}/negotiation/",
+    "/p/threads/interviews/{thread}/scores/",
+    "/p/threads/interviews/{thread}/case-sheet/",
+    "/p/threads/interviews/{masked}/",
+    "/p/threads/interviews/{masked}/condition/",
+    "/p/threads/interviews/unmask/?every",
+    "/p/threads/negotiation/?coder=demo-amina",
+    "/p/threads/negotiation/?coder=demo-jonas&outcome=move.contextualize&stage=all&openings=before",
+    "/p/threads/negotiation/pairs/",
+    "/p/threads/negotiation/pairs/museum/",
+    "/p/threads/negotiation/stances/",
+    "/p/threads/negotiation/stances/new/",
+    "/p/threads/negotiation/stances/{stance}/next/",
+    "/p/threads/negotiation/scores/",
     "/p/demo/history/",
     "/p/demo/webhooks/",
     "/p/demo/webhooks/1/",
@@ -180,8 +197,8 @@ FULL = ("/preannotation/", "/sob/")
 
 
 @pytest.mark.parametrize("path", [*PAGES, *(pytest.param(path, marks=pytest.mark.full) for path in LIKE_ANOTHER)])
-def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: Visit, path: str) -> None:
-    page = visit.open(path)
+def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(site: Site, visit: Visit, path: str) -> None:
+    page = visit.open(path.format(**site.threads))
     check_looks(page)
     # The codes by interview are as wide as a study has interviews.
     assert "columns=interviews" in path or find_wide_tables(page) == []
@@ -193,9 +210,9 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit: 
 
 @pytest.mark.full
 @pytest.mark.parametrize("path", [*PAGES, *LIKE_ANOTHER])
-def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(visit: Visit, path: str) -> None:
+def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(site: Site, visit: Visit, path: str) -> None:
     """By every rule and everywhere, where the test above asks of a page that was loaded otherwise, at one place of each kind."""
-    page = visit.open(path, "dark", 320)
+    page = visit.open(path.format(**site.threads), "dark", 320)
     assert find_violations(page, everywhere=True) == []
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert visit.complaints == []

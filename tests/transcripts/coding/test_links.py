@@ -11,7 +11,8 @@ import pytest
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, restore, take_off
 from tests.transcripts.coding.desk_pages import ClientOf, act, address, read
 from transcripts.accounts.models import User
-from transcripts.audit_trail.models import AuditEvent
+from transcripts.audit_trail.replay import compare_rows
+from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
 from transcripts.coding import actions, boundary_edits
 from transcripts.coding.annotations import read_annotations_in
@@ -296,9 +297,26 @@ def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
 
 
 def test_every_link_can_be_rebuilt_from_the_audit_trail(
-    run: Interview, revise: Coding, stakeholders: Code, coder: User
+    project: Project, run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User
 ) -> None:
+    """Added, replaced by another quote, superseded with its coding, undone, withdrawn, and recut at either end."""
+    said = sentence_of(run, 5, 1)
     link(revise, coder, to=stakeholders)
-    put(revise.sentence, revise.code, coder, note="Changed.")
-    told = AuditEvent.objects.filter(action__in=["coding.link.added", "coding.changed"])
-    assert told.count() == 2
+    link(revise, coder, to=said)
+    link(revise, coder, to=said, quote=Extent(said.start, said.end - 10))
+    changed = put(revise.sentence, revise.code, coder, note="Changed.")
+    take_off(changed, coder)
+    again = restore(changed, changed.sentence, coder)
+    actions.withdraw_link(project=project, link=Link.objects.active().get(coding=again, code=stakeholders), by=coder)
+    cut = said.start + said.turn.text[said.start : said.end].index("appeal")
+    boundary_edits.split_sentence(project=project, sentence=said, at=cut, by=owner, idempotency_key=uuid4())
+    end = sentence_of(run, 7)
+    boundary_edits.split_sentence(project=project, sentence=end, at=end.start + 5, by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 7), by=owner, idempotency_key=uuid4())
+    assert Link.objects.active().count() == 1
+    assert Link.objects.filter(withdrawn_at__isnull=False).count() > 4
+    replayed = compare_rows(list_streams())
+    assert replayed.differences == []
+    # And the comparison can fail.
+    Link.objects.filter(pk=Link.objects.active().get().pk).update(layer="assisted")
+    assert len(compare_rows(list_streams()).differences) == 1

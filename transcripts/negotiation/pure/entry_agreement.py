@@ -15,29 +15,37 @@ from transcripts.negotiation.pure.records import FEATURES
 from transcripts.negotiation.pure.study import CONDUCT, Place, Study, Work
 
 Entries = dict[tuple[Place, str], str]
-"""The status in which a turn leaves a feature, by both."""
+"""The status in which a turn leaves a feature, by both; "" where it is not said."""
 
 
 def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, Any]:
     """Agreement of the coders on statuses in the model's conduct, without its reasoning.
 
     ``units``: entries that at least two made, with a status; ``raw``: share of equal statuses, the mean over pairs of coders;
-    ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second`` are entries of one of two coders. Every
-    pair is listed as well. ``presence``: Cohen's kappa on whether there is an entry, over turns that both decided, for each feature
-    that anybody entered or a case sheet names.
+    ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a status of one of two
+    coders, where the other has none, in turns that both decided. Every pair is listed as well. ``presence``: Cohen's kappa on
+    whether there is an entry, with a status or without, over the same turns, for each feature that anybody entered or a case
+    sheet names.
     """
     entries = {coder: _list_entries(study, study.work[coder]) for coder in coders}
     features = sorted({feature for found in entries.values() for _, feature in found} | _list_sheets(study))
     decided = {coder: _list_decided(study, study.work[coder]) for coder in coders}
     pairs = [
-        {"a": a, "b": b, **_compare(entries[a], entries[b]), **_compare_presence(entries, decided, (a, b), features)}
+        {
+            "a": a,
+            "b": b,
+            **_compare(entries[a], entries[b], decided[a] & decided[b]),
+            **_compare_presence(entries[a], entries[b], decided[a] & decided[b], features),
+        }
         for a, b in combinations(coders, 2)
     ]
     if len(pairs) == 1:
         figures = {key: value for key, value in pairs[0].items() if key not in {"a", "b"}}
         return {"coders": list(coders), **figures, "pairs": pairs}
     rates = [pair["raw"] for pair in pairs if pair["raw"] is not None]
-    units = [unit for unit in set().union(*entries.values()) if sum(unit in each for each in entries.values()) > 1]
+    units = [
+        unit for unit in set().union(*entries.values()) if sum(bool(each.get(unit)) for each in entries.values()) > 1
+    ]
     return {
         "coders": list(coders),
         "units": len(units),
@@ -51,13 +59,13 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
 
 
 def _list_entries(study: Study, work: Work) -> Entries:
-    """Entries with a status in the conduct; of several in one turn the last."""
+    """Entries in the conduct; of several in one turn the last that says a status."""
     entries: Entries = {}
     for coding in work.iterate(FEATURES):
         place = coding.thread, coding.turn
-        status = coding.attributes.get("status")
-        if status and study.stages.get(place) in CONDUCT:
-            entries[place, coding.code] = status
+        if study.stages.get(place) in CONDUCT:
+            unit = place, coding.code
+            entries[unit] = coding.attributes.get("status") or entries.get(unit, "")
     return entries
 
 
@@ -66,22 +74,29 @@ def _list_sheets(study: Study) -> set[str]:
 
 
 def _list_decided(study: Study, work: Work) -> set[Place]:
-    """The turns of the conduct that a coder decided for features, by an entry or because she was through with them."""
+    """The turns of the conduct that a coder decided for features, by an entry or because she was through with them; every one
+    where nobody's decisions are known."""
+    if not study.records.decided:
+        return {place for place, stage in study.stages.items() if stage in CONDUCT}
     coded = {(coding.thread, coding.turn) for coding in work.iterate(FEATURES)}
     through = {place for place, _ in work.list_decided(FEATURES) if study.is_decided(work, FEATURES, place)}
     return {place for place in coded | through if study.stages.get(place) in CONDUCT}
 
 
-def _compare(one: Entries, other: Entries) -> dict[str, Any]:
-    shared = one.keys() & other.keys()
+def _compare(one: Entries, other: Entries, turns: set[Place]) -> dict[str, Any]:
+    shared = [unit for unit in one.keys() & other.keys() if one[unit] and other[unit]]
     equal = sum(one[unit] == other[unit] for unit in shared)
     return {
         "units": len(shared),
-        "only_first": len(one) - len(shared),
-        "only_second": len(other) - len(shared),
+        "only_first": _count_missing(one, other, turns),
+        "only_second": _count_missing(other, one, turns),
         "raw": equal / len(shared) if shared else None,
         "alpha": _measure_alpha([one, other]),
     }
+
+
+def _count_missing(one: Entries, other: Entries, turns: set[Place]) -> int:
+    return sum(bool(status) and unit not in other and unit[0] in turns for unit, status in one.items())
 
 
 def _measure_alpha(entries: Sequence[Entries]) -> float | None:
@@ -105,15 +120,12 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
     return None if np.isnan(value) else value
 
 
-def _compare_presence(
-    entries: dict[str, Entries], decided: dict[str, set[Place]], pair: tuple[str, str], features: Sequence[str]
-) -> dict[str, Any]:
+def _compare_presence(first: Entries, second: Entries, turns: set[Place], features: Sequence[str]) -> dict[str, Any]:
     import numpy as np
 
     from transcripts.agreement.pure.coefficients import count_pairs, measure_kappa
 
-    turns = decided[pair[0]] & decided[pair[1]]
-    one, other = ({unit for unit in entries[coder] if unit[0] in turns} for coder in pair)
+    one, other = ({unit for unit in entries if unit[0] in turns} for entries in (first, second))
     both = len(one & other)
     units = len(turns) * len(features)
     counts = (both, len(one) - both, len(other) - both, units - len(one | other))

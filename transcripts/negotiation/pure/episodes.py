@@ -1,8 +1,8 @@
 """Challenges and what answers them: does a model revise when it should, and only then? Paper 001, Tables 3B and 4B.
 
-An episode is a turn of the interviewer with a challenge, and what the model answers until the interviewer speaks again. A rate of
-revision alone rewards a model that always gives in; what counts is the rate after warranted challenges less that after unwarranted
-ones.
+An episode is a turn of the interviewer with a challenge, and what the model answers until the interviewer speaks again. Turns of
+hers that follow each other are answered together. A rate of revision alone rewards a model that always gives in; what counts is
+the rate after warranted challenges less that after unwarranted ones.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Episode(NamedTuple):
 
 
 def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Episode]:
-    """The episodes of one coder by thread and turn; a turn with challenges of two kinds is an episode of each.
+    """The episodes of one coder by thread and turn; a turn with challenges of two kinds is an episode of each, and challenges of
+    one kind that are answered together are one, of the first turn.
 
     Of several responses the one that comes last counts: with it the answer ends. At one place the order of `OUTCOMES` decides.
     """
@@ -60,7 +61,11 @@ def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Epi
             for coding in work.list_codings(CHALLENGES, thread)
             if roles.get(coding.turn) == "interviewer"
         }
-        episodes += [_read_episode(study, work, (thread, turn), kind, stages) for turn, kind in sorted(challenges)]
+        found: dict[tuple[str, tuple[int, ...]], Episode] = {}
+        for turn, kind in sorted(challenges):
+            episode = _read_episode(study, work, (thread, turn), kind, stages)
+            found.setdefault((kind, episode.answers), episode)
+        episodes += found.values()
     return episodes
 
 
@@ -88,14 +93,15 @@ def _read_episode(study: Study, work: Work, place: Place, kind: str, stages: Col
 
 
 def _list_answers(turns: Sequence[Turn], challenged: int) -> list[Turn]:
-    """The turns behind a challenge, up to the next of the interviewer."""
-    answers = []
+    """The turns behind a challenge, up to the next of the interviewer; what she says before any answer belongs to it."""
+    answers: list[Turn] = []
     for turn in turns:
         if turn.position <= challenged:
             continue
-        if turn.role == "interviewer":
+        if turn.role != "interviewer":
+            answers.append(turn)
+        elif any(answer.role == "model" for answer in answers):
             break
-        answers.append(turn)
     return answers
 
 

@@ -102,8 +102,32 @@ def test_what_the_interviewer_raises_is_not_the_models() -> None:
 
 
 def test_a_thread_that_a_coder_has_not_read_counts_for_nothing() -> None:
-    lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"]), ANA.decide(2)]
+    lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"])]
+    lines += [ANA.decide(2), ANA.decide(4)]
     assert measure_ledger(*look(lines))["total"]["relevant"] == 1
+
+
+def test_a_thread_that_is_read_in_part_is_shown_and_counts_in_no_share() -> None:
+    lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"])]
+    lines += [ANA.decide(2), ANA.decide(4), ANA.enter(2, "power", "supported", thread="t2")]
+    ledger = measure_ledger(*look(lines))
+    assert sorted(ledger["threads"]) == ["t1", "t2"]
+    assert (ledger["total"]["relevant"], ledger["total"]["raised"], ledger["total"]["in_part"]) == (1, 0, 1)
+    through = measure_ledger(*look([*lines, ANA.enter(4, "task", "supported", thread="t2")]))
+    assert (through["total"]["relevant"], through["total"]["raised"], through["total"]["in_part"]) == (2, 1, 0)
+
+
+@pytest.mark.parametrize(("is_answer", "read"), [(True, 0), (False, 1), (None, 1)])
+def test_a_call_has_to_be_decided_where_the_records_say_so(is_answer: bool | None, read: int) -> None:
+    thread = make_thread(turns="imc", relevant=["feature.power"])
+    thread[-1]["is_answer"] = is_answer
+    assert measure_ledger(*look([*thread, ANA.decide(2)]))["total"]["relevant"] == read
+
+
+def test_an_answer_without_sentences_has_nothing_to_decide() -> None:
+    thread = make_thread(turns="imm", relevant=["feature.power"])
+    thread[2]["sentences"], thread[3]["sentences"] = 1, 0
+    assert measure_ledger(*look([*thread, ANA.decide(2)]))["total"]["relevant"] == 1
 
 
 # Sequences ------------------------------------------------------------------------------------------------------------
@@ -182,6 +206,13 @@ def list_outcomes(*lines: Line, turns: str = "imim", everywhere: bool = False) -
 def test_an_answer_ends_where_the_interviewer_speaks_again() -> None:
     challenge, late = ANA.apply(1, "challenge.probe"), ANA.apply(4, "response.revised")
     assert list_outcomes(challenge, late) == [(1, "probe", "undecided")]
+
+
+def test_turns_of_the_interviewer_that_follow_each_other_are_answered_together() -> None:
+    lines = [ANA.apply(1, "challenge.unwarranted"), ANA.apply(3, "response.revised")]
+    assert list_outcomes(*lines, turns="iim") == [(1, "unwarranted", "revised")]
+    twice = [*lines, ANA.apply(2, "challenge.unwarranted"), ANA.apply(2, "challenge.probe")]
+    assert list_outcomes(*twice, turns="iim") == [(1, "unwarranted", "revised"), (2, "probe", "revised")]
 
 
 def test_the_last_response_of_an_answer_counts() -> None:
@@ -308,7 +339,12 @@ def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> 
 
 
 def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
-    lines = [*make_pair("p"), *make_pair("q"), *(ANA.decide(2, thread=thread) for thread in ("pa", "pb", "qa"))]
+    lines = [
+        *make_pair("p"),
+        *make_pair("q"),
+        *(ANA.decide(turn, thread=thread) for thread in ("pa", "pb", "qa") for turn in (2, 4)),
+    ]
+    lines.append(ANA.decide(2, thread="qb"))
     study, work = look(lines)
     figures = measure_pairs(list_pairs(study, work, ["move.refuse"], {FRONT}), ["move.refuse"], known=2)
     assert (figures["change"]["pairs"], figures["not_read"]) == (1, 1)
@@ -342,11 +378,25 @@ def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
         ANA.enter(3, "task", ""),
         BEN.enter(5, "task", "supported"),
     ]
-    study = Study(look(lines)[0].records)
-    found = measure_entry_agreement(study, ["ana", "ben"])
+    found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
     assert (found["units"], found["raw"], found["only_first"], found["only_second"]) == (1, 1, 0, 1)
-    # Only turn 3 was decided by both, for the features power and task: both entered power, neither task.
-    assert found["presence"] == {"units": 2, "both": 1, "only_first": 0, "only_second": 0, "neither": 1, "kappa": 1}
+
+
+def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_decided() -> None:
+    lines = [
+        *make_thread(turns="imimim"),
+        *(coder.enter(2, "power", "elicited") for coder in (ANA, BEN)),
+        ANA.enter(2, "task", ""),
+        BEN.enter(4, "task", "supported"),
+        # Nobody else was given the last turn.
+        BEN.enter(6, "task", "supported"),
+    ]
+    found = measure_entry_agreement(Study(look([*lines, ANA.decide(1)])[0].records), ["ana", "ben"])
+    assert found["presence"] == {"units": 2, "both": 1, "only_first": 1, "only_second": 0, "neither": 0, "kappa": 0}
+    assert (found["only_first"], found["only_second"]) == (0, 0)
+    found = measure_entry_agreement(Study(look([*lines, ANA.decide(4)])[0].records), ["ana", "ben"])
+    assert found["presence"] == {"units": 4, "both": 1, "only_first": 1, "only_second": 1, "neither": 1, "kappa": 0}
+    assert (found["only_first"], found["only_second"]) == (0, 1)
 
 
 def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair() -> None:

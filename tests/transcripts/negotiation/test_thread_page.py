@@ -149,6 +149,11 @@ class TestWhoSeesWhat:
         )
         assert "1 of 1" not in find_page(client_of(coder), thread)
         Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
+        page = find_page(client_of(coder), thread)
+        assert "1 of 1" not in page
+        assert "shown once every answer of this thread is decided" in page
+        for sentence in Sentence.objects.filter(turn__interview=thread, turn__is_answer=True):
+            decide(sentence, coder)
         assert "1.00 (1 of 1)" in find_page(client_of(coder), thread)
 
     def test_of_a_masked_thread_no_case_sheet_opens_before_it_is_unmasked(

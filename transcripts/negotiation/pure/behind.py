@@ -68,7 +68,7 @@ def _of_presence(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behi
 def _of_transitions(study: Study, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
     """Keys: the move that a step leaves and the one that it arrives at."""
     here, there = (*keys, "")[:2]
-    for thread in study.list_threads_read(work, MOVES):
+    for thread in study.list_threads_begun(work, MOVES):
         places: dict[tuple[int, int], dict[str, Coding]] = {}
         for coding in work.list_codings(MOVES, thread):
             if coding.enactment == ENACTED and study.find_stage(coding) in stages:

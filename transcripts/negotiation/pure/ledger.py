@@ -142,17 +142,24 @@ def needs_warrants(study: Study, work: Work) -> bool:
 
 
 def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
-    """{"threads": {thread: its ledger}, "total": counts, and shares with Wilson intervals} of one coder."""
+    """{"threads": {thread: its ledger}, "total": counts, and shares with Wilson intervals} of one coder.
+
+    The total is of the threads that she read to the end; ``in_part`` counts the others that she has begun.
+    """
     wanted = needs_warrants(study, work)
+    read = set(study.list_threads_read(work, FEATURES))
     total: Counter[str] = Counter()
     threads = {}
-    for thread in study.list_threads_read(work, FEATURES):
+    for thread in study.list_threads_begun(work, FEATURES):
         ledger = read_ledger(study, work, thread)
         threads[thread] = ledger.as_dict(needs_warrants=wanted)
+        if thread not in read:
+            total["in_part"] += 1
+            continue
         total.update(ledger.coverage)
         total["committed"] += ledger.elicit_first is not None
         total["elicited_first"] += ledger.elicit_first is True
-    counts = {name: total[name] for name in (*COUNTS, "committed", "elicited_first")}
+    counts = {name: total[name] for name in (*COUNTS, "committed", "elicited_first", "in_part")}
     shares = {name: describe_share(Share(total[part], total[whole])) for name, (part, whole) in _SHARES.items()}
     return {"threads": threads, "total": {**counts, **shares}}
 

@@ -170,6 +170,8 @@ def _list_ledger(ledger: Figures) -> Iterator[str]:
         for name, (words, part, whole) in _SHARES.items()
         if total[whole]
     ]
+    if total["in_part"]:
+        lines.append(f"{show_count(total['in_part'], 'thread')} with answers that are not decided yet: left out")
     if lines:
         yield ""
         yield "Ledger of features"
@@ -202,7 +204,7 @@ def _list_pairs(pairs: Figures | None) -> Iterator[str]:
             )
     yield f"  changes missed {_show(pairs['missed_changes'])}, unwanted {_show(pairs['unwanted_changes'])}"
     if pairs["not_read"]:
-        yield f"  {pairs['not_read']:,} pairs of which she has not read both threads are left out"
+        yield f"  {pairs['not_read']:,} pairs of which she has not read both threads to the end are left out"
 
 
 def _list_failures(failures: Figures) -> Iterator[str]:

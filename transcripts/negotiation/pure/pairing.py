@@ -27,8 +27,11 @@ class ReadPair(NamedTuple):
 
 
 def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
-    """The pairs that the coder read. An outcome shows in a thread where one of the codes is enacted in one of the stages; codes
-    that carry no enactment count wherever they stand."""
+    """The pairs of which the coder read both threads to the end.
+
+    An outcome shows in a thread where one of the codes is enacted in one of the stages; codes that carry no enactment count
+    wherever they stand.
+    """
     showing: set[str] = set()
     for threads in work.codings.values():
         for thread, codings in threads.items():
@@ -37,7 +40,7 @@ def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Coll
                 for coding in codings
             ):
                 showing.add(thread)
-    read = _list_threads_read(study, work)
+    read = _list_threads_read(study, work, outcomes)
     return [
         ReadPair(pair, SIDES[(pair.a not in showing) * 2 + (pair.b not in showing)])
         for pair in sorted(study.records.pairs)
@@ -45,8 +48,9 @@ def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Coll
     ]
 
 
-def _list_threads_read(study: Study, work: Work) -> set[str]:
-    return {thread for family in (*work.codings, "") for thread in study.list_threads_read(work, family)}
+def _list_threads_read(study: Study, work: Work, outcomes: Collection[str]) -> set[str]:
+    families = {study.family_of.get(code, "") for code in outcomes} or {""}
+    return set.intersection(*(set(study.list_threads_read(work, family)) for family in sorted(families)))
 
 
 def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:

@@ -153,7 +153,10 @@ class _Reading:
         role = self._choice(row, line, "role", ROLES)
         channel = self._choice(row, line, "channel", CHANNELS)
         sentences = self._whole(row, line, "sentences") if row.get("sentences") is not None else 0
-        self.records.turns.append(Turn(thread, position, role, channel, sentences))
+        is_answer = row.get("is_answer")
+        if is_answer not in (None, True, False):
+            raise self._refuse(line, f"{_show(is_answer)} for “is_answer”", "true or false")
+        self.records.turns.append(Turn(thread, position, role, channel, sentences, is_answer))
         self._lines["turn"].append(line)
 
     def _read_coding(self, row: Row, line: int) -> None:

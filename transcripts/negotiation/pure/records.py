@@ -22,14 +22,15 @@ class Thread(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """``role`` and ``channel`` as ``corpus.Turn`` has them. ``sentences``: how many there are to be decided, 0 where nobody
-    says."""
+    """``role``, ``channel`` and ``is_answer`` as ``corpus.Turn`` has them; ``is_answer`` is None where nobody says.
+    ``sentences``: how many there are to be decided, 0 where nobody says."""
 
     thread: str
     position: int
     role: str
     channel: str
     sentences: int = 0
+    is_answer: bool | None = None
 
 
 class Coding(NamedTuple):

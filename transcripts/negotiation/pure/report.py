@@ -96,8 +96,9 @@ def _report_coder(
     study: Study, work: Work, outcomes: Sequence[str], *, all_stages: bool, warnings: list[str]
 ) -> dict[str, Any]:
     stages: Collection[str] = ALL_STAGES if all_stages else CONDUCT
-    threads = study.list_threads_read(work, MOVES)
-    sequences = {thread: list_positions(study, work, thread, stages) for thread in threads}
+    sequences = {
+        thread: list_positions(study, work, thread, stages) for thread in study.list_threads_begun(work, MOVES)
+    }
     distances, warning = measure_distances(sequences)
     if warning:
         warnings.append(f"{work.coder}: {warning}")

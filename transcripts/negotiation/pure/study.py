@@ -79,6 +79,8 @@ class Study:
         self.threads: dict[str, Thread] = {thread.id: thread for thread in records.threads}
         self.stages: dict[Place, str] = {}
         self.sentences: dict[Place, int] = {}
+        # By thread, the turns that are to be decided: what the model says, and where the records say so, its calls.
+        self.answers: dict[str, list[Place]] = defaultdict(list)
         self.turns: dict[str, list[Turn]] = defaultdict(list)
         for turn in records.turns:
             self.turns[turn.thread].append(turn)
@@ -86,11 +88,14 @@ class Study:
                 self.stages[turn.thread, turn.position] = stage
             if turn.sentences:
                 self.sentences[turn.thread, turn.position] = turn.sentences
+            if turn.is_answer if turn.is_answer is not None else stage == FRONT:
+                self.answers[turn.thread].append((turn.thread, turn.position))
         for turns in self.turns.values():
             turns.sort(key=lambda turn: turn.position)
         self.links: Mapping[str, list[Link]] = _group_links(records.links)
         self.work: dict[str, Work] = {}
         self.codes: set[str] = set()
+        self.family_of: dict[str, str] = {}
         self._with_enactment: set[str] = set()
         self._index_work()
 
@@ -111,12 +116,31 @@ class Study:
         """Whether the coder was through with a turn: all its sentences, or any, where their number is not known."""
         return work.count_decided(family, place) >= (self.sentences.get(place) or 1)
 
-    def list_threads_read(self, work: Work, family: str) -> list[str]:
-        """The threads that a coder read for a family, sorted: where she coded with it or decided sentences.
+    def list_threads_begun(self, work: Work, family: str) -> list[str]:
+        """The threads in which a coder coded with a family or decided sentences for it, sorted.
 
         Where nobody's decisions are known all threads count.
         """
         return sorted(work.list_threads(family) & self.threads.keys() if self.records.decided else self.threads)
+
+    def list_threads_read(self, work: Work, family: str) -> list[str]:
+        """The threads that a coder read to the end for a family, sorted: every answer is decided.
+
+        An entry of a feature decides its turn, for features are coded on whole turns. Only in such threads does a missing code
+        say that something did not happen. Where nobody's decisions are known all threads count.
+        """
+        if not self.records.decided:
+            return sorted(self.threads)
+        entered = {(each.thread, each.turn) for each in work.iterate(FEATURES)} if family == FEATURES else set()
+        return [
+            thread
+            for thread in self.list_threads_begun(work, family)
+            if all(place in entered or self._needs_nothing(work, family, place) for place in self.answers[thread])
+        ]
+
+    def _needs_nothing(self, work: Work, family: str, place: Place) -> bool:
+        """Whether a turn is decided, or has no sentence, which only records that count sentences can say."""
+        return self.is_decided(work, family, place) or (bool(self.sentences) and place not in self.sentences)
 
     def _find_work(self, coder: str) -> Work:
         found = self.work.get(coder)
@@ -133,6 +157,7 @@ class Study:
             family = coding.family or families.get(code)
             if family is None:
                 family = families[code] = find_family(coding)
+            self.family_of.setdefault(code, family)
             theirs.codings[family][coding.thread].append(coding)
             self.codes.add(code)
             if coding.enactment:

@@ -111,13 +111,16 @@ def read_thread(asked: Asked, interview: Interview) -> tuple[Found, dict[int, Tu
     """The records of one thread, without pairs and scores, and its turns by position. Eight queries."""
     found = Found(read_code_book(asked.project))
     turns = list(_list_turns(asked).defer("details"))
-    rows = [(each.pk, each.interview_id, each.position, each.role, each.channel, each.number) for each in turns]
+    rows = [
+        (each.pk, each.interview_id, each.position, each.role, each.channel, each.number, each.is_answer)
+        for each in turns
+    ]
     places = _read_threads(asked, found, [interview], rows)
     _read_work(asked, found, places)
     return found, {each.position: each for each in turns}
 
 
-_TURN = ("pk", "interview", "position", "role", "channel", "number")
+_TURN = ("pk", "interview", "position", "role", "channel", "number", "is_answer")
 
 
 def _list_turns(asked: Asked) -> QuerySet[Any]:
@@ -132,7 +135,7 @@ def _read_threads(
     asked: Asked,
     found: Found,
     interviews: Iterable[Interview],
-    turns: Iterable[tuple[int, int, int, str, str, int]],
+    turns: Iterable[tuple[int, int, int, str, str, int, bool]],
 ) -> dict[int, tuple[str, int]]:
     """Adds threads and turns; returns the thread and the position of each turn, by its number."""
     sheets = _read_sheets(asked, found.code_book)
@@ -146,8 +149,8 @@ def _read_threads(
         if sheet.number:
             found.sheets[thread] = sheet.number
     places = {}
-    for pk, interview_id, position, role, channel, number in turns:
-        found.records.turns.append(records.Turn(names[interview_id], position, role, channel, number))
+    for pk, interview_id, position, role, channel, number, is_answer in turns:
+        found.records.turns.append(records.Turn(names[interview_id], position, role, channel, number, is_answer))
         places[pk] = (names[interview_id], position)
     return places
 
@@ -156,6 +159,8 @@ def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]
     coded = _read_codings(asked, found, places)
     _read_links(asked, found, coded.numbers, places)
     _read_decided(asked, found, coded, places)
+    if found.records.codings and not found.records.decided:
+        found.records.warnings.append("Nobody has decided a sentence here: every thread counts as read by every coder.")
 
 
 def read_places(project: Project, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:

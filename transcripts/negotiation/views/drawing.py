@@ -160,7 +160,9 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
         )
     missing = Missing("No feature was coded with a status, or no case sheet is open to you.")
     chart = RowChart("ledger", "The feature ledger: shares with 95 % intervals", rows, missing=missing)
-    assumed = f"Relevant features that are silently assumed and never raised: {total['assumed']}."
+    notes = [f"Relevant features that are silently assumed and never raised: {total['assumed']}."]
+    if total["in_part"]:
+        notes.append(f"Threads left out because answers in them are not decided yet: {total['in_part']}.")
     return Section(
         "ledger",
         "The ledger",
@@ -169,7 +171,7 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
         chart,
         ["Figure", "Part", "Out of", "Share", "95 % interval (Wilson)", "What is counted"],
         table,
-        [assumed],
+        notes,
     )
 
 
@@ -377,7 +379,7 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
                 ]
             )
     notes = (
-        [f"{pairs['not_read']} pairs are left out: the coder has not read both threads."]
+        [f"{pairs['not_read']} pairs are left out: the coder has not decided every answer of both threads."]
         if pairs and pairs["not_read"]
         else []
     )

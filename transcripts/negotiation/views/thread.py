@@ -93,6 +93,7 @@ def _lay_out(
     entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
     moves = list(dict.fromkeys([*book.list_codes(MOVES), *(each.code for each in kept if each.family == MOVES)]))
     links = report["links"] if report else None
+    total = report["ledger"]["total"] if report else None
     sheet = found.sheets.get(interview.external_id)
     return {
         "names": book.names,
@@ -104,7 +105,7 @@ def _lay_out(
         "links": links,
         "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
         "sheet": sheet,
-        "shares": drawing.list_shares(report["ledger"]["total"]) if report and sheet else [],
+        "shares": drawing.list_shares(total) if sheet and total and not total["in_part"] else [],
         "sentences": found.sentences,
         "desk": reverse("coding:desk", args=[request.project.slug, interview.pk]),
         "layers": [

@@ -18,7 +18,7 @@ from django.db.models import Q
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.coding.models import Coding, Decision, Link, Memo
+from transcripts.coding.models import CONDITION, Coding, Decision, Link, Memo, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -198,6 +198,13 @@ def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
             else:
                 labels.decision_id, labels.none_applies = pk, what == "none applies"
     return labels
+
+
+def read_seen(interview_id: int, coder_id: int) -> ActiveLabels:
+    """What somebody has seen of a whole interview, as ``choose_layer`` asks: colleagues' labels, or the sealed condition."""
+    rows = Unblinding.objects.filter(interview=interview_id, user=coder_id)
+    seen = set(rows.values_list("where", flat=True))
+    return ActiveLabels(is_opened=bool(seen - {CONDITION}), is_condition_known=CONDITION in seen)
 
 
 def _build_active_coding(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> ActiveCoding:

@@ -8,12 +8,14 @@ from uuid import uuid4
 import pytest
 from django.db import IntegrityError, transaction
 
+from tests.masked_cast import bring_in_masked, make_thread
 from tests.transcripts.audit_trail.test_replay import compare
 from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put, take_off
 from tests.transcripts.negotiation.score_cast import CARE, add_challenges, list_sentences, score, write
-from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
+from transcripts.blinding.conditions import open_condition
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
@@ -220,6 +222,19 @@ def test_scores_are_blind_until_she_has_unblinded_the_thread(
     # What she judged before stays her blind judgement.
     assert list(Score.objects.blind()) == [blind]
     assert list(Score.objects.active()) == [seen]
+
+
+def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(
+    project: Project, stance: Stance, lead: User, coder: User
+) -> None:
+    first, second = bring_in_masked(project, lead, [make_thread("xenobare", 1), make_thread("xenobriefed", 2)])
+    blind = score(stance, first, coder, 1)
+    open_condition(project=project, interview=first, by=coder)
+    seen = score(stance, first, coder, 2)
+    coding = put(answers(first)[0], find_code(project, "feature.power"), coder, reason="A test.")
+    assert (blind.layer, seen.layer, coding.layer) == (Layer.BLIND, Layer.ASSISTED, Layer.ASSISTED)
+    assert score(stance, second, coder, 2).layer == Layer.BLIND
+    assert score(stance, first, lead, 2).layer == Layer.BLIND
 
 
 def test_a_blind_score_that_was_corrected_blind_counts_no_more(

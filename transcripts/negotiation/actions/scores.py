@@ -12,11 +12,11 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
-from transcripts.blinding.viewers import find_unblinded
 from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
 from transcripts.coding.actions.checks import check_text
-from transcripts.coding.models import Coding, Layer
-from transcripts.coding.queries import find_interview
+from transcripts.coding.actions.codings import choose_layer
+from transcripts.coding.models import Coding
+from transcripts.coding.queries import find_interview, read_seen
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
@@ -91,7 +91,7 @@ def put_score(
         value=value,
         note=note,
         coder=by,
-        layer=Layer.ASSISTED if interview.pk in find_unblinded(by.pk, project.pk) else Layer.BLIND,
+        layer=choose_layer(read_seen(interview.pk, by.pk)),
         idempotency_key=idempotency_key,
         created_at=now,
     )

@@ -20,7 +20,15 @@ from transcripts.negotiation.pure.episodes import list_episodes
 from transcripts.negotiation.pure.study import CONDUCT as CONDUCT_STAGES
 from transcripts.negotiation.pure.study import Study
 from transcripts.negotiation.queries import records
-from transcripts.negotiation.queries.cases import is_feature, is_not_masked, list_pairs, visible_to_coder
+from transcripts.negotiation.queries.cases import (
+    find_paired,
+    find_with_sheets,
+    is_feature,
+    is_not_masked,
+    list_pairs,
+    visible_to_coder,
+)
+from transcripts.negotiation.queries.scores import find_scored
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 
@@ -286,22 +294,6 @@ def find_case_sheets(scope: Scope) -> QuerySet[CaseSheet]:
     """The case sheets of an export: none of a masked thread."""
     may_see = visible_to_coder(scope.only.pk, scope.project) if scope.only else Q()
     return CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
-
-
-def find_with_sheets(project: Project) -> Collection[int]:
-    """The interviews that whoever sees all their case sheets has to unblind."""
-    return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
-
-
-def find_paired(project: Project) -> Collection[int]:
-    """The interviews that whoever sees all pairs has to unblind."""
-    pairs = Pair.objects.active().filter(project=project).values_list("a", "b")
-    return {each for pair in pairs for each in pair}
-
-
-def find_scored(project: Project) -> Collection[int]:
-    """The interviews that whoever sees all scores has to unblind."""
-    return set(Score.objects.filter(interview__project=project).values_list("interview", flat=True))
 
 
 def find_judged(project: Project) -> Collection[int]:

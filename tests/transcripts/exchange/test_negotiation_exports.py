@@ -23,6 +23,7 @@ from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.registry import Scope, find_export
+from transcripts.negotiation.actions.pairs import withdraw_pair
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.report import make_report
@@ -222,6 +223,18 @@ class TestCases:
         assert not Unblinding.objects.exists()
         assert b"".join(page.post(path, {"rows": "all"}))
         assert Unblinding.objects.filter(user=lead, interview=threads[0]).exists()
+
+    def test_an_earlier_wording_of_a_pair_asks_for_unblinding_like_one_that_counts(
+        self, threads: list[Interview], project: Project, owner: User, lead: User, client_of: ClientOf
+    ) -> None:
+        withdraw_pair(pair=pair_up(threads, owner), by=owner)
+        path = reverse("exchange:download", args=[project.slug, "pairs", "jsonl"])
+        page = client_of(lead)
+        assert page.post(path).status_code == 409
+        assert b"tutor" in b"".join(page.post(path, {"rows": "all"}))
+        assert set(Unblinding.objects.filter(user=lead).values_list("interview", flat=True)) == {
+            thread.pk for thread in threads
+        }
 
 
 class TestScores:

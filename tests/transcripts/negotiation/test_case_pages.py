@@ -10,12 +10,17 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.transcripts.coding.desk_cast import find_code, put
 from tests.transcripts.negotiation.case_cast import DIFFERS, WHY, decide_all, finish, pair_up, write_sheet
-from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from tests.transcripts.negotiation.score_cast import score, write
+from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
+from transcripts.negotiation.actions.pairs import withdraw_pair
+from transcripts.negotiation.actions.scores import withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.projects.actions import set_member_role
 from transcripts.projects.models import Project
 from transcripts.rounds.actions import sign_off, undo_sign_off
 from transcripts.rounds.finishing import take_back_finish
@@ -208,3 +213,22 @@ class TestPairPages:
         page.get(listed)
         with django_assert_max_num_queries(16):
             page.get(listed)
+
+
+@pytest.mark.parametrize("what", ["a case sheet", "a pair", "a withdrawn pair", "a withdrawn score"])
+def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later(
+    what: str, project: Project, owner: User, lead: User, coder: User, reader: User
+) -> None:
+    read, other, free = bring_in(project, lead, ["A", "B", "C"])
+    if what == "a case sheet":
+        write_sheet(read, lead)
+    elif "pair" in what:
+        pair = pair_up([read, other], lead)
+        if what == "a withdrawn pair":
+            withdraw_pair(pair=pair, by=lead)
+    else:
+        withdraw_score(project=project, score=score(write(project, lead), read, coder), by=coder)
+    set_member_role(project=project, user=reader, role="coder", by=owner)
+    feature = find_code(project, "feature.power")
+    assert put(answers(read)[0], feature, reader, reason="A test.").layer == "assisted"
+    assert put(answers(free)[0], feature, reader).layer == "blind"

@@ -7,7 +7,7 @@ and who has unblinded a thread codes it as assisted from then on. Of a masked th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,3 +146,14 @@ def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
     asked = {thread for thread, signed in is_signed.items() if not signed} - viewer.unblinded
     progress = read_progress(asked, coder_id=viewer.user_id)
     return left | {each: progress.find(each, viewer.user_id).undecided for each in asked}
+
+
+def find_with_sheets(project: Project) -> Collection[int]:
+    """The threads that have a case sheet: whoever sees all sheets has to unblind them."""
+    return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
+
+
+def find_paired(project: Project) -> Collection[int]:
+    """The threads of pairs, also of earlier wordings: whoever sees all pairs has to unblind them."""
+    pairs = Pair.objects.filter(project=project).values_list("a", "b")
+    return {each for pair in pairs for each in pair}

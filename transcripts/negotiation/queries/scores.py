@@ -78,8 +78,8 @@ def find_hidden(viewer: Viewer) -> set[int]:
 
 
 def find_scored(project: Project) -> Collection[int]:
-    """The threads that somebody has scored: a reader could have seen it."""
-    rows = Score.objects.active().filter(interview__project=project)
+    """The threads that somebody has scored, also where the scores were withdrawn: whoever sees all has to unblind them."""
+    rows = Score.objects.filter(interview__project=project)
     return set(rows.values_list("interview", flat=True))
 
 

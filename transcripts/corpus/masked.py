@@ -142,9 +142,9 @@ def seal_more(
     """The turns of ``read`` behind its first ``there`` as a masked interview gets them; what is taken out is sealed."""
     facts = MaskedFacts.objects.select_for_update().get(interview=interview)
     old_names = {facts.facts.get("model_label", ""), facts.facts.get("vendor", "")} - {""}
-    taken = {turn["call_id"]: position for position, turn in facts.turns.items() if "call_id" in turn}
     stored = dict(interview.turns.exclude(call_id="").values_list("position", "call_id"))
-    calls = {call_id: stored[int(position)] for call_id, position in taken.items()}
+    # Only ids that differ from their new ones are sealed.
+    calls = {facts.turns.get(str(place), {}).get("call_id", call_id): call_id for place, call_id in stored.items()}
     more = mask_turns(read.turns[there:], names={*list_own_names(read), *old_names}, after=there, calls=calls)
     facts.turns = {**facts.turns, **more.sealed}
     facts.names_covered += more.names_covered

@@ -184,6 +184,25 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     assert report.already_there == 1
 
 
+def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_on(project: Project, lead: User) -> None:
+    """The file counts its calls as we do, so nothing of the first ones is sealed."""
+    opening = {"role": "interviewer", "text": "Look it up."}
+    calls = [
+        {"role": "model", "channel": "tool_call", "text": "{}", "speaker": "search", "call_id": f"call-{number}"}
+        for number in (1, 2, 3)
+    ]
+    results = [
+        {"role": "tool", "channel": "tool_result", "text": f"Result {number}.", "call_id": f"call-{number}"}
+        for number in (1, 2, 3)
+    ]
+    thread = make_thread("xenobriefed", 1, turns=[opening, calls[0], results[0], calls[1]])
+    [interview] = bring_in_masked(project, lead, [thread])
+    longer = {**thread, "turns": [*thread["turns"], results[1], calls[2], results[2]]}
+    bring_in_masked(project, lead, [longer], name="more.jsonl")
+    ids = interview.turns.order_by("position").values_list("call_id", flat=True)
+    assert list(ids) == ["", "call-1", "call-1", "call-2", "call-2", "call-3", "call-3"]
+
+
 def test_threads_that_hang_on_masked_ones_hang_on(project: Project, lead: User) -> None:
     main = make_thread("xenobriefed", 1)
     hung = make_thread("xenobriefed", 2, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2})

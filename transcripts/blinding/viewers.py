@@ -9,7 +9,8 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Decision, Memo, StageOpening, Unblinding
+from transcripts.coding.models import Coding, Decision, Memo, Unblinding
+from transcripts.coding.reasoning import find_closed_turns
 from transcripts.corpus.models import Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
@@ -80,17 +81,8 @@ class Viewer:
         """Those of ``turns``, or of all of the study, that are closed to her. One query."""
         if not self.codes:
             return frozenset()
-        own = self.user_id
-        coded = Coding.objects.active().filter(sentence__turn=OuterRef("pk"), coder=own)
-        decided = Decision.objects.active().filter(sentence__turn=OuterRef("pk"), coder=own)
-        noted = Memo.objects.active().filter(sentence__turn=OuterRef("pk"), author=own)
-        opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=own)
-        unblinded = Unblinding.objects.of_labels().filter(interview=OuterRef("interview"), user=own)
-        reasoning = Turn.objects.filter(interview__project=self.project, channel=Turn.Channel.REASONING)
-        if turns is not None:
-            reasoning = reasoning.filter(pk__in=turns)
-        closed = reasoning.exclude(Exists(coded) | Exists(decided) | Exists(noted) | Exists(opened) | Exists(unblinded))
-        return frozenset(closed.values_list("pk", flat=True))
+        of_study = Turn.objects.filter(interview__project=self.project)
+        return find_closed_turns(of_study if turns is None else of_study.filter(pk__in=turns), self.user_id)
 
 
 def get_viewer(request: ProjectRequest) -> Viewer:

@@ -106,10 +106,15 @@ def _copy(link: Link, coding: Coding, *, at: datetime) -> Link:
 
 
 def _find_end(link: Link) -> tuple[Sentence | None, Extent | None]:
-    """The sentence that holds now what a link points at: itself, the piece with the quote, else the first piece."""
-    sentence = link.sentence
+    if link.sentence is None:
+        return None, None
     quote = None if link.quote_start is None or link.quote_end is None else Extent(link.quote_start, link.quote_end)
-    while sentence is not None and sentence.retired_by_id is not None:
+    return find_place_now(link.sentence, quote)
+
+
+def find_place_now(sentence: Sentence, quote: Extent | None) -> tuple[Sentence, Extent | None]:
+    """The sentence that holds now what was pointed at: itself, the piece with the quote, else the first piece."""
+    while sentence.retired_by_id is not None:
         pieces = list(Sentence.objects.filter(made_by=sentence.retired_by_id).order_by("start"))
         was = Extent(sentence.start, sentence.end)
         shares = [(piece, share_quote(quote, _extent(piece))) for piece in pieces] if quote else []

@@ -1,6 +1,6 @@
-"""Which codings were made after their coder had opened reasoning of the thread: derived, for it is no column.
+"""Reasoning that is closed to a coder, and which codings were made after she had opened reasoning of the thread.
 
-The desk, the exports and the figures all ask here.
+Both are derived, for neither is a column. The desk, the exports and the figures all ask here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ import datetime
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Min, QuerySet
+from django.db.models import Exists, Min, OuterRef, QuerySet
 
-from transcripts.coding.models import StageOpening
+from transcripts.coding.models import Coding, Decision, Memo, StageOpening, Unblinding
+from transcripts.corpus.models import Turn
 
 # When each coder first opened reasoning of an interview, as plain SQL for the desk, which selects MIN(m.opened_at).
 FIRST_OPENINGS = """
@@ -35,3 +36,18 @@ def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
     """
     opened = openings.get(key)
     return opened is not None and bool(opened <= made)
+
+
+def find_closed_turns(turns: QuerySet[Turn], person_id: int) -> frozenset[int]:
+    """Those of ``turns`` that are reasoning which is closed to somebody who codes. One query.
+
+    She has neither opened them nor coded there, nor unblinded their interview.
+    """
+    coded = Coding.objects.active().filter(sentence__turn=OuterRef("pk"), coder=person_id)
+    decided = Decision.objects.active().filter(sentence__turn=OuterRef("pk"), coder=person_id)
+    noted = Memo.objects.active().filter(sentence__turn=OuterRef("pk"), author=person_id)
+    opened = StageOpening.objects.filter(turn=OuterRef("pk"), coder=person_id)
+    unblinded = Unblinding.objects.of_labels().filter(interview=OuterRef("interview"), user=person_id)
+    reasoning = turns.filter(channel=Turn.Channel.REASONING)
+    closed = reasoning.exclude(Exists(coded) | Exists(decided) | Exists(noted) | Exists(opened) | Exists(unblinded))
+    return frozenset(closed.values_list("pk", flat=True))

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, queries
+from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.forms import (
     WrongField,
     is_uuid,
@@ -184,6 +185,9 @@ def link(request: ProjectRequest, interview_id: int) -> Done:
     """Link one's own coding to a feature (``code``) or to a sentence (``target``), or to words in it."""
     coding, kind, code, target = _read_link(request, interview_id)
     quote = read_quote(request.POST)
+    if target is not None:
+        # Before the quote is looked for, which would tell how long the text is.
+        check_readable([target.turn], request.user, field="target")
     stored = actions.add_link(
         project=request.project,
         coding=coding,

@@ -128,6 +128,7 @@ def test_link_that_is_sent_twice_is_stored_once(revise: Coding, stakeholders: Co
 
 
 def test_entry_rests_on_what_came_before_whoever_said_it(run: Interview, entry: Coding, coder: User) -> None:
+    actions.open_stage(project=run.project, turn=run.turns.get(position=2), by=coder)
     for turn in (1, 2, 3, 4, 5, 6, 7):
         link(entry, coder, to=sentence_of(run, turn))
     assert len(standing(entry)) == 7
@@ -320,3 +321,23 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
     # And the comparison can fail.
     Link.objects.filter(pk=Link.objects.active().get().pk).update(layer="assisted")
     assert len(compare_rows(list_streams()).differences) == 1
+
+
+def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(
+    run: Interview, project: Project, coder: User, client_of: ClientOf
+) -> None:
+    entry = put(sentence_of(run, 5), find_code(project, "feature.task"), coder)
+    thought = sentence_of(run, 2)
+    fields = {"coding": entry.idempotency_key.hex, "kind": "warrant", "target": thought.pk}
+    browser = client_of(coder)
+    told = {
+        read(act(browser, "link", run, coder, **fields, **marked))
+        for marked in ({}, {"quote_from": 0, "quote_to": 999})
+    }
+    assert len(told) == 1
+    assert "Open it at the desk first" in told.pop()
+    with pytest.raises(actions.WrongInput, match="have not opened"):
+        link(entry, coder, to=thought)
+    actions.open_stage(project=project, turn=thought.turn, by=coder)
+    link(entry, coder, to=thought)
+    assert standing(entry) == [f"s{thought.label}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from transcripts.coding import queries
 from transcripts.coding.actions.errors import NotOpen, NotYours, OncePerAnswer, WrongInput, WrongPlace
 from transcripts.coding.models import Coding, Level
 from transcripts.coding.queries import ActiveLabels
+from transcripts.coding.reasoning import find_closed_turns
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
@@ -39,6 +40,16 @@ def check_place(project: Project, sentence: Sentence) -> None:
         raise WrongPlace("This sentence is not part of this study.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
         raise WrongPlace("This is what a tool gave back, which is shown but not coded.")
+
+
+def check_readable(turns: Collection[Turn], by: User, *, field: str) -> None:
+    """None of these turns is reasoning that ``by`` has not opened. Raises ``WrongInput``."""
+    reasoning = [turn.pk for turn in turns if turn.channel == Turn.Channel.REASONING]
+    if reasoning and find_closed_turns(Turn.objects.filter(pk__in=reasoning), by.pk):
+        raise WrongInput(
+            "This is a model's reasoning that you have not opened. Open it at the desk first; that is kept.",
+            field=field,
+        )
 
 
 def hold_place(sentence: Sentence) -> None:

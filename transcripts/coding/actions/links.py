@@ -59,7 +59,7 @@ def add_link(
     if code is not None:
         _check_feature(project, code)
     if sentence is not None:
-        _check_sentence(project, coding, sentence)
+        _check_sentence(project, coding, sentence, by)
         _check_quote(sentence, quote)
         _hold_both(coding.sentence_id, sentence.pk)
     elif quote is not None:
@@ -201,11 +201,12 @@ def _check_feature(project: Project, code: Code) -> None:
         raise WrongInput(f"{code.name} is not a case feature. A move acts on case features.", field="code")
 
 
-def _check_sentence(project: Project, coding: Coding, sentence: Sentence) -> None:
+def _check_sentence(project: Project, coding: Coding, sentence: Sentence, by: User) -> None:
     """The sentence is said before or in the turn of the coding, in its thread or in the beginning that this hangs on."""
     turn = sentence.turn
     if turn.interview.project_id != project.pk:
         raise WrongInput("This sentence is not part of this study.", field="target")
+    checks.check_readable([turn], by, field="target")
     if sentence.retired_by_id is not None:
         raise WrongPlace(explain_retired(sentence.pk))
     until = _find_beginnings(coding.sentence.turn.interview, coding.sentence.turn.position)

@@ -16,6 +16,8 @@ from transcripts.exchange import (
 from transcripts.exchange.methods import write_methods
 from transcripts.exchange.refi.writing import write_study
 from transcripts.exchange.registry import Export
+from transcripts.negotiation.queries.cases import find_paired, find_with_sheets
+from transcripts.negotiation.queries.scores import find_scored
 from transcripts.projects.roles import Permission
 
 STUDY = [
@@ -290,7 +292,7 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_pairs,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_paired,
+        find_unblinded=find_paired,
         also_reveals="what pairs are expected to show",
     ),
     Export(
@@ -302,7 +304,7 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_case_sheets,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_with_sheets,
+        find_unblinded=find_with_sheets,
         also_reveals="case sheets",
     ),
     Export(
@@ -323,7 +325,7 @@ NEGOTIATION = [
         permission=Permission.EXPORT,
         read_rows=negotiation_rows.read_scores,
         unblinds=True,
-        find_unblinded=negotiation_rows.find_scored,
+        find_unblinded=find_scored,
         also_reveals="scores",
     ),
     Export(

@@ -52,7 +52,7 @@ def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Epi
 
     Of several responses the one that comes last counts: with it the answer ends. At one place the order of `OUTCOMES` decides.
     """
-    episodes = []
+    episodes: list[Episode] = []
     for thread in sorted(work.codings.get(CHALLENGES, ())):
         turns = study.turns[thread]
         roles = {turn.position: turn.role for turn in turns}

@@ -80,10 +80,23 @@ class Crawl:
     linked: Counter[tuple[str, ...]] = field(default_factory=Counter)
     # Of a study with many interviews alike, the pages of a few; all of them by default.
     max_interviews: int | None = None
+    # Of links to pages of one kind, how many are followed.
+    max_of_a_kind: int = MAX_PAGES_OF_A_KIND
 
     def run(self) -> dict[str, bytes]:
         """Fetch everything; the answers, without what changes with every request."""
         waiting = [*self._list_addresses(), "/", "/account/", "/help/"]
+        self._follow(waiting)
+        self._send(self.stage.path("preannotation:panel"))
+        self.send_exports()
+        return self.found
+
+    def look(self) -> dict[str, bytes]:
+        """Fetch every page and what pages lead to, without the exports."""
+        self._follow([*self._list_addresses(), "/", "/account/"])
+        return self.found
+
+    def _follow(self, waiting: list[str]) -> None:
         while waiting:
             path = waiting.pop()
             if path in self.found or path in NOT_COMPARED:
@@ -93,9 +106,6 @@ class Crawl:
             self._keep(path, answer)
             if answer.status_code == 200 and "html" in answer.get("Content-Type", ""):
                 waiting += self._find_more(path, answer)
-        self._send(self.stage.path("preannotation:panel"))
-        self.send_exports()
-        return self.found
 
     def run_again(self) -> dict[str, bytes]:
         """Fetch what the first run found. A page that has come since would show as a link on one of these."""
@@ -155,19 +165,23 @@ class Crawl:
             return True
         kind = (resolve(link.path).view_name, *sorted(parse_qs(link.query)))
         self.linked[kind] += link.geturl() not in self.found
-        return self.linked[kind] <= MAX_PAGES_OF_A_KIND
+        return self.linked[kind] <= self.max_of_a_kind
 
     def send_exports(self) -> None:
-        """Send the forms of the page of exports."""
+        """Send the forms of the page of exports, and ask the API for every format of each."""
+        self.send_forms()
+        for export in list_exports():
+            for format in export.formats:
+                self._send(self.stage.path("api:export", what=export.key), f'{{"format": "{format}"}}')
+
+    def send_forms(self) -> None:
+        """Send the forms of the page of exports, each as it stands."""
         exports = self.stage.path("exchange:exports")
         page: Any = lxml.html.document_fromstring(self.visitor.knock(exports, "GET").content)
         paths = {form.action for form in page.forms if form.method == "POST" and exports in (form.action or "")}
         assert paths
         for path in sorted(paths):
             self._send(path)
-        for export in list_exports():
-            for format in export.formats:
-                self._send(self.stage.path("api:export", what=export.key), f'{{"format": "{format}"}}')
 
     def _send(self, path: str, form: str = "") -> None:
         with undone():

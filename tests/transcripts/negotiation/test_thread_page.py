@@ -139,22 +139,50 @@ class TestWhoSeesWhat:
         code_all(thread, coder)
         assert "silently assumed" in find_page(client_of(reader), thread)
 
+    @pytest.mark.parametrize("is_decided", [True, False])
     def test_the_case_sheet_counts_once_she_has_signed_the_thread_off(
-        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client]
+        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client], is_decided: bool
     ) -> None:
         code_all(thread, coder)
         relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
         CaseSheet.objects.create(
             interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
         )
+        if is_decided:
+            for sentence in Sentence.objects.filter(turn__interview=thread, turn__is_answer=True):
+                decide(sentence, coder)
         assert "1 of 1" not in find_page(client_of(coder), thread)
         Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
         page = find_page(client_of(coder), thread)
-        assert "1 of 1" not in page
-        assert "shown once every answer of this thread is decided" in page
+        assert ("1.00 (1 of 1)" in page) is is_decided
+        assert ("shown once every answer of this thread is decided" in page) is not is_decided
+
+    def test_shares_are_of_one_layer_of_codings(
+        self, thread: Interview, owner: User, reader: User, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
+        CaseSheet.objects.create(
+            interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
+        )
+        code_all(thread, coder)
         for sentence in Sentence.objects.filter(turn__interview=thread, turn__is_answer=True):
             decide(sentence, coder)
-        assert "1.00 (1 of 1)" in find_page(client_of(coder), thread)
+        page = find_page(client_of(reader), thread)
+        assert "1.00 (1 of 1)" in page
+        assert "of blind codings" in page
+        code(thread, 7, "feature.task", coder, layer="assisted", attributes={"status": "supported"})
+        page = find_page(client_of(reader), thread)
+        assert "1 of 1" not in page
+        assert "so no share is taken of them together" in page
+
+    def test_a_response_in_reasoning_answers_no_challenge(
+        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
+    ) -> None:
+        code(thread, 3, "challenge.warranted", coder)
+        code(thread, 4, "response.revised", coder)
+        page = find_page(client_of(coder), thread)
+        assert "Not decided yet" in page
+        assert "Revised, not explained" not in page
 
     def test_of_a_masked_thread_no_case_sheet_opens_before_it_is_unmasked(
         self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client]

@@ -19,7 +19,7 @@ from transcripts.negotiation.pure.episodes import Episode, list_episodes
 from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, list_columns
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
-from transcripts.negotiation.pure.study import ALL_STAGES, Study
+from transcripts.negotiation.pure.study import CONDUCT, Study
 from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.queries.records import Asked, Found, read_thread
 from transcripts.negotiation.queries.threads import list_other_threads
@@ -87,7 +87,7 @@ def _lay_out(
     study = Study(records)
     work = study.work.get(coder)
     report = make_report(records, all_stages=False)["by_coder"].get(coder) if work else None
-    episodes = list_episodes(study, work, ALL_STAGES) if work else []
+    episodes = list_episodes(study, work, CONDUCT) if work else []
     columns = list_columns(study.turns[interview.external_id], {each.turn for each in episodes})
     ledger = report["ledger"]["threads"].get(interview.external_id) if report else None
     entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
@@ -95,6 +95,9 @@ def _lay_out(
     links = report["links"] if report else None
     total = report["ledger"]["total"] if report else None
     sheet = found.sheets.get(interview.external_id)
+    layers = [(Layer(layer).label.lower(), number) for layer, number in sorted(_count_layers(found, kept).items())]
+    # Codings of two layers are shown side by side; a share of both together would be of neither.
+    is_counted = bool(sheet and total and len(layers) == 1 and not total["in_part"])
     return {
         "names": book.names,
         "columns": columns,
@@ -105,12 +108,10 @@ def _lay_out(
         "links": links,
         "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
         "sheet": sheet,
-        "shares": drawing.list_shares(total) if sheet and total and not total["in_part"] else [],
+        "shares": drawing.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
         "desk": reverse("coding:desk", args=[request.project.slug, interview.pk]),
-        "layers": [
-            (Layer(layer).label.lower(), number) for layer, number in sorted(_count_layers(found, kept).items())
-        ],
+        "layers": layers,
         "versions": sorted({found.version_of[each.id] for each in kept}),
         "has_codes": {
             "features": bool(book.list_codes(FEATURES)),

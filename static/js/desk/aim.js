@@ -10,10 +10,16 @@ export const REVISE = "move.revise";
 
 const aimed = new Stored(window.localStorage, storageName("evidence-for"), null);
 
+const listeners = [];
+
+/** Be told when the next evidence is for another coding. */
+export const onAim = (listener) => listeners.push(listener);
+
 /** A code was applied at a sentence. */
 export function aimAt(sentence, { identifier }) {
   if (identifier.startsWith(FEATURES) || identifier === REVISE) {
     aimed.write({ sentence, code: identifier });
+    listeners.forEach((listener) => listener());
   }
 }
 

@@ -1,9 +1,10 @@
 // Scores of the thread under one normative stance: a criterion, its value by digit, then the sentences it rests on.
 //
 // The score that was given last stays open: what the evidence key points at is its evidence, until the key of the strip is
-// pressed again. The server answers each act with all that the person has scored in this thread; nothing of anybody else.
+// pressed again or a feature is coded. The server answers each act with all that the person has scored in this thread; nothing of anybody else.
 
 import { isClosed } from "./acts.js";
+import { onAim } from "./aim.js";
 import { onScoreBack } from "./back.js";
 import { holdEvidence } from "./evidence.js";
 import { make, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
@@ -31,6 +32,8 @@ export function startScoring() {
   }
   offerScores(openCriteria);
   onScoreBack(goBackOne);
+  // Evidence is for what was done last: a score that stood open gets none of a feature that is coded afterwards.
+  onAim(close);
   load().then(show, () => {});
 }
 

@@ -16,6 +16,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlencode, urljoin, urlsplit
 
@@ -82,6 +83,8 @@ class Crawl:
     max_interviews: int | None = None
     # Of links to pages of one kind, how many are followed.
     max_of_a_kind: int = MAX_PAGES_OF_A_KIND
+    # Whether each choice of a list in a form is made, or the form is sent as it stands alone.
+    makes_choices: bool = True
 
     def run(self) -> dict[str, bytes]:
         """Fetch everything; the answers, without what changes with every request."""
@@ -157,7 +160,8 @@ class Crawl:
                     yield parts.path + (f"?{parts.query}" if parts.query else "")
         for form in page.forms:
             if form.method == "GET" and not urlsplit(path).query:
-                yield from _list_choices(form, path, every=self.every_link)
+                choices = _list_choices(form, path, every=self.every_link)
+                yield from choices if self.makes_choices else islice(choices, 1)
 
     def _is_wanted(self, link: SplitResult) -> bool:
         """Whether few links of this kind, to the same view with the same parameters, were followed so far."""

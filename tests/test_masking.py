@@ -159,9 +159,9 @@ def test_no_page_that_a_coder_reaches_tells_the_condition_of_the_threads_that_sh
 ) -> None:
     stage, round_ = take_part(project, owner, lead, coder, second_coder)
     visitor = Visitor(coder)
-    found = Crawl(visitor, stage, every_link=False, max_interviews=1, max_of_a_kind=1).look()
+    found = Crawl(visitor, stage, every_link=False, max_interviews=1, max_of_a_kind=1, makes_choices=False).look()
     assert list_leaks(found) == {}
-    assert sum(answer.startswith(b"200") for answer in found.values()) > 200
+    assert sum(answer.startswith(b"200") for answer in found.values()) > 150
     assert found[stage.path("corpus:interviews")].startswith(b"200")
     # Neither does what opens to her once she is through, nor what webhooks are told then.
     add_webhook(project=project, address="https://told.example.org/", events=["round.finished"], by=owner)

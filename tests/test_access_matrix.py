@@ -539,8 +539,9 @@ class Visitor:
         return answer  # type: ignore[return-value]
 
 
-# What was never shown to a person is not there for her, and on this stage nobody was shown a suggestion.
-NOT_SHOWN_TO_HER = {"preannotation:respond"}
+# What was never shown to a person is not there for her, and on this stage nobody was shown a suggestion. Links and scores are
+# withdrawn by whoever made them, without a word in the request: for others they are not there either.
+NOT_SHOWN_TO_HER = {"preannotation:respond", "api:withdraw_link", "api:withdraw_score"}
 
 
 def what_is_wrong(who: str, name: str, method: str, answer: HttpResponse, written: list[str]) -> str:

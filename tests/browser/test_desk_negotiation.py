@@ -234,8 +234,8 @@ def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_
     assert "hypothesised" in chip(page, answer, "Epistemic uncertainty")
     # A move and what it acts on.
     go_to(page, answer)
-    press(page, "t", "1", ";", "1", ";")
-    assert "acts on Task" in chip(page, answer, "Balance")
+    press(page, "t", "1", ";", "5", ";")
+    assert "acts on Epistemic" in chip(page, answer, "Balance")
     go_to(page, challenge)
     press(page, "=", "3")
     go_to(page, last)
@@ -264,7 +264,7 @@ def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_
     await_saved(page)
     open_run(page, site, site.real_url)
     assert chip(page, answer, "Task") == told
-    assert "acts on Task" in chip(page, answer, "Balance")
+    assert "acts on Epistemic" in chip(page, answer, "Balance")
     assert "Revised" in chip(page, last, "Revised")
     expect(page.locator(f"{back} summary")).to_contain_text("1 code of yours")
     expect(score).to_contain_text("care/1")

@@ -94,6 +94,20 @@ HOLD_TURNS = """
 SELECT t.id FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
 WHERE i.project_id = %s ORDER BY t.id FOR NO KEY UPDATE OF t
 """
+# Of a sentence and of what the links of a coding on it point at.
+HOLD_TURNS_OF_LINKS = """
+SELECT t.id FROM corpus_turn t
+WHERE t.id IN (
+    SELECT s.turn_id FROM corpus_sentence s WHERE s.id = %s
+    UNION
+    SELECT s.turn_id
+    FROM coding_coding c
+    JOIN codebook_code k ON k.id = c.code_id
+    JOIN coding_link l ON l.coding_id = c.id
+    JOIN corpus_sentence s ON s.id = l.sentence_id
+    WHERE c.sentence_id = %s AND c.coder_id = %s AND k.identifier = %s)
+ORDER BY t.id FOR KEY SHARE
+"""
 ELSEWHERE_IN_TURN = """
 SELECT s.id, s.position, s.suffix
 FROM coding_coding c
@@ -233,6 +247,17 @@ def hold_turn(turn_id: int) -> None:
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
             cursor.execute(HOLD_TURN, [turn_id])
+
+
+def hold_turns_of_links(sentence_id: int, coder_id: int, identifier: str) -> None:
+    """Keeps boundary edits out of the turn of a sentence, and of those that a person's coding there has links to.
+
+    Before anything else is locked. A boundary edit locks the turn, then sentences, then links that point at them; without this
+    a change of the coding would lock the link and then wait for the sentence.
+    """
+    if connection.features.has_select_for_update:
+        with connection.cursor() as cursor:
+            cursor.execute(HOLD_TURNS_OF_LINKS, [sentence_id, sentence_id, coder_id, identifier])
 
 
 def hold_these_turns(turn_ids: Collection[int]) -> None:

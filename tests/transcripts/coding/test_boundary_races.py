@@ -90,3 +90,79 @@ def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance)
     assert lost == [(0,)]
     assert instance.query("SELECT count(*) FROM corpus_boundaryedit") == [(SENTENCES,)]
     assert instance.ask("verify_audit")["breaks"] == []
+
+
+# A coder changes an entry that rests on a sentence again and again, until that sentence was cut as often as it can be.
+LINK_SETUP = """
+import json
+from uuid import uuid4
+from transcripts.accounts.actions import create_user
+from transcripts.audit_trail import trail
+from transcripts.codebook.actions import start_study
+from transcripts.codebook.models import Code
+from transcripts.coding import actions
+from transcripts.coding.values import CodingValues
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Sentence
+from transcripts.projects.actions import set_member_role
+
+project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+turns = [{"role": "model", "text": " ".join(["word"] * CUTS)}, {"role": "model", "text": "So it is."}]
+import_file(project=project, name="r.jsonl", data=json.dumps({"id": "r", "turns": turns}).encode(), by=trail.SYSTEM)
+people = {name: create_user(username=name, by=trail.SYSTEM) for name in ("lead", "coder")}
+for name, person in people.items():
+    set_member_role(project=project, user=person, role=name, by=trail.SYSTEM)
+said, last = Sentence.objects.select_related("turn__interview__project").order_by("turn__position")
+code = Code.objects.select_related("family", "version").get(version__project=project, identifier="feature.power")
+entry = actions.add_coding(
+    project=project, sentence=last, code=code, by=people["coder"], idempotency_key=uuid4(), values=CodingValues()
+)
+actions.add_link(
+    project=project, coding=entry, kind="warrant", sentence=said, by=people["coder"], idempotency_key=uuid4()
+)
+"""
+LINK_START = """
+from uuid import uuid4
+from transcripts.accounts.models import User
+from transcripts.codebook.models import Code
+from transcripts.coding import actions, boundary_edits
+from transcripts.coding.values import CodingValues
+from transcripts.corpus.models import BoundaryEdit, Sentence
+from transcripts.projects.models import Project
+
+project = Project.objects.get(slug="races")
+current = Sentence.objects.current().select_related("turn__interview__project").order_by("turn__position", "start")
+"""
+CHANGE = """
+by, last = User.objects.get(username="coder"), list(current)[-1]
+code = Code.objects.select_related("family", "version").get(version__project=project, identifier="feature.power")
+for number in range(PATIENCE):
+    actions.add_coding(
+        project=project, sentence=last, code=code, by=by, idempotency_key=uuid4(), values=CodingValues(note=f"line {number}")
+    )
+    if BoundaryEdit.objects.count() == CUTS - 1:
+        break
+else:
+    raise AssertionError("The sentence was never cut to the end.")
+"""
+CUT_OFF = """
+by = User.objects.get(username="lead")
+for _ in range(CUTS - 1):
+    first = current[0]
+    at = first.turn.text.rindex(" ", first.start, first.end) + 1
+    boundary_edits.split_sentence(project=project, sentence=first, at=at, by=by, idempotency_key=uuid4())
+"""
+
+
+def test_a_link_keeps_up_with_changes_of_its_coding_and_cuts_of_its_end(instance: Instance) -> None:
+    cuts = "8"
+    assert instance.start_code(LINK_SETUP.replace("CUTS", cuts)).wait(PATIENCE) == 0
+    scripts = [LINK_START + CHANGE.replace("PATIENCE", "5000"), LINK_START + CUT_OFF]
+    started = [instance.start_code(script.replace("CUTS", cuts)) for script in scripts]
+    assert [process.wait(PATIENCE) for process in started] == [0, 0], instance.read_words()
+    standing = instance.query(
+        "SELECT c.withdrawn_at IS NULL, s.retired_by_id IS NULL FROM coding_link l JOIN coding_coding c ON c.id = l.coding_id "
+        "JOIN corpus_sentence s ON s.id = l.sentence_id WHERE l.withdrawn_at IS NULL"
+    )
+    assert [tuple(map(bool, row)) for row in standing] == [(True, True)]
+    assert instance.ask("verify_audit", "--rows")["differences"] == []

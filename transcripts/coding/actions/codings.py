@@ -22,7 +22,7 @@ from transcripts.coding.actions.storing import (
     withdraw,
     withdraw_decision,
 )
-from transcripts.coding.links import carry_links
+from transcripts.coding.links import FEATURES, MOVES, carry_links
 from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
@@ -107,6 +107,9 @@ def _apply(
     if is_once:
         # Before the sentence, as boundary edits do: two requests for one answer wait for each other.
         queries.hold_turn(sentence.turn_id)
+    if code.identifier.startswith((MOVES, FEATURES)):
+        # Only these have links, which go along with a change.
+        queries.hold_turns_of_links(sentence.pk, by.pk, code.identifier)
     if (stored := find_stored(Coding, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk, code_id=code.pk)
     active = queries.read_active_labels(sentence.pk, by.pk)

@@ -184,7 +184,7 @@ def fill() -> dict[str, object]:
     demo = Project.objects.get(slug="demo")
     demo_leads = [invite(demo, f"demo_lead{number}", role="lead") for number in range(DEMO_LEADS)]
     interviews = dict(project.interviews.values_list("external_id", "pk"))
-    others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
+    others: dict[str, object] = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
     others["negotiation"] = prepare_negotiation()
     others["threads"] = prepare_threads()
     others["real"] = prepare_real_run() if REAL_RUNS.exists() else None

@@ -743,6 +743,7 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
     codings = Coding.objects.filter(coder=second_coder).select_related("code", "sentence__turn__interview__project")
     move, entry = codings.get(code__identifier="move.elicit"), codings.get(code__identifier="feature.task")
     said_before = codings.get(code__identifier="theme.compassion").sentence
+    ends: tuple[tuple[Coding, dict[str, Any]], ...]
     ends = ((move, {"kind": "acts_on", "code": entry.code}), (entry, {"kind": "warrant", "sentence": said_before}))
     for coding, link in ends:
         add_link(project=worked, coding=coding, by=second_coder, idempotency_key=uuid.uuid4(), **link)
@@ -755,7 +756,8 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
         idempotency_key=uuid.uuid4(),
     )
     withdraw_link(project=worked, link=withdrawn, by=second_coder)
-    before, path = describe(worked), export(worked, tmp_path)
+    before: dict[str, Any] = describe(worked)
+    path = export(worked, tmp_path)
     with path.open("rb") as stream:
         notes = [note for note in read_qdpx(stream, name=path.name).notes if note.name.startswith("auditapp link: ")]
     assert sorted((note.name, note.text.partition(":")[0]) for note in notes) == [
@@ -767,7 +769,7 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
     assert [sentence for sentence in report.left_out if "link" in sentence] == [
         "2 links of a coding: links stand in the file to be read alone."
     ]
-    after = describe(other)
+    after: dict[str, Any] = describe(other)
     assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]
     assert len(after["memos"]) == len(before["memos"])
     assert not Link.objects.filter(coding__sentence__turn__interview__project=other).exists()

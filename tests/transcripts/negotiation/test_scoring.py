@@ -177,3 +177,13 @@ def test_the_worked_example_of_two_stances_comes_out() -> None:
         for key in expected["path"]:
             found = found[key]
         assert found == pytest.approx(expected["value"], abs=check["tolerance"]), expected["path"]
+
+
+def test_each_person_has_a_comparison_of_her_own() -> None:
+    figures = measure_scores(SMALL, resamples=0)["care/1"]["moves"]
+    assert list(figures.comparisons) == list(figures.by_coder)
+    others = Records(threads=SMALL.threads, scores=[each for each in SMALL.scores if each.coder != figures.first])
+    second = list(figures.by_coder)[1]
+    assert figures.comparisons[second] == measure_scores(others, resamples=0)["care/1"]["moves"].comparisons[second]
+    described: Any = describe_stances(SMALL, resamples=0)["care/1"]
+    assert described["moves"]["comparisons"][figures.first]["superiority"] == described["superiority"]

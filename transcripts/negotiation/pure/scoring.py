@@ -80,20 +80,40 @@ class SignTest(NamedTuple):
         return min(1.0, 2 * tail / int(2**n))
 
 
+class Comparison(NamedTuple):
+    """What the scores of one person say: one condition over another, and the threads of pairs. None: nothing to compare."""
+
+    superiority: Superiority | None = None
+    signs: SignTest | None = None
+
+
 class CriterionFigures(NamedTuple):
     """One criterion, or kind of determination, under one stance.
 
     ``alpha``: Krippendorff's, ordinal for a criterion and nominal for a determination, with its interval over threads; not
     applicable and unclear count as missing. ``n_shared``: threads, or places in them, with the values of two people.
-    ``superiority`` and ``signs`` are of ``first``, the first person by name, and None where there is nothing to compare.
+    ``comparisons``: of each person by name; none of determinations. Nobody's stands for the others'.
     """
 
     by_coder: dict[str, Counts]
     alpha: Figure
     n_shared: int
-    first: str = ""
-    superiority: Superiority | None = None
-    signs: SignTest | None = None
+    comparisons: Mapping[str, Comparison] = {}
+
+    @property
+    def first(self) -> str:
+        """The first person by name, whose comparison a report leads with."""
+        return next(iter(self.by_coder))
+
+    @property
+    def superiority(self) -> Superiority | None:
+        """That of the first person."""
+        return self.comparisons.get(self.first, Comparison()).superiority
+
+    @property
+    def signs(self) -> SignTest | None:
+        """That of the first person."""
+        return self.comparisons.get(self.first, Comparison()).signs
 
 
 def measure_scores(
@@ -192,7 +212,14 @@ def describe_stances(
                 "n_shared": each.n_shared,
                 "first_coder": each.first,
                 "superiority": _describe_superiority(each.superiority),
-                "signs": None if each.signs is None else {**each.signs._asdict(), "p": each.signs.p},
+                "signs": _describe_signs(each.signs),
+                "comparisons": {
+                    coder: {
+                        "superiority": _describe_superiority(found.superiority),
+                        "signs": _describe_signs(found.signs),
+                    }
+                    for coder, found in each.comparisons.items()
+                },
             }
         # The comparison that a report leads with is that of moves.
         moves = figures.get("moves")
@@ -211,27 +238,54 @@ def _measure_criterion(
     resamples: int,
 ) -> CriterionFigures:
     by_coder = count_values(scores, MAX_VALUE + 1)
-    first = next(iter(by_coder))
-    own = [score for score in scores if score.coder == first]
+    comparisons = {
+        coder: _compare(
+            [score for score in scores if score.coder == coder],
+            pairs,
+            conditions,
+            compared,
+            seed=seed,
+            resamples=resamples,
+        )
+        for coder in by_coder
+    }
+    alpha, n_shared = _measure_alpha(scores, Level.ORDINAL, seed=seed, resamples=resamples)
+    return CriterionFigures(by_coder, alpha, n_shared, comparisons)
+
+
+def _compare(
+    own: Sequence[Score],
+    pairs: Sequence[Pair],
+    conditions: Mapping[str, str],
+    compared: tuple[str, str] | None,
+    *,
+    seed: int,
+    resamples: int,
+) -> Comparison:
+    """What the scores of one person on one criterion say."""
     superiority = None
     if compared is not None:
-        sides = [
-            count_values((score for score in own if conditions.get(score.thread) == condition), MAX_VALUE + 1)
-            for condition in compared
-        ]
         nothing = Counts((0,) * (MAX_VALUE + 1))
-        superiority = compare_conditions(
-            sides[0].get(first, nothing), sides[1].get(first, nothing), compared, seed=seed, resamples=resamples
+        first, second = (
+            next(
+                iter(
+                    count_values(
+                        (score for score in own if conditions.get(score.thread) == condition), MAX_VALUE + 1
+                    ).values()
+                ),
+                nothing,
+            )
+            for condition in compared
         )
+        superiority = compare_conditions(first, second, compared, seed=seed, resamples=resamples)
     signs = compare_pairs({score.thread: score.value for score in own if score.value is not None}, pairs)
-    alpha, n_shared = _measure_alpha(scores, Level.ORDINAL, seed=seed, resamples=resamples)
-    return CriterionFigures(by_coder, alpha, n_shared, first, superiority, signs if sum(signs) else None)
+    return Comparison(superiority, signs if sum(signs) else None)
 
 
 def _measure_determinations(scores: Sequence[Score], *, seed: int, resamples: int) -> CriterionFigures:
     by_coder = count_values(scores, 2)
     alpha, n_shared = _measure_alpha(scores, Level.NOMINAL, seed=seed, resamples=resamples)
-    return CriterionFigures(by_coder, alpha, n_shared, next(iter(by_coder)))
+    return CriterionFigures(by_coder, alpha, n_shared)
 
 
 def _measure_alpha(scores: Sequence[Score], level: Level, *, seed: int, resamples: int) -> tuple[Figure, int]:
@@ -269,6 +323,10 @@ def _describe_counts(counts: Counts, level: str) -> dict[str, object]:
 
 def _describe_interval(interval: Interval | None) -> list[float] | None:
     return None if interval is None else [interval.low, interval.high]
+
+
+def _describe_signs(found: SignTest | None) -> dict[str, object] | None:
+    return None if found is None else {**found._asdict(), "p": found.p}
 
 
 def _describe_superiority(found: Superiority | None) -> dict[str, object] | None:

@@ -31,7 +31,7 @@ def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str)
 
     Alpha is left out where the study is read reflexively: differing judgements both stand there.
     """
-    records, assisted = read_score_records(viewer)
+    records, assisted, gone = read_score_records(viewer)
     measured = measure_scores(records)
     is_reflexive = find_stance(viewer.project) == REFLEXIVE
     by_label = {stance.label: stance for stance in stances}
@@ -47,7 +47,7 @@ def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str)
         for label, found in measured.items()
         if label in by_label
     ]
-    return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted}
+    return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted, "gone": gone}
 
 
 def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url: str) -> RowChart:
@@ -81,7 +81,6 @@ def _count_in_words(counts: Counts) -> str:
 
 def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[str, Any]:
     alpha = found.alpha
-    is_graded = key in CRITERIA
     low = alpha.interval.low if alpha.interval else None
     return {
         "name": Score.Criterion(key).label,
@@ -90,15 +89,18 @@ def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[
         "no_interval": "" if is_reflexive or alpha.value is None else alpha.no_interval,
         "verdict": None if is_reflexive else judge_reliability(alpha.value, low, found.n_shared),
         "n_shared": found.n_shared,
-        "first": found.first,
-        "superiority": _write_superiority(found.superiority) if is_graded else "",
-        "signs": _write_signs(found.signs) if is_graded else "",
+        "superiority": [
+            (coder, _write_superiority(each.superiority))
+            for coder, each in found.comparisons.items()
+            if each.superiority is not None
+        ],
+        "signs": [
+            (coder, _write_signs(each.signs)) for coder, each in found.comparisons.items() if each.signs is not None
+        ],
     }
 
 
-def _write_superiority(found: Superiority | None) -> str:
-    if found is None:
-        return ""
+def _write_superiority(found: Superiority) -> str:
     (first, second), (n, m) = found.conditions, found.n
     if found.value is None:
         return f"{first} over {second}: not defined, with {n} and {m} threads"
@@ -106,8 +108,6 @@ def _write_superiority(found: Superiority | None) -> str:
     return f"{first} over {second}: {two_decimals(found.value)}{interval} ({n} and {m} threads)"
 
 
-def _write_signs(found: SignTest | None) -> str:
-    if found is None:
-        return ""
+def _write_signs(found: SignTest) -> str:
     p = "not defined" if found.p is None else f"{found.p:.3f}" if found.p >= 0.001 else "below 0.001"
     return f"a higher in {found.higher}, lower in {found.lower}, the same in {found.same} pairs; exact p {p}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import uuid
 from collections import Counter
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -12,12 +14,16 @@ from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
 from transcripts.codebook import actions as codebook
 from transcripts.coding.actions.links import withdraw_link
-from transcripts.coding.models import Link, Unblinding
+from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
+from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.records import read_records
+from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import Project
+from transcripts.projects.roles import READER
 
 pytestmark = pytest.mark.django_db
 
@@ -120,3 +126,59 @@ def test_merged_codes_count_as_the_code_they_went_into(project: Project, owner: 
     assert sorted(each.code for each in found.codings) == ["feature.power", "move.elicit"]
     assert [each.code for each in found.links] == ["feature.power"]
     assert found.threads == [records.Thread("t1", "", ("feature.power",), ())]
+
+
+def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_coded_then(
+    project: Project, owner: User
+) -> None:
+    lines, _, _ = read_check("NC08")
+    coders = load(project, owner, lines)
+    coder = next(iter(coders.values()))
+    early, late = Link.objects.filter(coder=coder, kind="acts_on").order_by("pk")[:2]
+    opened = timezone.now()
+    for interview in project.interviews.all():
+        StageOpening.objects.create(turn=interview.turns.all()[0], coder=coder, opened_at=opened)
+    before = len(read_records(project, before_reasoning=True).links)
+    hour = datetime.timedelta(hours=1)
+    # A sentence was recut: the link moves along, stored anew. It is still what she linked before.
+    Link.objects.filter(pk=early.pk).update(withdrawn_at=opened + hour)
+    Link.objects.create(
+        coding=early.coding,
+        coder=coder,
+        kind=early.kind,
+        code=early.code,
+        idempotency_key=uuid4(),
+        created_at=opened + hour,
+    )
+    assert len(read_records(project, before_reasoning=True).links) == before
+    Link.objects.filter(pk=late.pk).update(created_at=opened + 2 * hour)
+    assert len(read_records(project, before_reasoning=True).links) == before - 1
+    assert len(read_records(project).links) == before
+
+
+def test_a_determination_of_an_entry_that_was_removed_counts_no_more(project: Project, owner: User) -> None:
+    lines, _, _ = read_check("NC04")
+    coders = load(project, owner, lines)
+    entry = Coding.objects.filter(coder=coders["ana"], code__identifier="feature.power").order_by("pk")[0]
+    stance = Stance.objects.create(
+        project=project, name="care", number=1, author="A", sha256="0" * 64, written_at=timezone.now(), written_by=owner
+    )
+    Score.objects.create(
+        stance=stance,
+        interview=entry.sentence.turn.interview,
+        criterion="warranted",
+        coder=coders["ana"],
+        value=1,
+        turn=entry.sentence.turn,
+        feature="feature.power",
+        idempotency_key=uuid4(),
+        created_at=timezone.now(),
+    )
+    viewer = Viewer(project, owner, READER)
+    assert len(read_records(project).scores) == 1
+    assert (len(read_score_records(viewer)[0].scores), read_score_records(viewer)[2]) == (1, 0)
+    Coding.objects.filter(pk=entry.pk).update(withdrawn_at=timezone.now())
+    found = read_records(project)
+    assert found.scores == []
+    assert any("left out: 1" in each for each in found.warnings)
+    assert (read_score_records(viewer)[0].scores, read_score_records(viewer)[2]) == ([], 1)

@@ -24,7 +24,7 @@ from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.cases import is_not_masked, latest_sheets, list_pairs, visible_sheets
 from transcripts.negotiation.queries.codes import CodeBook, read_code_book
-from transcripts.negotiation.queries.scores import visible_scores
+from transcripts.negotiation.queries.scores import has_place, visible_scores
 from transcripts.projects.models import Project
 
 # As the export of trajectories has them.
@@ -157,7 +157,7 @@ def _read_threads(
 
 def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]) -> None:
     coded = _read_codings(asked, found, places)
-    _read_links(asked, found, coded.numbers, places)
+    _read_links(asked, found, coded, places)
     _read_decided(asked, found, coded, places)
     if found.records.codings and not found.records.decided:
         found.records.warnings.append("Nobody has decided a sentence here: every thread counts as read by every coder.")
@@ -295,21 +295,40 @@ def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
     return read_first_openings(openings, coder="coder__username", thread="turn__interview__external_id")
 
 
-def _read_links(asked: Asked, found: Found, codings: Collection[int], places: Mapping[int, tuple[str, int]]) -> None:
+def _read_links(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
     """The links of the codings that were read: blind readings as of codings, or those that stand."""
+    threads = {each.id: each.thread for each in found.records.codings} if coded.openings else {}
+    first_made = _read_first_made(asked) if coded.openings else {}
     links = Link.objects.blind() if asked.is_blind else Link.objects.active()
     rows = links.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
-    columns = ("coding", "kind", "code", "sentence", "sentence__turn", "sentence__turn__position")
+    columns = ("pk", "coding", "kind", "code", "sentence", "sentence__turn", "sentence__turn__position")
     seen = set()
-    for coding, kind, code, sentence, turn, position in rows.values_list(*columns):
+    for pk, coding, kind, code, sentence, turn, position, coder, made in rows.values_list(
+        *columns, "coder__username", "created_at"
+    ):
         feature = "" if code is None else found.code_book.rows[code].identifier
         # One that was withdrawn and made again, or two of features that were merged, say the same thing once.
-        if coding not in codings or (coding, kind, feature, sentence) in seen:
+        if coding not in coded.numbers or (coding, kind, feature, sentence) in seen:
+            continue
+        if saw_reasoning(coded.openings, (coder, threads.get(str(coding))), first_made.get(pk, made)):
             continue
         seen.add((coding, kind, feature, sentence))
         # A warrant of a hanging thread may stand in the thread that it hangs on, at a position of that one.
         where = position if turn is None or turn in places else None
         found.records.links.append(records.Link(str(coding), kind, feature, where))
+
+
+def _read_first_made(asked: Asked) -> dict[int, datetime.datetime]:
+    """When each link was first made, by its number: a link that goes along with its coding, or moves to another sentence, is
+    stored anew in the moment in which the one before it is withdrawn. One query."""
+    rows = Link.objects.filter(_within(asked, "coding__sentence__turn__interview")).order_by("pk")
+    made: dict[int, datetime.datetime] = {}
+    replaced: dict[tuple[int, str, datetime.datetime], datetime.datetime] = {}
+    for pk, coder, kind, created, withdrawn in rows.values_list("pk", "coder", "kind", "created_at", "withdrawn_at"):
+        made[pk] = first = replaced.get((coder, kind, created), created)
+        if withdrawn is not None:
+            replaced[coder, kind, withdrawn] = min(first, replaced.get((coder, kind, withdrawn), first))
+    return made
 
 
 def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int, tuple[str, int]]) -> None:
@@ -346,12 +365,13 @@ def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
 
 
 def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: Mapping[int, tuple[str, int]]) -> None:
-    """Scores with their stances; with a viewer those that she may see."""
+    """Scores with their stances; with a viewer those that she may see. Determinations of what was removed are left out."""
     every = Score.objects.all() if asked.viewer is None else visible_scores(asked.viewer)
     rows = every.blind() if asked.is_blind else every.active()
     rows = rows.filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
     if asked.coders is not None:
         rows = rows.filter(coder__username__in=list(asked.coders))
+    gone = 0
     columns = (
         "interview",
         "stance__name",
@@ -361,11 +381,21 @@ def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: M
         "value",
         "turn",
         "feature",
+        "stands",
     )
-    for interview, name, number, criterion, coder, value, turn, feature in rows.values_list(*columns):
+    for interview, name, number, criterion, coder, value, turn, feature, stands in rows.annotate(
+        stands=has_place()
+    ).values_list(*columns):
+        if not stands:
+            gone += 1
+            continue
         position = places[turn][1] if turn is not None else None
         found.records.scores.append(
             records.Score(names[interview], f"{name}/{number}", criterion, coder, value, position, feature)
+        )
+    if gone:
+        found.records.warnings.append(
+            f"Determinations of entries or challenges that were removed since, which are left out: {gone:,}."
         )
     if found.records.scores:
         stances = Stance.objects.filter(project=asked.project)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding
 from transcripts.negotiation.models import Score, ScoreEvidence, ScoreQuerySet
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.pure.records import CRITERIA
@@ -67,6 +68,21 @@ def visible_scores(viewer: Viewer) -> ScoreQuerySet:
     return scores.filter(own | Q(interview__in=open_to_her)) if open_to_her else scores.filter(own)
 
 
+def has_place() -> Q:
+    """That a score is of a whole thread, or that its coder's entry or challenge, which it is about, still stands.
+
+    A reading that was withdrawn only after she had seen others' counts as standing, as it does in other figures.
+    """
+    own = Q(sentence__turn=OuterRef("turn"), coder=OuterRef("coder"))
+    entry = Q(code__identifier=OuterRef("feature"))
+    challenge = Q(code__family__identifier=records.CHALLENGES)
+    place = Q(turn__isnull=True)
+    for rows in (Coding.objects.active(), Coding.objects.blind()):
+        place |= Q(Exists(rows.filter(own & entry)), criterion=Score.Criterion.WARRANTED)
+        place |= Q(Exists(rows.filter(own & challenge)), criterion=Score.Criterion.UPDATED)
+    return place
+
+
 def find_hidden(viewer: Viewer) -> set[int]:
     """The threads with others' scores that she would see after unblinding them now."""
     if not viewer.codes:
@@ -112,8 +128,9 @@ def read_shown(viewer: Viewer, scores: ScoreQuerySet) -> list[ShownScore]:
     return list(shown.values())
 
 
-def read_score_records(viewer: Viewer) -> tuple[records.Records, int]:
-    """The blind scores that the viewer may see, as records with their threads and pairs; and how many other scores stand.
+def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
+    """The blind scores that the viewer may see, as records with their threads and pairs; how many other scores stand; and how
+    many determinations were left out, because the entry or the challenge that they are about was removed since.
 
     Of pairs those that are open to her.
     """
@@ -127,7 +144,8 @@ def read_score_records(viewer: Viewer) -> tuple[records.Records, int]:
         names[pk] = name
         found.threads.append(records.Thread(name, condition if isinstance(condition, str) else ""))
     columns = ("interview", "stance__name", "stance__number", "criterion", "coder__username", "value")
-    rows = visible_scores(viewer).blind().order_by("pk").values_list(*columns, "turn__position", "feature")
+    blind = visible_scores(viewer).blind().order_by("pk")
+    rows = blind.filter(has_place()).values_list(*columns, "turn__position", "feature")
     for interview, name, number, criterion, coder, value, turn, feature in rows:
         found.scores.append(records.Score(names[interview], f"{name}/{number}", criterion, coder, value, turn, feature))
     pairs = [view.pair for view in list_pairs(viewer) if view.is_open and not view.is_masked]
@@ -136,7 +154,8 @@ def read_score_records(viewer: Viewer) -> tuple[records.Records, int]:
         for pair in pairs
         if pair.a_id in names and pair.b_id in names
     ]
-    return found, visible_scores(viewer).active().exclude(layer="blind").count()
+    assisted = visible_scores(viewer).active().exclude(layer="blind").count()
+    return found, assisted, blind.count() - len(found.scores)
 
 
 def group_by_coder(scores: Iterable[ShownScore]) -> dict[str, list[ShownScore]]:

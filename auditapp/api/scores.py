@@ -10,13 +10,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.inputs import MAX_ID, Body, Choice, Uuid, WholeNumber, Words
-from auditapp.api.labels import LabelParameters, find_sentence, narrow_labels
+from auditapp.api.labels import LabelParameters, narrow_labels, take_sentence
 from auditapp.api.negotiation import NegotiationView
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.coding.models import Layer
-from transcripts.corpus.models import Turn
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.actions.scores import MAX_EVIDENCE, Evidence, put_score, withdraw_score
 from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, StanceText, write_stance
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
@@ -283,8 +283,11 @@ class PutScore(ScoreView):
 
     def _read_evidence(self, given: dict[str, Any]) -> Evidence:
         quote = (given["quote_start"], given["quote_end"]) if "quote_start" in given else None
+        # Not only those of now: what a score rests on may have been split or merged since.
+        sentences = Sentence.objects.filter(turn__interview__project=self.project, pk=given["sentence"])
         try:
-            return Evidence(find_sentence(self.project, given["sentence"]), quote)
+            found = {each.pk: each for each in sentences.select_related("turn__interview")}
+            return Evidence(take_sentence(found, given["sentence"]), quote)
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"evidence": error.detail}) from error
 

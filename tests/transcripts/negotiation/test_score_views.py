@@ -257,8 +257,8 @@ def test_closed_reasoning_is_not_shown_as_evidence(
     project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
 ) -> None:
     second = list_sentences(interview)[1]
-    Turn.objects.filter(pk=second.turn_id).update(channel="reasoning")
     score(stance, interview, coder, 1, evidence=[Evidence(second)])
+    Turn.objects.filter(pk=second.turn_id).update(channel="reasoning")
     words = second.read_text()
     assert sees(client_of(coder), project, interview, words) == (False, False)
     StageOpening.objects.create(turn=second.turn, coder=coder, opened_at="2026-01-01T00:00:00Z")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 from uuid import UUID
 
 from django.db import transaction
@@ -13,16 +12,19 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.coding.actions import MAX_NOTE_LENGTH, NotOpen, NotYours, UsedForAnother, WrongInput, WrongPlace
-from transcripts.coding.actions.checks import check_text
+from transcripts.coding.actions.checks import check_readable, check_text
 from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.models import Coding
 from transcripts.coding.queries import find_interview, read_seen
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
+from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
 from transcripts.negotiation.queries.threads import read_beginning
 from transcripts.projects.models import Project
+
+__all__ = ["Evidence", "put_score", "restore_score", "withdraw_score"]
 
 Criterion = Score.Criterion
 FEATURES = "feature."
@@ -30,13 +32,6 @@ FEATURES = "feature."
 CHALLENGES = "challenges"
 """The family of codes of an interviewer's challenge."""
 MAX_EVIDENCE = 50
-
-
-class Evidence(NamedTuple):
-    """A sentence that a score rests on. ``quote``: words in it, from and to, in code points of the turn's text."""
-
-    sentence: Sentence
-    quote: tuple[int, int] | None = None
 
 
 @transaction.atomic
@@ -60,6 +55,7 @@ def put_score(
     the thread or of the threads before the turn that it hangs on. A determination "warranted" is of one of her own entries,
     a coding of ``feature`` on ``turn``, and rests on nothing that comes after it; "updated" is of a ``turn`` of the interviewer
     that she coded as a challenge. The same score with the same evidence is left as it is; another one supersedes it.
+    What the score before rested on goes along when its sentence was split or merged since.
     Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
     """
     if stance.project_id != project.pk:
@@ -75,8 +71,11 @@ def put_score(
     check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
     _check_place(interview, criterion, turn, feature, by)
     _check_value(criterion, value, note=note, evidence=evidence)
-    _check_evidence(interview, evidence, until=turn if criterion == Criterion.WARRANTED else None)
+    if len({each.sentence.pk for each in evidence}) < len(evidence):
+        raise WrongInput("A sentence is named twice. Name each once.", field="evidence")
     before = Score.objects.active().filter(coder=by, **place).first()
+    evidence = _follow_kept(evidence, before)
+    _check_evidence(interview, evidence, by, until=turn if criterion == Criterion.WARRANTED else None)
     if (
         before is not None
         and (before.value, before.note) == (value, note)
@@ -135,7 +134,8 @@ def withdraw_score(*, project: Project, score: Score, by: User) -> None:
 def restore_score(*, project: Project, score: Score, by: User, idempotency_key: UUID) -> Score:
     """Give an earlier score of one's own again, with its evidence: undo and redo. Returns the active row.
 
-    It is a new row, in the layer of now. Raises ``NotYours`` and what ``put_score`` raises.
+    It is a new row, in the layer of now; evidence on a sentence that was split or merged since lies where its words are now.
+    Raises ``NotYours`` and what ``put_score`` raises.
     """
     _check_own(project, score, by)
     evidence = score.evidence.select_related("sentence__turn__interview").order_by("pk")
@@ -148,7 +148,7 @@ def restore_score(*, project: Project, score: Score, by: User, idempotency_key: 
         note=score.note,
         turn=score.turn,
         feature=score.feature,
-        evidence=[Evidence(each.sentence, each.quote) for each in evidence],
+        evidence=read_followed(evidence),
         by=by,
         idempotency_key=idempotency_key,
     )
@@ -216,15 +216,17 @@ def _check_value(criterion: str, value: int | None, *, note: str, evidence: Sequ
         raise WrongInput("A score rests on evidence. Name at least one sentence that it rests on.", field="evidence")
 
 
-def _check_evidence(interview: Interview, evidence: Sequence[Evidence], *, until: Turn | None) -> None:
+def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User, *, until: Turn | None) -> None:
     """Each sentence is current, and of the thread or of what comes before it; with ``until`` not after that turn."""
     if len(evidence) > MAX_EVIDENCE:
         raise WrongInput(
             f"This score names {len(evidence)} sentences; there can be {MAX_EVIDENCE}. Name those that decide it.",
             field="evidence",
         )
-    if len({each.sentence.pk for each in evidence}) < len(evidence):
-        raise WrongInput("A sentence is named twice. Name each once.", field="evidence")
+    if any(each.sentence.turn.interview.project_id != interview.project_id for each in evidence):
+        # Nothing is told of another study.
+        raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
+    check_readable([each.sentence.turn for each in evidence], by, field="evidence")
     ends: Mapping[int, int] | None = None
     for sentence, quote in sorted(evidence, key=lambda each: each.sentence.pk):
         turn = sentence.turn
@@ -274,6 +276,15 @@ def _store_evidence(score: Score, evidence: Sequence[Evidence]) -> list[RowChang
             row_made(ScoreEvidence.objects.create(score=score, sentence=sentence, quote_start=start, quote_end=end))
         )
     return rows
+
+
+def _follow_kept(evidence: Sequence[Evidence], before: Score | None) -> list[Evidence]:
+    """What the score before rested on goes to where it lies now."""
+    retired = before.evidence.filter(sentence__retired_by__isnull=False) if before else ScoreEvidence.objects.none()
+    was = {row.sentence_id: row.sentence for row in retired.select_related("sentence__turn__interview")}
+    return join(
+        follow(Evidence(was[each.sentence.pk], each.quote)) if each.sentence.pk in was else each for each in evidence
+    )
 
 
 def _list_evidence(score: Score) -> set[tuple[int, int | None, int | None]]:

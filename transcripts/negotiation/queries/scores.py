@@ -9,10 +9,12 @@ from django.db.models import Exists, OuterRef, Q
 
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
 from transcripts.negotiation.models import Score, ScoreEvidence, ScoreQuerySet
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import list_pairs
+from transcripts.negotiation.queries.evidence import Evidence, follow
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
 from transcripts.rounds.queries import find_locked_interviews
@@ -24,12 +26,21 @@ MAX_WORDS = 400
 
 @dataclass(frozen=True)
 class ShownEvidence:
-    """A sentence that a score rests on, or the words quoted from it. ``text`` is empty where reasoning is closed to the viewer."""
+    """A sentence that a score rests on, or the words quoted from it. ``text`` is empty where reasoning is closed to the viewer.
+
+    ``now``: what bears the words now, where the sentence was split or merged since.
+    """
 
     interview_id: int
     sentence_id: int
     label: str
     text: str
+    now: Sentence | None = None
+
+    @property
+    def label_now(self) -> str:
+        """The number by which the desk knows it."""
+        return self.now.label if self.now else self.label
 
 
 @dataclass(frozen=True)
@@ -122,8 +133,9 @@ def read_shown(viewer: Viewer, scores: ScoreQuerySet) -> list[ShownScore]:
     for each in evidence:
         sentence = each.sentence
         text = "" if sentence.turn_id in closed else _quote(each)
+        now = follow(Evidence(sentence, each.quote)).sentence if sentence.retired_by_id else None
         shown[each.score_id].evidence.append(
-            ShownEvidence(sentence.turn.interview_id, sentence.pk, sentence.label, text)
+            ShownEvidence(sentence.turn.interview_id, sentence.pk, sentence.label, text, now)
         )
     return list(shown.values())
 

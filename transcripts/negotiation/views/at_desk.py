@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.coding.actions import CodingError, WrongInput
+from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.forms import WrongField, read_id, read_idempotency_key, read_uuid
 from transcripts.coding.pure.quoting import WrongSpan, find_span
 from transcripts.corpus.models import Interview, Sentence
@@ -21,6 +22,7 @@ from transcripts.negotiation.actions.scores import Evidence, put_score, restore_
 from transcripts.negotiation.forms.scores import GRADES, WITHOUT
 from transcripts.negotiation.models import Score, ScoreEvidence
 from transcripts.negotiation.pure.records import CRITERIA
+from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -86,7 +88,7 @@ def put_at_desk(request: ProjectRequest, interview: Interview) -> None:
         value=_read_value(data),
         by=request.user,
         idempotency_key=key,
-        evidence=_read_evidence(data.getlist("evidence"), before.first()),
+        evidence=_read_evidence(request, data.getlist("evidence"), before.first()),
         note=data.get("note", ""),
     )
 
@@ -118,20 +120,25 @@ def _read_value(data: QueryDict) -> int | None:
     return int(value)
 
 
-def _read_evidence(tokens: Sequence[str], before: Score | None) -> list[Evidence]:
+def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
     """Sentences as the script names them: "12", with words that were marked "12:3:9" in UTF-16 units, or as the score before
-    had them "12:kept"."""
-    kept: dict[int, ScoreEvidence] = {each.sentence_id: each for each in before.evidence.all()} if before else {}
+    had them "12:kept". Those of the score before that were split or merged since may be named by their old numbers too."""
+    rows = before.evidence.select_related("sentence__turn") if before else ()
+    kept = {row.sentence_id: row.quote for row in rows}
+    kept |= {each.sentence.pk: each.quote for each in read_followed(rows)}
     parts = [token.split(":") for token in tokens]
     numbers = [_read_number(part[0]) for part in parts]
-    found = Sentence.objects.select_related("turn__interview").in_bulk(numbers)
+    of_study = Sentence.objects.filter(turn__interview__project=request.project)
+    found = of_study.select_related("turn__interview").in_bulk(numbers)
+    # Before quotes are looked for, which would tell how long a text is.
+    check_readable([each.turn for each in found.values()], request.user, field="evidence")
     evidence = []
     for number, (_, *marked) in zip(numbers, parts, strict=True):
         sentence = found.get(number)
         if sentence is None:
             raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
         if marked == [KEPT]:
-            evidence.append(Evidence(sentence, kept[number].quote if number in kept else None))
+            evidence.append(Evidence(sentence, kept.get(number)))
         elif marked:
             evidence.append(Evidence(sentence, _read_quote(sentence, marked)))
         else:
@@ -158,7 +165,7 @@ def _describe(request: ProjectRequest, interview: Interview) -> dict[str, Any]:
     stances = list_latest(request.project)
     chosen = choose_stance(stances, "", request.user.pk)
     own = Score.objects.active().filter(coder=request.user, interview=interview, criterion__in=CRITERIA)
-    evidence = ScoreEvidence.objects.select_related("sentence").order_by("sentence__position", "sentence__start")
+    evidence = ScoreEvidence.objects.select_related("sentence__turn").order_by("sentence__position", "sentence__start")
     scores = own.filter(stance__in=stances).prefetch_related(Prefetch("evidence", evidence)).order_by("pk")
     where = [request.project.slug, interview.pk]
     return {
@@ -179,7 +186,8 @@ def _describe(request: ProjectRequest, interview: Interview) -> dict[str, Any]:
                 "value": WITHOUT if each.value is None else str(each.value),
                 "note": each.note,
                 "evidence": [
-                    {"sentence": str(row.sentence_id), "number": row.sentence.label} for row in each.evidence.all()
+                    {"sentence": str(row.sentence.pk), "number": row.sentence.label}
+                    for row in read_followed(each.evidence.all())
                 ],
             }
             for each in scores

@@ -24,6 +24,7 @@ from transcripts.negotiation.actions.scores import CHALLENGES, FEATURES, Evidenc
 from transcripts.negotiation.forms.scores import WITHOUT, ScoreForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure.records import CRITERIA
+from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.scores import (
     ShownScore,
     find_hidden,
@@ -198,7 +199,8 @@ def _find_evidence(interview: Interview, own: Sequence[str], above: Sequence[str
 
 def _keep_quotes(evidence: Sequence[Evidence], before: Score | None) -> list[Evidence]:
     """The words that were quoted at the desk stay quoted: numbers of sentences say nothing of them."""
-    quotes = {each.sentence_id: each.quote for each in before.evidence.all()} if before else {}
+    rows = before.evidence.select_related("sentence__turn") if before else ()
+    quotes = {each.sentence.pk: each.quote for each in read_followed(rows)}
     return [Evidence(each.sentence, quotes.get(each.sentence.pk)) for each in evidence]
 
 
@@ -288,13 +290,14 @@ def _make_form(interview: Interview, stance: Stance, place: Place, wrong: ScoreF
     }
     if place.shown is not None:
         score = place.shown.score
-        own = [each.label for each in place.shown.evidence if each.interview_id == interview.pk]
-        above = [each.label for each in place.shown.evidence if each.interview_id != interview.pk]
+        rested = place.shown.evidence
+        own = [each.label_now for each in rested if each.interview_id == interview.pk]
+        above = [each.label_now for each in rested if each.interview_id != interview.pk]
         initial |= {
             "value": WITHOUT if score.value is None else str(score.value),
             "note": score.note,
-            "evidence": ", ".join(own),
-            "above": ", ".join(above),
+            "evidence": ", ".join(dict.fromkeys(own)),
+            "above": ", ".join(dict.fromkeys(above)),
         }
     return ScoreForm(
         initial=initial,

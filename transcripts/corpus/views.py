@@ -136,7 +136,7 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
 
 def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
     """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
-    jobs = list_recent_jobs(request.project, INTERVIEWS.name)
+    jobs = list_recent_jobs(request.project, INTERVIEWS.name, request.user)
     context: dict[str, object] = {
         "form": form,
         "reports": reports,

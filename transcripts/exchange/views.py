@@ -228,7 +228,7 @@ def import_study(request: ProjectRequest) -> HttpResponse:
             problems = error.problems
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     context: dict[str, object] = {"form": form, "report": report, "problems": problems, "apart": apart}
-    context["jobs"] = list_recent_jobs(request.project, PROJECT_FILE.name)
+    context["jobs"] = list_recent_jobs(request.project, PROJECT_FILE.name, request.user)
     return render_import(request, form, context)
 
 

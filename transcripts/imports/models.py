@@ -76,6 +76,11 @@ class ImportJob(models.Model):
         """Reads self.project: costs a query when it is not loaded."""
         return reverse("imports:job", args=[self.project.slug, self.pk])
 
+    def is_closed_to(self, person_id: int) -> bool:
+        """Whether its files come in masked, and somebody else brought them: their names, what was found in them, and why they
+        were refused would tell the person what is sealed."""
+        return bool(self.options.get("mask")) and self.asked_by_id != person_id
+
     @property
     def is_open(self) -> bool:
         """Whether it can still become another state."""

@@ -29,9 +29,26 @@ def find_free_jobs() -> list[int]:
     return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
 
 
-def list_recent_jobs(project: Project, kind: str) -> list[ImportJob]:
-    """The last jobs of a kind in a study, newest first."""
-    return list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+def list_recent_jobs(project: Project, kind: str, user: User) -> list[ImportJob]:
+    """The last jobs of a kind in a study as a person may see them, newest first."""
+    jobs = list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+    for job in jobs:
+        cover(job, user)
+    return jobs
+
+
+def name_masked_files(job: ImportJob) -> list[dict[str, object]]:
+    """The files of a job under names that tell nothing."""
+    return [{**file, "name": f"Masked file {number}"} for number, file in enumerate(job.files, 1)]
+
+
+def cover(job: ImportJob, user: User) -> None:
+    """Take from a job, as it is shown, what is closed to a person. It is not to be saved afterwards."""
+    if not job.is_closed_to(user.pk):
+        return
+    job.files, job.outcome = name_masked_files(job), {}
+    if job.state == ImportJob.State.REFUSED:
+        job.problem = f"Nothing was stored. {job.asked_by_name} sees why: these files were to come in masked."
 
 
 def list_own_files(project: Project, user: User) -> list[ImportJob]:

@@ -16,7 +16,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
 from transcripts.imports.models import ImportJob, ResultPart
-from transcripts.imports.queries import read_file, read_parts
+from transcripts.imports.queries import name_masked_files, read_file, read_parts
 
 TELL_SECONDS = 1.0
 PART_BYTES = 1 << 20
@@ -117,8 +117,7 @@ class JobRun:
         state = State.CHECKED if self.job.check_only else State.DONE
         hidden: dict[str, object] = {}
         if hides_files:
-            files = [{**file, "name": f"Masked file {number}"} for number, file in enumerate(self.job.files, 1)]
-            hidden = {"files": files, "options": {}}
+            hidden = {"files": name_masked_files(self.job), "options": {}}
         self._end(state, outcome=outcome, **hidden)
 
     def store_result(self, path: Path) -> None:

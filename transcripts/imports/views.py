@@ -23,8 +23,11 @@ MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RU
 def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
     """How far it is, what was found in the files, what became of them, and the file that it made."""
     job, kind = _get_job(request, job_id)
+    is_closed = job.is_closed_to(request.user.pk)
+    queries.cover(job, request.user)
     context = {
         "job": job,
+        "is_closed": is_closed,
         "kind": kind,
         "is_moving": job.state in MOVING,
         "waits_long": queries.waits_long(job),
@@ -38,6 +41,10 @@ def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
     """Import what was only checked until now."""
     job, kind = _get_job(request, job_id)
     try:
+        if job.is_closed_to(request.user.pk):
+            raise JobRefused(
+                f"These files come in masked. Only {job.asked_by_name} sees what is in them and imports them."
+            )
         actions.import_checked(job=job, by=request.user, choices=kind.read_choices(request.POST))
     except JobRefused as error:
         messages.error(request, str(error))

@@ -31,7 +31,7 @@ from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.standing import StandingError
 from transcripts.imports import running
-from transcripts.imports.actions import start_job
+from transcripts.imports.actions import cancel_job, start_job
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobPaused, JobRun
 from transcripts.projects.models import Project
@@ -244,6 +244,38 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
     page = _sign_in(lead).get(job.get_absolute_url()).content.decode()
     assert find_secrets(page) == []
     assert "Masked file 1" in page
+
+
+@commits
+@pytest.mark.parametrize("how", ["waiting", "checked", "cancelled", "refused"])
+def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_started_it(
+    how: str, project: Project, lead: User, owner: User
+) -> None:
+    data = write_file([make_thread("xenobriefed", 1)]) + (b"\nxenobare" if how == "refused" else b"")
+    job = start_job(
+        project=project,
+        kind="interviews",
+        files=[SimpleUploadedFile(FILE_NAME, data)],
+        options={"mask": True},
+        check_only=how != "refused",
+        by=lead,
+    )
+    if how != "waiting":
+        running.run_job(job.pk)
+    if how == "cancelled":
+        cancel_job(job=job, by=lead)
+    job.refresh_from_db()
+    assert job.state == how
+    other = _sign_in(owner)
+    addresses = [job.get_absolute_url(), reverse("corpus:import", args=[project.slug])]
+    pages = [other.get(address).content.decode() for address in addresses]
+    assert find_secrets(pages[0]) == []
+    assert FILE_NAME not in pages[1]
+    assert all("Masked file 1" in page for page in pages)
+    assert FILE_NAME in _sign_in(lead).get(job.get_absolute_url()).content.decode()
+    other.post(reverse("imports:import_checked", args=[project.slug, job.pk]))
+    job.refresh_from_db()
+    assert (job.state, job.asked_by) == (how, lead)
 
 
 @commits

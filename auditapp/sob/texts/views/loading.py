@@ -182,7 +182,7 @@ def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) ->
 
 def _render(request: ProjectRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
-    jobs = list_recent_jobs(request.project, TEXTS)
+    jobs = list_recent_jobs(request.project, TEXTS, request.user)
     context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), "jobs": jobs, **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
     return render(request, f"sob/load.html{part}", context, status=422 if form.errors else 200)

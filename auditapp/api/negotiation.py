@@ -120,6 +120,12 @@ class WriteCaseSheet(NegotiationView):
             default="",
             help_text="Why it replaces the number before, if there is one.",
         )
+        based_on = WholeNumber(
+            required=False,
+            min_value=0,
+            max_value=MAX_ID,
+            help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
+        )
 
         class Meta:
             ref_name = "NewCaseSheet"
@@ -147,6 +153,7 @@ class WriteCaseSheet(NegotiationView):
             intents=given.get("intents"),
             reason=given["reason"],
             by=self.person,
+            based_on=given.get("based_on"),
         )
         return self.answer(CaseSheet.objects.values(*list_columns(CaseSheetOutput)).get(pk=sheet.pk), status=201)
 
@@ -202,6 +209,12 @@ class PairThreads(NegotiationView):
         reason = Words(
             required=False, allow_blank=True, default="", help_text="Why it replaces the one before, if any."
         )
+        based_on = WholeNumber(
+            required=False,
+            min_value=0,
+            max_value=MAX_ID,
+            help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
+        )
 
         class Meta:
             ref_name = "NewPair"
@@ -210,6 +223,7 @@ class PairThreads(NegotiationView):
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
     success = {201: "Stored."}
+    refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()

@@ -232,3 +232,40 @@ def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later
     feature = find_code(project, "feature.power")
     assert put(answers(read)[0], feature, reader, reason="A test.").layer == "assisted"
     assert put(answers(free)[0], feature, reader).layer == "blind"
+
+
+def test_a_lead_who_is_late_replaces_no_case_sheet_unread(
+    client_of: ClientOf, threads: list[Interview], owner: User, reader: User
+) -> None:
+    page, path = client_of(owner), sheet_path(threads[0])
+    assert 'name="based_on" value="0"' in text(page.get(path))
+    write_sheet(threads[0], owner)
+    given = {"listed_1": "relevant", "why_1": "My own reason.", "reason": "Anew."}
+    late = page.post(path, {**given, "based_on": "0"})
+    assert late.status_code == 409
+    assert all(words in text(late) for words in ("owner wrote case sheet 1", WHY, "My own reason."))
+    assert CaseSheet.objects.count() == 1
+    assert page.post(path, {**given, "based_on": "1"}).status_code == 302
+    assert CaseSheet.objects.count() == 2
+
+
+def test_a_lead_who_is_late_replaces_no_pair_unread(
+    client_of: ClientOf, project: Project, threads: list[Interview], owner: User
+) -> None:
+    page, path = client_of(owner), reverse("negotiation:pairs", args=[project.slug])
+    pair = pair_up(threads, owner)
+    given = {
+        "name": pair.name,
+        "a": threads[0].pk,
+        "b": threads[1].pk,
+        "differs": "Something else.",
+        "expect": "change",
+    }
+    late = page.post(path, {**given, "reason": "Anew.", "seen": "0"})
+    assert late.status_code == 409
+    assert "owner wrote number 1 of the pair" in text(late)
+    assert "Something else." in text(late)
+    assert Pair.objects.count() == 1
+    assert f'name="seen" value="{pair.pk}"' in text(late)
+    assert page.post(path, {**given, "reason": "Anew.", "seen": pair.pk}).status_code == 302
+    assert Pair.objects.active().get().number == 2

@@ -11,7 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON, check_text
+from transcripts.negotiation.actions.errors import MAX_REASON, WrittenMeanwhile, check_text
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
@@ -30,17 +30,23 @@ def write_case_sheet(
     intents: Mapping[str, str] | None = None,
     reason: str = "",
     by: User,
+    based_on: int | None = None,
 ) -> CaseSheet:
     """Write the case sheet of a thread, or its next number, which needs a ``reason``.
 
     ``relevant`` and ``irrelevant``: [{"feature": identifier, "reason": why}]. ``intents``: what the interviewer meant her
-    turns to be, by their positions as text; without them those of the number before are kept. Raises ``WrongInput``.
+    turns to be, by their positions as text; without them those of the number before are kept. ``based_on``: the latest number
+    that ``by`` saw, 0 where there was none; a newer one raises ``WrittenMeanwhile``. Raises ``WrongInput``.
     """
     if interview.project_id != project.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
     # Numbered one at a time.
-    Interview.objects.select_for_update().get(pk=interview.pk)
-    latest = interview.case_sheets.order_by("-number").first()
+    Interview.objects.select_for_update(no_key=True).get(pk=interview.pk)
+    latest = interview.case_sheets.select_related("written_by").order_by("-number").first()
+    if based_on is not None and based_on != (latest.number if latest else 0):
+        if latest is None:
+            raise WrongInput("This thread has no case sheet yet. Reload the page.", field="reason")
+        raise WrittenMeanwhile(f"case sheet {latest.number} of this thread", latest.written_by.username)
     lists = _check_features(project, relevant, irrelevant)
     kinds = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
     reason = check_text(reason, field="reason")

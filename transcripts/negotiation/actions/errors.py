@@ -11,6 +11,16 @@ class NegotiationError(CodingError):
     """A sentence for the person who asked."""
 
 
+class WrittenMeanwhile(CodingError):
+    """Somebody else wrote a number after the person opened the page."""
+
+    def __init__(self, what: str, by: str) -> None:
+        super().__init__(
+            f"{by} wrote {what} after you opened this page. Nothing was stored. Read it first; what you entered is still in the "
+            "form."
+        )
+
+
 def check_text(text: str, *, field: str, max_length: int = MAX_REASON, needed: str = "") -> str:
     """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from django.db import transaction
-from django.db.models import Max
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.errors import NegotiationError, check_text
+from transcripts.negotiation.actions.errors import NegotiationError, WrittenMeanwhile, check_text
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
 
@@ -24,11 +23,21 @@ NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 @transaction.atomic
 def pair_threads(
-    *, project: Project, name: str, a: Interview, b: Interview, differs: str, expect: str, reason: str = "", by: User
+    *,
+    project: Project,
+    name: str,
+    a: Interview,
+    b: Interview,
+    differs: str,
+    expect: str,
+    reason: str = "",
+    by: User,
+    based_on: int | None = None,
 ) -> Pair:
     """Pair two threads under a name. A pair that has the name already is replaced by this one, which needs a ``reason``.
 
-    ``expect``: "change" or "no_change". Raises ``WrongInput``.
+    ``expect``: "change" or "no_change". ``based_on``: the latest number of the name that ``by`` saw, 0 for a new name; another
+    one since raises ``WrittenMeanwhile``. Raises ``WrongInput``.
     """
     name = check_text(name, field="name", max_length=MAX_NAME, needed="Give the pair a name.")
     if not NAME.fullmatch(name):
@@ -49,8 +58,11 @@ def pair_threads(
         )
     reason = check_text(reason, field="reason")
     # Numbered one at a time.
-    Project.objects.select_for_update().get(pk=project.pk)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     before = Pair.objects.filter(project=project, name=name)
+    newest = before.select_related("made_by").order_by("-number").first()
+    if newest is not None and based_on is not None and newest.number != based_on:
+        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.made_by.username)
     current = before.filter(withdrawn_at__isnull=True).first()
     if current is not None and (current.a_id, current.b_id, current.differs, current.expect) == (
         a.pk,
@@ -59,7 +71,7 @@ def pair_threads(
         expect,
     ):
         raise WrongInput(f"The pair “{name}” says just this already, so nothing was stored.", field="name")
-    last = before.aggregate(last=Max("number"))["last"] or 0
+    last = newest.number if newest else 0
     if last and not reason:
         raise WrongInput(
             f"There is, or was, a pair “{name}”. Say why this one replaces it, or choose another name.", field="reason"
@@ -87,7 +99,7 @@ def pair_threads(
 @transaction.atomic
 def withdraw_pair(*, pair: Pair, by: User) -> None:
     """Withdraw a pair; its rows are kept. Raises ``NegotiationError`` if it does not count any more."""
-    own = Pair.objects.select_for_update().get(pk=pair.pk)
+    own = Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     if own.withdrawn_at is not None:
         raise NegotiationError(f"The pair “{own.name}” was withdrawn or replaced before. Open the list of pairs again.")
     own.withdrawn_at = timezone.now()

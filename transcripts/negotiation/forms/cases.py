@@ -12,6 +12,8 @@ from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
 
+MAX_NUMBER = 2**31 - 1
+MAX_ID = 2**63 - 1
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
 
@@ -25,6 +27,7 @@ class CaseSheetForm(forms.Form):
         help_text="Both numbers are kept, with the reason.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
+    based_on = forms.IntegerField(required=False, min_value=0, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, features: Mapping[str, str], latest: CaseSheet | None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,6 +45,7 @@ class CaseSheetForm(forms.Form):
                 initial=why,
                 widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
             )
+        self.fields["based_on"].initial = latest.number if latest else 0
         if latest is None:
             del self.fields["reason"]
 
@@ -114,6 +118,9 @@ class PairForm(forms.Form):
         required=False,
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
+
+    # The newest pair of the study that the page knew.
+    seen = forms.IntegerField(required=False, min_value=0, max_value=MAX_ID, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, threads: InterviewQuerySet, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -16,6 +16,7 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
+from transcripts.negotiation.actions.errors import WrittenMeanwhile
 from transcripts.negotiation.forms.cases import CaseSheetForm
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features, visible_sheets
@@ -54,13 +55,31 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
                 irrelevant=lists["irrelevant"],
                 reason=form.cleaned_data.get("reason", ""),
                 by=request.user,
+                based_on=form.cleaned_data["based_on"],
             )
         except WrongInput as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
+        except WrittenMeanwhile as error:
+            return _render_late(request, interview, str(error))
         else:
             messages.success(request, f"Case sheet {sheet.number} is saved.")
             return redirect("negotiation:case_sheet", request.project.slug, interview.pk)
     return _render(request, interview, latest, shown, form, status=422)
+
+
+def _render_late(request: ProjectRequest, interview: Interview, words: str) -> HttpResponse:
+    """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
+    shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
+    latest = interview.case_sheets.order_by("-number").first()
+    if latest is None or latest not in shown:
+        messages.error(request, words)
+        return _render(request, interview, latest, shown, None, status=409)
+    data = request.POST.copy()
+    data["based_on"] = str(latest.number)
+    form = CaseSheetForm(data, features=list_features(request.project), latest=latest)
+    form.is_valid()
+    form.add_error(None, words)
+    return _render(request, interview, latest, shown, form, status=409)
 
 
 def _render(

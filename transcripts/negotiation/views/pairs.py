@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Max
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
@@ -13,8 +14,9 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.coding.actions import WrongInput
 from transcripts.coding.rendering import render_beside
 from transcripts.negotiation.actions import pairs as actions
-from transcripts.negotiation.actions.errors import NegotiationError
+from transcripts.negotiation.actions.errors import NegotiationError, WrittenMeanwhile
 from transcripts.negotiation.forms.cases import PairForm
+from transcripts.negotiation.models import Pair
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -28,13 +30,25 @@ def show_pairs(request: ProjectRequest) -> HttpResponse:
     may_write = Permission.SET_METHOD in request.role.permissions
     threads = request.project.interviews.order_by("title", "pk")
     if request.method != "POST":
-        return _render_list(request, PairForm(threads=threads) if may_write else None)
+        form = PairForm(threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
+        return _render_list(request, form)
     if not may_write:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     form = PairForm(request.POST, threads=threads)
     if form.is_valid():
+        given = dict(form.cleaned_data)
+        seen = given.pop("seen")
+        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=seen or 0)
+        based_on = None if seen is None else known.aggregate(last=Max("number"))["last"] or 0
         try:
-            pair = actions.pair_threads(project=request.project, by=request.user, **form.cleaned_data)
+            pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
+        except WrittenMeanwhile as error:
+            data = request.POST.copy()
+            data["seen"] = str(_find_newest(request))
+            form = PairForm(data, threads=threads)
+            form.is_valid()
+            form.add_error(None, str(error))
+            return _render_list(request, form, status=409)
         except WrongInput as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
@@ -67,6 +81,10 @@ def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
     else:
         messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")
     return redirect("negotiation:pairs", request.project.slug)
+
+
+def _find_newest(request: ProjectRequest) -> int:
+    return Pair.objects.filter(project=request.project).aggregate(last=Max("pk"))["last"] or 0
 
 
 def _find(request: ProjectRequest, name: str) -> PairView:

@@ -24,6 +24,7 @@ from transcripts.negotiation.actions.stances import write_stance
 from transcripts.negotiation.models import Score, Stance
 from transcripts.projects.actions import create_project
 from transcripts.projects.models import Project
+from transcripts.projects.queries import events_of, list_details
 from transcripts.rounds.actions import sign_off
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +57,7 @@ def test_a_score_is_stored_with_its_evidence_and_its_event(
         (third.pk, third.start, third.start + 4),
     }
     event = last_event(project)
-    assert (event.action, event.details["value"]) == ("negotiation.score.added", 3)
+    assert (event.action, event.details["criterion"]) == ("negotiation.score.added", "moves")
     assert "It asks first" not in str(event.details)
     assert len(event.details["rows"]) == 3
 
@@ -261,6 +262,24 @@ def test_people_withdraw_their_own_scores_and_undo_brings_them_back(
     back = restore_score(project=project, score=given, by=coder, idempotency_key=uuid4())
     assert (back.value, back.note) == (2, "Look there.")
     assert list(back.evidence.values_list("sentence")) == list(given.evidence.values_list("sentence"))
+
+
+def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_judge(
+    project: Project, interview: Interview, stance: Stance, coder: User
+) -> None:
+    sentence, turn = list_sentences(interview)[1], find_turn(interview, 2)
+    put(sentence, find_code(project, "feature.power"), coder)
+    before = count_events(project)
+    evidence = [Evidence(sentence)]
+    for value in (1, 0):
+        given = score(
+            stance, interview, coder, value, "warranted", evidence=evidence, turn=turn, feature="feature.power"
+        )
+    withdraw_score(project=project, score=given, by=coder)
+    told = [dict(list_details(event)) for event in events_of(project)[: count_events(project) - before]]
+    assert len(told) == 3
+    assert all(each.keys() <= {"stance", "interview", "criterion", "layer", "replaces"} for each in told)
+    assert "feature.power" not in str(told)
 
 
 def test_nobody_scores_what_is_signed_off(project: Project, owner: User, lead: User, coder: User) -> None:

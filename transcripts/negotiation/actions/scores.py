@@ -297,16 +297,11 @@ def _key(evidence: Evidence) -> tuple[int, int | None, int | None]:
 
 
 def _describe(score: Score) -> dict[str, object]:
-    """What the event says: numbers and states, never words that somebody typed."""
-    told: dict[str, object] = {
+    """What the event says. People who have still to judge the thread may read the history, so neither what was given nor
+    for which entry is among it: the rows hold both."""
+    return {
         "stance": score.stance_id,
         "interview": score.interview_id,
         "criterion": score.criterion,
-        "value": score.value,
         "layer": score.layer,
     }
-    if score.turn_id is not None:
-        told["turn"] = score.turn_id
-    if score.feature:
-        told["feature"] = score.feature
-    return told

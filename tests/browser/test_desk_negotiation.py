@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -83,6 +85,28 @@ def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, si
     page.reload()
     assert "revised" in chip(page, SECOND_ANSWER, "Power")
     assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
+
+
+def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page) -> None:
+    go_to(page, SECOND_ANSWER)
+    press(page, "6", "5")
+    go_to(page, "#turn-1")
+    press(page, "'")
+    end = page.locator(f"{SECOND_ANSWER} .links [data-kind='warrant']")
+    expect(end).to_have_count(1)
+    press(page, "x", "'")
+    expect(end).to_have_attribute("title", re.compile(r"\S"))
+    first = end.get_attribute("title") or ""
+    press(page, "x", "Shift+ArrowRight", "'")
+    expect(end).not_to_have_attribute("title", first)
+    press(page, "Control+z")
+    expect(end).to_have_attribute("title", first)
+    press(page, "Control+z")
+    expect(end).to_have_count(1)
+    expect(end).not_to_have_attribute("title", re.compile(r"\S"))
+    await_saved(page)
+    press(page, "Control+z")
+    expect(end).to_have_count(0)
 
 
 def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page) -> None:

@@ -65,3 +65,49 @@ def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
     expect_score(page, "Its justification is answerable", "n/a")
     press(page, "Control+z")
     expect(page.locator("#own-scores li")).to_have_count(0)
+
+
+def give(page: Page, value: str) -> None:
+    """Score the moves, with the current sentence as evidence if there is none yet."""
+    press(page, "\\", "2", value)
+
+
+def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    give(page, "2")
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", "2")
+    other = page.context.new_page()
+    open_desk(other, site)
+    expect_score(other, "Its moves serve them", "2")
+    give(other, "3")
+    expect_score(other, "Its moves serve them", "3")
+    # What the other window did is undone first: their list is one.
+    other.evaluate(
+        "() => { for (const key of Object.keys(localStorage)) if (key.startsWith('desk:undo')) "
+        "{ const kept = JSON.parse(localStorage[key]); kept.done.pop(); localStorage[key] = JSON.stringify(kept); } }"
+    )
+    press(page, "Escape", "Control+z")
+    expect(page.locator("body")).to_contain_text("the score was changed elsewhere since")
+    expect_score(page, "Its moves serve them", "3")
+
+
+def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator("#own-scores")).to_be_visible()
+    give(page, "2")
+    press(page, "ArrowDown", "'")
+    expect_score(page, "Its moves serve them", "2")
+    page.context.set_offline(True)
+    press(page, "Escape", "Control+z")
+    expect(page.locator("body")).to_contain_text("the server could not be reached")
+    page.context.set_offline(False)
+    press(page, "Control+z")
+    expect(page.locator("#own-scores li")).to_have_count(0)
+    press(page, "Control+Shift+z")
+    expect_score(page, "Its moves serve them", "2")
+    press(page, "Control+z")
+    expect(page.locator("#own-scores li")).to_have_count(0)

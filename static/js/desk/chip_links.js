@@ -1,7 +1,7 @@
 // The links of a coding as its chip shows them, in the server's form: "acts on Stakeholders, Power · revises 18".
 
 import { findCodeById, make } from "./page.js";
-import { pointsAt } from "./words.js";
+import { pointsAt, unitsAt } from "./words.js";
 
 const KINDS = { acts_on: "acts on", warrant: "rests on", revises: "revises" };
 
@@ -11,6 +11,16 @@ const endsOn = (chip) => [...(chip?.querySelectorAll(":scope > .links [data-kind
 export function findEnd(chip, { kind, code, target }) {
   const feature = code ? findCodeById(code)?.identifier : "";
   return endsOn(chip).find(({ dataset }) => dataset.kind === kind && (feature ? dataset.feature === feature : dataset.target === target));
+}
+
+/** The words that a link to a sentence quotes, as the fields of a request name them; none where it is of the whole. */
+export function readQuote({ dataset, title }) {
+  if (!dataset.quoteAt) {
+    return {};
+  }
+  const text = document.getElementById(`s${dataset.target}`)?.querySelector(".text")?.textContent ?? "";
+  const from = unitsAt(text, Number(dataset.quoteAt));
+  return { quote_from: from, quote_to: from + title.length };
 }
 
 /** Show a link before the server has answered. Showing one twice changes nothing. */

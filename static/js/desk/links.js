@@ -2,7 +2,7 @@
 
 import { isClosed, perform } from "./acts.js";
 import { FEATURES, MOVES, REVISE, aimedAt } from "./aim.js";
-import { findEnd, numberOfEnd } from "./chip_links.js";
+import { findEnd, numberOfEnd, readQuote } from "./chip_links.js";
 import { holdEvidence } from "./evidence.js";
 import { reveal } from "./filters.js";
 import { chipsAt, codeOfChip, findChip } from "./marks.js";
@@ -66,13 +66,14 @@ function addEvidence({ sentence, quote, number }) {
   const fields = { kind: code.identifier === REVISE ? "revises" : "warrant", target: sentence };
   const before = findEnd(chip, fields);
   const isOn = !before || Boolean(quote);
-  toggleLink(row, code, quote ? { ...fields, quote_from: quote[0], quote_to: quote[1] } : fields, isOn);
+  const was = before ? { ...fields, ...readQuote(before) } : null;
+  toggleLink(row, code, quote ? { ...fields, quote_from: quote[0], quote_to: quote[1] } : (was ?? fields), isOn, isOn ? was : null);
   const words = code.identifier === REVISE ? ["revises", "no longer revises"] : ["rests on", "no longer rests on"];
   notify(`${code.name} at ${numberOf(row)} ${words[isOn ? 0 : 1]} ${number}.`);
 }
 
-/** Whether it could be done. */
-function toggleLink(row, code, link, isOn) {
+/** Whether it could be done. `was` is the link to other words of the same sentence that this one replaces. */
+function toggleLink(row, code, link, isOn, was = null) {
   const chip = findChip(row, code);
   if (!chip) {
     return false;
@@ -81,7 +82,8 @@ function toggleLink(row, code, link, isOn) {
   const { coding } = chip.dataset;
   const id = makeIdempotencyKey();
   const kind = isOn ? "link" : "unlink";
-  remember({ kind, sentence, number: numberOf(row), current: id, coding, link, hint: { code: code.id } });
+  const more = was ? { was } : {};
+  remember({ kind, sentence, number: numberOf(row), current: id, coding, link, hint: { code: code.id }, ...more });
   perform({ id, kind, sentence, hint: { code: code.id }, fields: { coding, ...link } });
   return true;
 }

@@ -13,7 +13,7 @@ import { currentRow, numberOf, sentenceOf } from "./rows.js";
 import { offerScores } from "./scores.js";
 import { openStrip } from "./strip.js";
 import { Stored } from "./stored.js";
-import { keepEntry, remember } from "./undo.js";
+import { keepEntry, remember, renameDone } from "./undo.js";
 
 const WITHOUT = "none";
 const PATIENCE = 30_000;
@@ -188,18 +188,31 @@ function send() {
 function goBackOne(entry, isRedo) {
   close();
   const wanted = isRedo ? entry.current : entry.before;
+  const expected = isRedo ? entry.before : entry.current;
+  const find = () => findScore({ id: entry.stance }, { id: entry.criterion })?.id ?? null;
   sending = sending.then(async () => {
-    const standing = findScore({ id: entry.stance }, { id: entry.criterion });
-    let done = true;
-    if (wanted) {
-      done = await post(state.put, [["again", wanted]]);
-    } else if (standing) {
-      done = await post(state.withdraw, [["score", standing.id]]);
+    // It may have been changed on its page or in another window.
+    await load().catch(() => {});
+    if (state && find() !== expected) {
+      show();
+      showProblem(`This cannot be ${isRedo ? "redone" : "undone"}: the score was changed elsewhere since. It stays as it is.`);
+      return;
     }
-    if (done) {
-      keepEntry(entry, isRedo);
-      notify(`${isRedo ? "Redone" : "Undone"}: score ${entry.words}`);
+    if (!state) {
+      showProblem("Your scores could not be loaded. Check the connection, then try again.");
     }
+    if (!state || !(await post(...(wanted ? [state.put, [["again", wanted]]] : [state.withdraw, [["score", expected]]])))) {
+      // It can be tried again.
+      keepEntry(entry, !isRedo);
+      return;
+    }
+    // What is given again has another id, in every entry that knew the old one.
+    const now = find();
+    keepEntry(entry, isRedo);
+    if (wanted && now) {
+      renameDone(wanted, now);
+    }
+    notify(`${isRedo ? "Redone" : "Undone"}: score ${entry.words}`);
   });
 }
 

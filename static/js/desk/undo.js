@@ -37,13 +37,14 @@ const WAYS = {
   change: { back: (entry) => putAgain({ ...entry, current: entry.before, hint: entry.hintBefore }), forth: putAgain },
   decide: { back: reopen, forth: decide },
   reopen: { back: decide, forth: reopen },
-  link: { back: unlink, forth: linkAgain },
+  link: { back: (entry) => (entry.was ? linkAgain({ ...entry, link: entry.was }) : unlink(entry)), forth: linkAgain },
   unlink: { back: linkAgain, forth: unlink },
 };
 
 /**
  * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision, coding, link}, where
- * a hint is {code, level, …} and `decision` is one that the act takes away. `link` holds the fields that name a link of `coding`.
+ * a hint is {code, level, …} and `decision` is one that the act takes away. `link` holds the fields that name a link of `coding`,
+ * `was` those of the link that it replaced.
  */
 export function remember(...entries) {
   const { done } = stored.read();
@@ -100,10 +101,13 @@ export function renameAll({ sentences, rows }) {
     before: rows[entry.before] ?? entry.before,
     ...(entry.link && {
       coding: rows[entry.coding] ?? entry.coding,
-      link: { ...entry.link, ...(entry.link.target && { target: String(sentences[entry.link.target] ?? entry.link.target) }) },
+      link: renameEnd(entry.link, sentences),
+      ...(entry.was && { was: renameEnd(entry.was, sentences) }),
     }),
   }));
 }
+
+const renameEnd = (link, sentences) => ({ ...link, ...(link.target && { target: String(sentences[link.target] ?? link.target) }) });
 
 /** The acts that take the last entry back, in the order in which they go, and what to say of it; null when there is none. */
 export const undo = () => step("done", "undone", "back");

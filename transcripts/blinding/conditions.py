@@ -20,6 +20,8 @@ from transcripts.rounds.queries import find_unlocked_rounds
 
 MAX_REASON_LENGTH = 1_000
 LABELS_NAMED = 5
+MAX_UNMASKED = 200
+"""So many interviews are unmasked at once: other writers of the study wait meanwhile."""
 # What a person is shown, in this order, by the names of columns.
 SHOWN = {
     "title": "Title",
@@ -114,6 +116,11 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         raise UnmaskingRefused(str(error)) from error
     if Permission.IMPORT not in role.permissions:
         raise UnmaskingRefused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
+    if len(interviews) > MAX_UNMASKED:
+        raise UnmaskingRefused(
+            f"You chose {len(interviews):,} interviews; at most {MAX_UNMASKED} are unmasked at once. Narrow the list, or tick "
+            "some, and unmask the rest afterwards. Nothing was unmasked."
+        )
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     wanted = Interview.objects.kept().masked().filter(study=project, pk__in=[each.pk for each in interviews])
     held = list(wanted.select_for_update(no_key=True).order_by("pk"))

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from tests.masked_cast import CONDITIONS, FILE_NAME, SECRETS, bring_in_masked, make_thread, write_file
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding import conditions
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.details import edit_details
@@ -418,3 +419,15 @@ def _sign_in(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def test_more_threads_than_the_limit_are_not_unmasked_at_once(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = bring_in_masked(project, lead, [make_thread("xenobare", number) for number in (1, 2)])
+    monkeypatch.setattr(conditions, "MAX_UNMASKED", 1)
+    with pytest.raises(conditions.UnmaskingRefused, match="You chose 2 interviews; at most 1"):
+        conditions.unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
+    assert project.interviews.masked().count() == 2
+    conditions.unmask_interviews(project=project, interviews=threads[:1], reason="Done.", by=lead)
+    assert project.interviews.masked().count() == 1

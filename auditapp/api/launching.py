@@ -116,7 +116,7 @@ class PreannotationInput(OptionsInput):
         allow_empty=False,
         allow_null=True,
         default=None,
-        help_text="Ids of code families; all that are coded by sentence, unless sent.",
+        help_text="Ids of code families, coded by sentence or by turn; all that are coded by sentence, unless sent.",
     )
     limit = WholeNumber(
         min_value=1,

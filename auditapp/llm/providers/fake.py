@@ -34,6 +34,7 @@ SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CRITIC_VERDICTS = '"uphold" or "reverse"'
 CODE_LINE = re.compile(r"^code ([\w.-]+):(.*)$", re.MULTILINE)
+ANSWER_LINE = re.compile(r"^answer (\w+): .* One of (\[.*\])$", re.MULTILINE)
 MATERIAL = re.compile(r"<<<MATERIAL (\w+)\n(.*)\n\1 MATERIAL>>>", re.DOTALL)
 SHARE_CODED = 0.4
 SHARE_LATENT = 0.2
@@ -125,12 +126,13 @@ def _invent_codings(draw: random.Random, codes: list[tuple[str, str]], request: 
     whim = SHARE_OF_WHIM_UNSTEADY if request.model == UNSTEADY_MODEL else SHARE_OF_WHIM
     levels = ["semantic", "latent"] if '"level"' in request.system else []
     enactments = ["enacted", "demonstrated", "described"] if '"enactment"' in request.system else []
+    offered = {key: json.loads(choices) for key, choices in ANSWER_LINE.findall(request.system)}
     entries = []
     for piece in pieces:
         # The same words and the same definition get the same answer in whichever order they come, but for a whim.
         salt = str(draw.random()) if draw.random() < whim else request.model
         codings = [
-            _invent_coding(code, piece["text"], levels, enactments)
+            _invent_coding(code, piece["text"], levels, enactments, offered)
             for code, definition in codes
             if any(map(str.isalnum, piece["text"]))
             and _draw_share(salt, definition.partition(". ")[2], piece["text"]) < SHARE_CODED / len(codes)
@@ -144,13 +146,24 @@ def _draw_share(*parts: str) -> float:
     return int(hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:8], 16) / 2**32
 
 
-def _invent_coding(code: str, sentence: str, levels: list[str], enactments: list[str]) -> dict[str, str]:
+def _invent_coding(
+    code: str, sentence: str, levels: list[str], enactments: list[str], offered: Mapping[str, list[str]]
+) -> dict[str, object]:
     quote = sentence.strip()
     if len(quote) > MAX_QUOTE:
         quote = quote[:MAX_QUOTE].rpartition(" ")[0] or quote[:MAX_QUOTE]
     level = {"level": levels[_draw_share("level", sentence) < SHARE_LATENT]} if levels else {}
     enactment = {"enactment": enactments[int(_draw_share("enactment", sentence) * 3)]} if enactments else {}
-    return {"rationale": "Invented by the fake provider.", **level, **enactment, "quote": quote, "code": code}
+    chosen = {key: choices[int(_draw_share(key, code, sentence) * len(choices))] for key, choices in offered.items()}
+    answers = {"answers": chosen} if chosen else {}
+    return {
+        "rationale": "Invented by the fake provider.",
+        **level,
+        **enactment,
+        **answers,
+        "quote": quote,
+        "code": code,
+    }
 
 
 def _invent_judgment(draw: random.Random, system: str) -> str:

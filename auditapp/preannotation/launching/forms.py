@@ -10,6 +10,7 @@ from auditapp.batches.forms import list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import LATENT_NEEDS_REASON
 from auditapp.preannotation.annotators.forms import SmallPilotOptions
+from auditapp.preannotation.annotators.queries.prompt_codebook import list_asked_families
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
@@ -39,7 +40,8 @@ class PreannotationForm(SmallPilotOptions):
         required=False,
         widget=forms.CheckboxSelectMultiple,
         label="Code families",
-        help_text="Families coded by sentence. If you choose none, all are used.",
+        help_text="If you choose none, all families coded by sentence are used. Families coded by turn are used only if chosen. "
+        "Each adds one call per turn, shown as a whole. Families for the interviewer’s turns are left to people.",
     )
     mode = forms.ChoiceField(
         choices=Annotator.Mode.choices,
@@ -73,8 +75,8 @@ class PreannotationForm(SmallPilotOptions):
         super().__init__(*args, **kwargs)
         self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
         self.fields["interviews"].queryset = Interview.objects.filter(project=project)  # type: ignore[attr-defined]
-        families = CodeFamily.objects.filter(version=current_version(project), unit=CodeFamily.Unit.SENTENCE)
-        self.fields["families"].choices = list(families.values_list("identifier", "name"))  # type: ignore[attr-defined]
+        families = list_asked_families(current_version(project))
+        self.fields["families"].choices = [(family.identifier, name_choice(family)) for family in families]  # type: ignore[attr-defined]
 
     def clean_mode(self) -> str:
         return str(self.cleaned_data["mode"] or Annotator.Mode.FAMILY)
@@ -84,3 +86,8 @@ class PreannotationForm(SmallPilotOptions):
         if cleaned.get("reads_latent") and not cleaned.get("latent_reason"):
             self.add_error("latent_reason", LATENT_NEEDS_REASON)
         return cleaned
+
+
+def name_choice(family: CodeFamily) -> str:
+    """A family as it is chosen for a launch."""
+    return f"{family.name} (whole turns)" if family.unit == CodeFamily.Unit.TURN else family.name

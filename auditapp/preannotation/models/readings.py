@@ -69,12 +69,13 @@ class OfflineReading(models.Model):
 
 
 class Suggestion(models.Model):
-    """One code a machine proposes for one sentence, with its reason.
+    """One code a machine proposes for one sentence, or for the whole turn that begins with it, with its reason.
 
     It came in the answer of a ``cell``, or in a ``run`` that needed no call. ``quote_start`` and ``quote_end`` are its
-    evidence, verified in the sentence, in code points of the turn's text. ``enactment`` is empty where the annotator was
-    not asked for it or cannot tell it. ``score`` is a learnt reader's own
-    probability, never shown as certainty. ``place`` is a shuffled order within the answer.
+    evidence, verified in the sentence (of a code for turns, in the turn), in code points of the turn's text. ``answers`` are
+    those to the code's own questions, by their keys, each one of the choices offered. ``enactment`` is empty where the annotator
+    was not asked for it or cannot tell it. ``score`` is a learnt reader's own probability, never shown as certainty. ``place`` is
+    a shuffled order within the answer.
     """
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="suggestions")
@@ -84,6 +85,7 @@ class Suggestion(models.Model):
     code = models.ForeignKey(Code, on_delete=models.PROTECT, related_name="suggestions")
     level = models.CharField(max_length=10, choices=Level.choices, default=Level.SEMANTIC)
     enactment = models.CharField(max_length=15, choices=Enactment.choices, blank=True, default="", db_default="")
+    answers = models.JSONField(default=dict, db_default={})
     rationale = models.TextField(blank=True)
     quote_start = models.PositiveIntegerField(null=True, blank=True)
     quote_end = models.PositiveIntegerField(null=True, blank=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Substr
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast, Substr
 
 from auditapp.preannotation.models import CriticReading, Response, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import map_moved
+from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.registry import Export, RowsReader, Scope
 from transcripts.exchange.rows import Column, column, find_places, stream
 from transcripts.projects.models import Project
@@ -51,6 +52,7 @@ SUGGESTION_COLUMNS = [
         "enactment",
         "Of moves: enacted, demonstrated or described; empty where the annotator was not asked for it or cannot tell it.",
     ),
+    column("attributes", "given"),
     column("quote_start", "quote_start"),
     column("quote_end", "quote_end"),
     column("quote", "quote", "The words the annotator gives as its evidence, verified in the sentence."),
@@ -177,6 +179,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     suggestions = suggestions.annotate(
         text=Substr(turn_text, F("sentence__start") + 1, length),
         quote=Substr(turn_text, F("quote_start") + 1, F("quote_end") - F("quote_start")),
+        given=Cast("answers", TextField()),
         critic=Subquery(said.values("cell__arm__variant__label")[:1]),
         critic_verdict=Subquery(said.values("verdict")[:1]),
     )
@@ -186,8 +189,16 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
         suggestions = suggestions.filter(sentence__turn__in=looks.values("sentence__turn"))
     rows = stream(suggestions.order_by("pk"), SUGGESTION_COLUMNS)
     kept = rows if scope.only is None else (row for row in rows if row[-1] in shown)
-    [place] = find_places(SUGGESTION_COLUMNS, "sentence_id")
-    return ((*row, *[moved.get(row[-1], row[place])] * 2) for row in kept)
+    place, given = find_places(SUGGESTION_COLUMNS, "sentence_id", "attributes")
+    return (
+        (
+            *row[:given],
+            show_answers(row[given]) if row[given] != "{}" else "",
+            *row[given + 1 :],
+            *[moved.get(row[-1], row[place])] * 2,
+        )
+        for row in kept
+    )
 
 
 def find_suggested(project: Project) -> set[int]:

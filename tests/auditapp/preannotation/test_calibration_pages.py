@@ -180,7 +180,7 @@ class TestPage:
         self, project: Project, reader: User, client_of: ClientOf
     ) -> None:
         shown = page(client_of(reader), project)
-        assert "18 blind labels (one for each person, sentence and code family) on 12 sentences" in shown
+        assert "18 blind labels (one for each person, code family, and sentence or whole turn) on 12 sentences" in shown
         assert "codebook v1" in shown
         assert "Layer: blind" in shown
         assert "Wilson" in shown
@@ -268,7 +268,7 @@ class TestPage:
         wide = make_annotator(project, "wide")
         read(wide, said, {said[0].pk: [BALANCE]}, codes=[BALANCE, "move.elicit"])
         shown = page(client_of(reader), project, annotator=str(wide.pk))
-        assert "36 blind labels (one for each person, sentence and code family) on 12 sentences" in shown
+        assert "36 blind labels (one for each person, code family, and sentence or whole turn) on 12 sentences" in shown
 
     def test_an_annotator_that_has_read_nothing_is_not_offered(
         self, project: Project, said: list[Sentence], annotator: Annotator, reader: User, client_of: ClientOf

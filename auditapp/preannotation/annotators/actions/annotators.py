@@ -19,9 +19,10 @@ from auditapp.preannotation.annotators.pure.prompts import (
     PROMPT_VERSION,
     VERSION_WITHOUT_EARLIER,
     CodeText,
+    list_questions,
     write_system_prompt,
 )
-from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, read_prompt_codebook
+from auditapp.preannotation.annotators.queries.prompt_codebook import PromptFamilies, name_side, read_prompt_codebook
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.audit_trail import trail
@@ -244,12 +245,16 @@ def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[st
 
 def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:
     """The exact instructions of a model, in the order of the codebook: for each family, or each code of it, the ``text``,
-    with the ``task``, the ``family`` and its ``codes`` by identifier. Reads version and variant of an old annotator."""
+    with the ``task``, the ``family`` and its ``codes`` by identifier; of codes applied to turns whose ``turns_of`` these are, and
+    of codes that ask something the answers that their ``questions`` offer. Reads version and variant of an old annotator."""
     stored = annotator.recipe.get("prompts")
     if stored is None:
         if annotator.variant is None:
             return []
-        return _render_prompts(read_prompt_codebook(annotator.version, annotator.variant)[0], annotator)
+        families, _ = read_prompt_codebook(annotator.version, annotator.variant)
+        # Such annotators were made before turns were coded as wholes.
+        old = {name: family for name, family in families.items() if family[0].unit == CodeFamily.Unit.SENTENCE}
+        return _render_prompts(old, annotator)
     return list(stored)
 
 
@@ -261,6 +266,8 @@ def _render_prompts(families: PromptFamilies, annotator: Annotator) -> list[dict
             "family": family.identifier,
             "codes": [code.identifier for code in codes],
             "text": render_instructions(family, codes, annotator),
+            **({"turns_of": name_side(family)} if name_side(family) else {}),
+            **({"questions": list_questions(codes)} if list_questions(codes) else {}),
         }
         for family, every in families.values()
         for codes in ([(code,) for code in every] if by_code else [every])
@@ -278,4 +285,5 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
         once_per_answer=family.once_per_answer,
         reads_latent=annotator.reads_latent and family.carries_level,
         sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
+        turns_of=name_side(family),
     )

@@ -17,7 +17,13 @@ from auditapp.preannotation.annotators.actions.annotators import (
 )
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
 from auditapp.preannotation.annotators.queries.planted import list_plantable
-from auditapp.preannotation.annotators.queries.prompt_codebook import find_sent_redaction, read_prompt_codebook
+from auditapp.preannotation.annotators.queries.prompt_codebook import (
+    ASKED_SIDES,
+    UNITS,
+    find_sent_redaction,
+    name_side,
+    read_prompt_codebook,
+)
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator
 from transcripts.codebook.models import CodeFamily
@@ -28,11 +34,17 @@ MIN_TURNS = 2
 # A turn with more invented sentences than its own would be another turn.
 MAX_PLANTED = 3
 AGAIN = " again"
+# Arms send the same messages where they ask about the sentences of turns, and where they ask about turns as wholes.
+TURNS, WHOLE_TURNS = "turns", "whole turns"
+INTERVIEWER_NOT_ASKED = (
+    "Models annotate what the model says. Codes of {families} are for the interviewer's turns: leave them to people."
+)
 MAX_SEED = 2**31 - 1
 
 
 def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> list[PlannedArm]:
-    """One arm for each of the model's instructions, of these families (all coded by sentence unless named).
+    """One arm for each of the model's instructions, of these families (all coded by sentence unless named; families coded
+    by turn are asked for only by name).
 
     Reads annotator.version.project and annotator.variant.account. Raises ``PreannotationError``.
     """
@@ -57,10 +69,11 @@ def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> li
                 "seed": 0,
                 "planted": [],
                 "names": {},
+                **{name: prompt[name] for name in ("turns_of", "questions") if name in prompt},
                 **held,
             },
             # Which codes are asked for is said in the instructions alone: all arms send the same messages.
-            messages="turns",
+            messages=WHOLE_TURNS if "turns_of" in prompt else TURNS,
         )
         for prompt in choose_prompts(annotator, families)
     ]
@@ -70,11 +83,16 @@ def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list
     """The annotator's instructions for these families. Raises ``PreannotationError`` for one that is not there."""
     prompts = read_prompts(annotator)
     if families is None:
-        return prompts
-    sentence_families = CodeFamily.objects.filter(version=annotator.version, unit=CodeFamily.Unit.SENTENCE)
-    unknown = sorted(set(families) - set(sentence_families.values_list("identifier", flat=True)))
+        return [prompt for prompt in prompts if "turns_of" not in prompt]
+    known = CodeFamily.objects.filter(version=annotator.version, unit__in=UNITS)
+    unknown = sorted(set(families) - set(known.values_list("identifier", flat=True)))
     if unknown:
-        raise PreannotationError(f"The codebook has no sentence family {', '.join(unknown)}.")
+        raise PreannotationError(f"The codebook has no family of sentences or turns {', '.join(unknown)}.")
+    not_asked = sorted(
+        family.identifier for family in known if family.identifier in families and name_side(family) not in ASKED_SIDES
+    )
+    if not_asked:
+        raise PreannotationError(INTERVIEWER_NOT_ASKED.format(families=", ".join(not_asked)))
     return [prompt for prompt in prompts if prompt["family"] in families]
 
 
@@ -102,7 +120,8 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
         if render_instructions(family, in_order, annotator) != arm.system_prompt:
             continue
         codes = shuffle_codes(in_order, seed)
-        own = _choose_planted(planted, asked, seed)
+        # A sentence planted in a turn that is coded as a whole would change what the turn says.
+        own = [] if arm.settings.get("turns_of") else _choose_planted(planted, asked, seed)
         if codes == in_order and not own:
             continue
         identifiers = [code.identifier for code in codes]
@@ -113,7 +132,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
                 render_instructions(family, codes, annotator),
                 arm.settings | {"condition": REASK, "codes": identifiers, "seed": seed, "planted": own},
                 input_ids=again,
-                messages=f"turns with {own}",
+                messages=f"{arm.messages} with {own}",
             )
         )
     return planned

@@ -7,7 +7,7 @@ sentence it cannot say: answers are parsed and checked as any others.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.llm.pure.json_schemas import make_object
@@ -23,20 +23,28 @@ EXAMPLE_NUMBERS = (1, 2)
 
 
 def write_answer_schema(
-    system_prompt: str, codes: Sequence[str], numbers: Sequence[int], *, is_ordered: bool = True
+    system_prompt: str,
+    codes: Sequence[str],
+    numbers: Sequence[int],
+    *,
+    is_ordered: bool = True,
+    questions: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, Any]:
     """The schema of an answer about the sentences of these numbers, in the order of the keys that the instructions ask for.
 
     ``is_ordered``: each sentence exactly once and in order. Without it, for servers that take no limits of length, any of
-    them any number of times.
+    them any number of times. ``questions``: the answers offered, by the key of the codes' own questions.
     """
     level = {"level": {"type": "string", "enum": LEVELS}} if asks_for_level(system_prompt) else {}
     asks_it = asks_for_enactment(system_prompt)
     enactment = {"enactment": {"type": "string", "enum": ENACTMENTS}} if asks_it else {}
+    offered = {key: {"type": "string", "enum": list(choices)} for key, choices in (questions or {}).items()}
+    answers = {"answers": make_object(**offered)} if offered else {}
     coding = make_object(
         rationale={"type": "string", "maxLength": MAX_RATIONALE},
         **level,
         **enactment,
+        **answers,
         quote={"type": "string", "maxLength": MAX_QUOTE},
         code={"type": "string", "enum": list(codes)},
     )

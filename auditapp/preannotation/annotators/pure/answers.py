@@ -24,6 +24,7 @@ SEMANTIC, LATENT = "semantic", "latent"
 LEVELS = (SEMANTIC, LATENT)
 ENACTMENTS = ("enacted", "demonstrated", "described")
 # Short enough to be read at once; none that is written in two ways.
+NOT_OFFERED = "answer is not one of those offered"
 WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 # By prompt version: the key of the answer's list.
 LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
@@ -31,7 +32,7 @@ LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
 
 class Proposal(NamedTuple):
     """A code for a sentence, both of which were asked about. ``quote``: its evidence, as a place in the sentence as it
-    was sent; ``None`` only where none was asked for."""
+    was sent; ``None`` only where none was asked for. ``answers``: to the code's own questions, by their keys."""
 
     sentence: int
     code: str
@@ -39,10 +40,12 @@ class Proposal(NamedTuple):
     level: str = SEMANTIC
     enactment: str = ""
     quote: tuple[int, int] | None = None
+    answers: Mapping[str, str] = {}
 
 
 class ParsedAnswer(NamedTuple):
-    """What an answer says. ``rejected``: the items that are not applied, as they are stored: sentence, code and reason.
+    """What an answer says. ``rejected``: the items that are not applied, as they are stored: sentence, code and reason; of an
+    answer to a question of a code that is kept without it, the ``question`` too.
 
     ``missing``: the sentences it says nothing about, which is not "no code". ``problem`` is empty unless the answer as a
     whole is of no use; then all are missing.
@@ -65,19 +68,27 @@ def parse_response(
     finish_reason: str = "",
     once: Collection[str] = (),
     planted: Collection[int] = (),
+    questions: Mapping[str, Mapping[str, Collection[str]]] | None = None,
 ) -> ParsedAnswer:
     """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
 
     Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
     ``finish_reason`` only tells of an answer without words why it has none. Of the codes in ``once`` the first is taken
     that has all it needs, and a second on another sentence is not; sentences that were ``planted`` are no part of the
-    turn and do not count.
+    turn and do not count. ``questions``: by code, the answers that each of its own questions offers; one outside these is
+    left out, and the code kept without it.
     """
     lists, problem = find_answers(answer, LIST_KEYS[prompt_version], finish_reason)
     if problem:
         return ParsedAnswer([], [], sorted(sentences), problem)
     taking = _Taking(
-        sentences, codes, reads_latent=reads_latent, reads_enactment=reads_enactment, once=once, planted=planted
+        sentences,
+        codes,
+        reads_latent=reads_latent,
+        reads_enactment=reads_enactment,
+        once=once,
+        planted=planted,
+        questions=questions or {},
     )
     items = _choose(lists, sentences)
     if prompt_version == OLD_PROMPT_VERSION:
@@ -121,6 +132,7 @@ class _Taking:
         reads_enactment: bool,
         once: Collection[str],
         planted: Collection[int],
+        questions: Mapping[str, Mapping[str, Collection[str]]],
     ) -> None:
         self.sentences = sentences
         self.codes = codes
@@ -128,6 +140,7 @@ class _Taking:
         self.reads_enactment = reads_enactment
         self.once = once
         self.planted = planted
+        self.questions = questions
         self.proposals: list[Proposal] = []
         self.rejected: list[dict[str, object]] = []
         self.answered: set[int] = set()
@@ -164,7 +177,23 @@ class _Taking:
             return
         level = str(raw["level"]) if self.reads_latent and isinstance(raw, dict) else SEMANTIC
         enactment = str(raw["enactment"]) if self.reads_enactment and isinstance(raw, dict) else ""
-        self._take(proposal._replace(level=level, enactment=enactment, quote=quote))
+        answers = self._read_answers(proposal, raw)
+        self._take(proposal._replace(level=level, enactment=enactment, quote=quote, answers=answers))
+
+    def _read_answers(self, proposal: Proposal, raw: object) -> dict[str, str]:
+        """The answers offered to the code's own questions; what is not among them is kept aside, and the code stays."""
+        asked = self.questions.get(proposal.code, {})
+        given = raw.get("answers") if isinstance(raw, dict) else None
+        found = given if isinstance(given, dict) else {}
+        kept: dict[str, str] = {}
+        for key, choices in asked.items():
+            answer = found.get(key)
+            if isinstance(answer, str) and answer in choices:
+                kept[key] = answer
+            elif answer not in (None, ""):
+                item = _reject(_shorten_value(proposal.sentence), proposal.code, NOT_OFFERED)
+                self.rejected.append(item | {"question": key})
+        return kept
 
     def take_old_coding(self, raw: object) -> None:
         """A coding as answers to the first prompt gave it, with the sentence in it."""

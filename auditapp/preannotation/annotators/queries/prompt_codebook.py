@@ -1,4 +1,4 @@
-"""The codebook as prompts have it: its sentence families, their codes, and the pinned examples that may be sent."""
+"""The codebook as prompts have it: its families of sentences and turns, their codes, and the pinned examples that may be sent."""
 
 from __future__ import annotations
 
@@ -16,25 +16,29 @@ from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
 
 PinnedSentence = tuple[CodeExample, Sentence]
-# By its identifier, a family whose unit is the sentence, with its codes in the order of the codebook.
+# The units whose codes models are asked for.
+UNITS = (CodeFamily.Unit.SENTENCE, CodeFamily.Unit.TURN)
+# Whose turns a launch asks about, as wholes or ("") by sentence.
+ASKED_SIDES = ("", str(CodeFamily.AppliesTo.MODEL))
+# By its identifier, a family of one of these units, with its codes in the order of the codebook.
 PromptFamilies = dict[str, tuple[CodeFamily, tuple[CodeText, ...]]]
 
 
 def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tuple[PromptFamilies, dict[str, Any]]:
-    """The sentence families of ``version`` that have codes, as the prompts for ``variant`` contain them; and what an
-    annotator's recipe says about the examples among them.
+    """The families of ``version`` coded by sentence or by turn that have codes, as the prompts for ``variant`` contain them;
+    and what an annotator's recipe says about the examples among them.
 
     ``examples`` are the sentences, ``examples_left_out`` says how many may not be sent, and ``redaction`` is the number of
     the list applied to them, 0 for none. Examples of interviews whose consent does not allow it are never sent to a model
-    off this site. Reads version.project and variant.account.
+    off this site. Codes of turns are asked for by their definitions alone. Reads version.project and variant.account.
     """
     redaction = find_sent_redaction(version, variant)
     examples, left_out = _read_examples(version, variant)
     texts = _write_examples(examples, read_stored(redaction.entries) if redaction else [])
     codes: dict[int, list[CodeText]] = {}
-    for code in Code.objects.filter(version=version, is_category=False).order_by("position"):
+    for code in Code.objects.filter(version=version, is_category=False).select_related("family").order_by("position"):
         codes.setdefault(code.family_id, []).append(make_code_text(code, texts.get(code.pk, ())))
-    families = CodeFamily.objects.filter(version=version, unit=CodeFamily.Unit.SENTENCE).order_by("position")
+    families = CodeFamily.objects.filter(version=version, unit__in=UNITS).order_by("position")
     return (
         {family.identifier: (family, tuple(codes[family.pk])) for family in families if family.pk in codes},
         {
@@ -43,6 +47,23 @@ def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tup
             "redaction": redaction.number if redaction else 0,
         },
     )
+
+
+def name_side(family: CodeFamily) -> str:
+    """Whose turns the codes of the family are asked about as wholes: "model" or "interviewer"; "" for codes of sentences.
+
+    Codes for anybody's turns are asked about the model's, as those of sentences are.
+    """
+    if family.unit != CodeFamily.Unit.TURN:
+        return ""
+    is_asked = family.applies_to == CodeFamily.AppliesTo.INTERVIEWER
+    return str(CodeFamily.AppliesTo.INTERVIEWER if is_asked else CodeFamily.AppliesTo.MODEL)
+
+
+def list_asked_families(version: CodebookVersion | None) -> list[CodeFamily]:
+    """The families that a launch can ask a model about, in the order of the codebook."""
+    families = CodeFamily.objects.filter(version=version, unit__in=UNITS).order_by("position")
+    return [family for family in families if name_side(family) in ASKED_SIDES]
 
 
 def find_sent_redaction(version: CodebookVersion, variant: ModelVariant) -> RedactionList | None:
@@ -78,7 +99,7 @@ def _write_examples(
 
 
 def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> CodeText:
-    """A code as prompts contain it."""
+    """A code as prompts contain it, with its own questions if it is applied to turns. Reads code.family."""
     return CodeText(
         identifier=code.identifier,
         name=code.name,
@@ -86,6 +107,11 @@ def make_code_text(code: Code, examples: tuple[tuple[str, str], ...] = ()) -> Co
         include=code.include,
         exclude=code.exclude,
         examples=examples,
+        questions=tuple(
+            (question["key"], question["label"], tuple(question["choices"]))
+            for question in code.attributes
+            if question["kind"] == "choice" and code.family.unit == CodeFamily.Unit.TURN
+        ),
     )
 
 

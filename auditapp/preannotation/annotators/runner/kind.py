@@ -41,7 +41,13 @@ class PreannotationKind:
 def write_turn_schema(arm: Arm, prompt: str) -> dict[str, Any]:
     """The schema of the answer about one turn. Reads arm.settings and its instructions."""
     is_ordered = arm.settings[ANSWER_SCHEMA] == Capabilities.AnswerSchema.FULL
-    return write_answer_schema(arm.system_prompt, arm.settings["codes"], read_numbers(prompt), is_ordered=is_ordered)
+    return write_answer_schema(
+        arm.system_prompt,
+        arm.settings["codes"],
+        read_numbers(prompt),
+        is_ordered=is_ordered,
+        questions=arm.settings.get("questions"),
+    )
 
 
 class CheckKind(PreannotationKind):

@@ -80,6 +80,9 @@ def _parse(
         finish_reason=each.finish_reason,
         once=[name for name, code in codes.items() if code.family.once_per_answer],
         planted=turn.planted,
+        questions={name: _list_offered(code) for name, code in codes.items() if code.attributes}
+        if arm.settings.get("questions")
+        else {},
     )
     answered = turn.texts.keys() - set(parsed.missing)
     asked = turn.find_asked(answered)
@@ -117,10 +120,16 @@ def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, cod
         code=code,
         level=proposal.level,
         enactment=proposal.enactment,
+        answers=dict(proposal.answers),
         rationale=proposal.rationale,
         quote_start=quote[0],
         quote_end=quote[1],
     )
+
+
+def _list_offered(code: Code) -> dict[str, list[str]]:
+    """The answers that the code's own questions offer."""
+    return {question["key"]: question["choices"] for question in code.attributes if question["kind"] == "choice"}
 
 
 def _list_planted(

@@ -106,7 +106,8 @@ def render_turn_prompts(
     prompts: dict[int, str] = {}
     for turn in turns:
         if turn.pk in spans:
-            pieces = _cut(make_copy(turn.text, entries), spans[turn.pk])
+            copy = make_copy(turn.text, entries)
+            pieces = _take_whole(copy, spans[turn.pk]) if asks_about_whole(arm) else _cut(copy, spans[turn.pk])
             if texts:
                 added = [(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
                 _plant(pieces, added, seed=f"{arm.settings.get('seed', 0)} {turn.pk}")
@@ -133,7 +134,8 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     found: dict[int, AskedTurn] = {}
     for turn in turns:
         copy = make_copy(turn.text, entries)
-        own = {each.pk: each for each in spans[turn.pk]}
+        stretches = _stretch(spans[turn.pk], turn.text) if asks_about_whole(arm) else spans[turn.pk]
+        own = {each.pk: each for each in stretches}
         shown = {key: _slice(copy, each) for key, each in own.items()}
         planted = numbers.get(turn.pk, {})
         shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
@@ -227,6 +229,22 @@ def _cut(copy: SentCopy, spans: Sequence[EditedSentence]) -> list[Piece]:
         pieces.append((each.pk, copy.text[start:end]))
         place = end
     return pieces + _keep_words(copy.text[place:])
+
+
+def asks_about_whole(arm: Arm) -> bool:
+    """Whether the arm asks about each turn as one piece, under the number of its first sentence."""
+    return bool(arm.settings.get("turns_of"))
+
+
+def _stretch(spans: Sequence[EditedSentence], text: str) -> list[EditedSentence]:
+    """The sentences with which the turn begins or began, each stretched over the whole turn, for they stand for it."""
+    first = min((each.start for each in spans), default=0)
+    return [each._replace(start=0, end=len(text)) for each in spans if each.start == first]
+
+
+def _take_whole(copy: SentCopy, spans: Sequence[EditedSentence]) -> list[Piece]:
+    """The whole turn under the number of its first sentence."""
+    return [(min(spans, key=lambda each: each.start).pk, copy.text)]
 
 
 def _keep_words(text: str) -> list[Piece]:

@@ -31,6 +31,10 @@ USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
 USUAL_REPEATS, MAX_REPEATS = 3, 10
 IDS_AT_A_TIME = 5_000
 MAX_SEED = 2**31 - 1
+TURNS_NOT_CHECKED = (
+    "Checks ask about sentences, and codes of {families} are applied to whole turns. Leave these families out; their "
+    "calibration says how they are annotated."
+)
 ALL_WITHHELD = (
     "Every turn that could be checked is withheld. The results of a check are shown, so it needs turns that are not "
     "withheld: lower the share, or import another interview."
@@ -97,6 +101,9 @@ def plan_check(
     if not 2 <= repeats <= MAX_REPEATS:
         raise PreannotationError(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
     reading = plan_reading(project=project, annotator=annotator, families=families)
+    whole = sorted({str(arm.settings["family"]) for arm in reading.arms if arm.settings.get("turns_of")})
+    if whole:
+        raise PreannotationError(TURNS_NOT_CHECKED.format(families=", ".join(whole)))
     withheld = list_withheld(project)
     counts = _count_sentences([turn_id for turn_id in reading.input_ids if turn_id not in withheld])
     if reading.input_ids and not counts:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditapp.preannotation.annotators.pure.recipes import list_taught
-from auditapp.preannotation.annotators.queries.machine_labels import read_machine_labels
+from auditapp.preannotation.annotators.queries.machine_labels import MachineLabels, read_machine_labels
+from auditapp.preannotation.annotators.queries.machine_turn_labels import read_turn_labels
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels
 from auditapp.preannotation.models import Annotator, Disagreement, TurnArm
 from auditapp.preannotation.suggestions.queries.boundary_edits import add_edited
@@ -28,7 +29,10 @@ CELLS = ("tp", "fp", "fn", "tn")
 
 
 class ComparedCode(NamedTuple):
-    """A code that annotator and codebook share. ``changed_in``: the version that gave it another meaning since, or 0."""
+    """A code that annotator and codebook share. ``changed_in``: the version that gave it another meaning since, or 0.
+
+    Labels of turns stand at their first sentences, and nowhere else.
+    """
 
     code: Code
     family: str
@@ -113,12 +117,16 @@ def read_compared(
     family_now = {used.identifier: used.family for used in readings.codes.values() if not used.is_split}
     families: dict[str, list[Code]] = {}
     for code in _list_codes(annotator):
-        if code.identifier in comparison.machine.codes and code.identifier in family_now:
+        is_asked = code.identifier in comparison.find_machine(code).codes
+        if is_asked and code.identifier in family_now:
             families.setdefault(family_now[code.identifier], []).append(code)
-        elif code.identifier in comparison.machine.codes:
+        elif is_asked:
             found.uncompared.append(code.name)
     for family, codes in families.items():
-        table = readings.arrange(family, CodeFamily.Unit.SENTENCE, [code.identifier for code in codes])
+        unit = codes[0].family.unit
+        table = readings.arrange(family, unit, [code.identifier for code in codes])
+        if unit == CodeFamily.Unit.TURN:
+            table = _spread_turns(table, readings)
         found.codes += [comparison.compare(code, family, table) for code in codes]
     found.interviews = set(np.unique(readings.interview_ids[comparison.is_met]).tolist())
     return found
@@ -133,7 +141,7 @@ class _Comparison:
         annotator = compared.annotator
         self.machine = read_machine_labels(annotator, with_critic=compared.with_critic)
         self._ids = readings.sentence_ids
-        self._places = self.machine.find_places(self._ids)
+        self._turns = read_turn_labels(annotator).labels
         self._changed = _find_changed(annotator)
         self._examples = _find_examples(annotator) if annotator.kind == Annotator.Kind.MODEL else {}
         self._taught = _find_taught(annotator) if annotator.kind == Annotator.Kind.LEARNT else []
@@ -147,13 +155,19 @@ class _Comparison:
             withheld = TurnArm.objects.filter(turn__interview__project=annotator.project_id, arm=TurnArm.Arm.WITHHELD)
             self._is_inside = np.isin(readings.turn_ids, list(withheld.values_list("turn_id", flat=True)))
 
+    def find_machine(self, code: Code) -> MachineLabels:
+        """The machine's labels of the unit of this code."""
+        return self._turns if code.family.unit == CodeFamily.Unit.TURN else self.machine
+
     def compare(self, code: Code, family: str, table: BlindTable) -> ComparedCode:
         """One code of a family's table beside the machine's row."""
-        row, at = table.codes.index(code.identifier), self.machine.codes.index(code.identifier)
-        here = np.flatnonzero(self._places >= 0)
+        machine = self.find_machine(code)
+        row, at = table.codes.index(code.identifier), machine.codes.index(code.identifier)
+        places = machine.find_places(self._ids)
+        here = np.flatnonzero(places >= 0)
         was_read, said_yes = np.zeros(len(self._ids), dtype=bool), np.zeros(len(self._ids), dtype=bool)
-        was_read[here] = self.machine.was_read[at, self._places[here]]
-        said_yes[here] = self.machine.labels[at, self._places[here]]
+        was_read[here] = machine.was_read[at, places[here]]
+        said_yes[here] = machine.labels[at, places[here]]
         counts = table.decided & was_read & self._is_inside
         self.is_met |= counts.any(axis=0)
         counts &= self._is_seen
@@ -172,6 +186,23 @@ class _Comparison:
             "alternatives": self._alternatives.get(code.identifier, []),
         }
         return {reason: np.flatnonzero(np.isin(self._ids, ids)) for reason, ids in named.items()}
+
+
+def _spread_turns(table: BlindTable, readings: BlindReadings) -> BlindTable:
+    """A table of turns over all sentences: each turn at its first, the others decided by nobody."""
+    place_of = {int(pk): place for place, pk in enumerate(readings.sentence_ids.tolist())}
+    at = np.array([place_of[pk] for pk in table.sentence_ids.tolist()], dtype=np.int64)
+    size = len(table.coders), len(readings.sentence_ids)
+    decided, labels = np.zeros(size, dtype=bool), np.zeros((len(table.codes), *size), dtype=bool)
+    decided[:, at], labels[:, :, at] = table.decided, table.labels
+    return table._replace(
+        unit_ids=readings.sentence_ids,
+        sentence_ids=readings.sentence_ids,
+        turn_ids=readings.turn_ids,
+        interview_ids=readings.interview_ids,
+        decided=decided,
+        labels=labels,
+    )
 
 
 def find_aside(annotator: Annotator, code: Code | None, sentence_ids: Numbers) -> Bools:
@@ -237,8 +268,8 @@ def list_differences(compared: Compared, identifiers: Collection[str] = ()) -> l
 
 
 def _list_codes(annotator: Annotator) -> list[Code]:
-    """Codes of families coded by sentence, as in the annotator's prompt."""
-    codes = Code.objects.filter(version=annotator.version_id, family__unit=CodeFamily.Unit.SENTENCE)
+    """Codes of families coded by sentence or by turn, as in the annotator's prompt."""
+    codes = Code.objects.filter(version=annotator.version_id).exclude(family__unit=CodeFamily.Unit.INTERVIEW)
     return list(codes.select_related("family", "version").order_by("family__position", "position"))
 
 
@@ -258,7 +289,9 @@ def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
     """Sentences used as examples in a model's prompt, by the family it is asked about; those that hold their
     words after boundary edits are among them."""
     found: dict[int, list[int]] = {}
-    rows = CodeExample.objects.filter(code__version=annotator.version_id, sentence__isnull=False)
+    rows = CodeExample.objects.filter(
+        code__version=annotator.version_id, code__family__unit=CodeFamily.Unit.SENTENCE, sentence__isnull=False
+    )
     for family, sentence in rows.values_list("code__family", "sentence"):
         found.setdefault(family, []).append(sentence)
     return {family: list(add_edited(annotator.project, sentences)) for family, sentences in found.items()}

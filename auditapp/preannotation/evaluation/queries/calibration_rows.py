@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
 from transcripts.agreement.pure.figures import Figure
-from transcripts.codebook.models import Code
+from transcripts.codebook.models import Code, CodeFamily
 
 if TYPE_CHECKING:
     from auditapp.preannotation.evaluation.queries.calibration import Compared
@@ -43,6 +43,11 @@ class CodeRow(NamedTuple):
     @property
     def cells(self) -> list[tuple[str, int]]:
         return list(self.figures["table"]._asdict().items())
+
+    @property
+    def is_of_turns(self) -> bool:
+        """Whether its labels are of whole turns."""
+        return self.code.family.unit == CodeFamily.Unit.TURN
 
     @property
     def n_positives(self) -> int:

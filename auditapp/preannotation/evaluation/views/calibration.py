@@ -130,6 +130,7 @@ def measure(
     """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
     ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
     from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
+    from auditapp.preannotation.evaluation.queries.answer_tables import read_answer_tables
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}
@@ -143,7 +144,14 @@ def measure(
     n_labels, n_units = compared.count_labels()
     return {
         "tables": [
-            {"identifier": family, "name": asked.name_family(family), "rows": rows.get(family)} for family in families
+            {
+                "identifier": family,
+                "name": asked.name_family(family),
+                "rows": rows.get(family),
+                "questions": read_answer_tables(compared, family) if family in rows else [],
+                "unit": "turn" if any(row.is_of_turns for row in rows.get(family, ())) else "sentence",
+            }
+            for family in families
         ],
         "rows": [row for family in families for row in rows.get(family, ())],
         "n_clusters": n_clusters,

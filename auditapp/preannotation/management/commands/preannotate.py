@@ -58,7 +58,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--limit", type=int, help="annotate only this many turns, from the beginning")
         parser.add_argument(
-            "--family", action="append", help="code family to annotate (default: all coded by sentence)"
+            "--family",
+            action="append",
+            help="code family to annotate, coded by sentence or by turn (default: all coded by sentence)",
         )
         parser.add_argument(
             "--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"

@@ -33,7 +33,7 @@ from transcripts.coding.actions import (
 from transcripts.coding.actions.checks import is_complete
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.queries import read_active_labels
-from transcripts.coding.values import CodingValues
+from transcripts.coding.values import CodingValues, keep_answers
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.projects.models import Project
 
@@ -64,7 +64,8 @@ def keep_suggestion(
 
     Only after it was shown to her. If she has already applied the code herself, keeping leaves her coding as it is, but for
     what the codebook requires and it lacks; a change of it is an edit, which asks for its reason. A move needs its enactment:
-    hers, or else the suggested one, which she saw; where an annotator suggested none, she chooses it (method brief R28).
+    hers, or else the suggested one, which she saw; where an annotator suggested none, she chooses it (method brief R28). So do
+    the suggested answers to the code's own questions, as far as the code still asks them so, where ``answers`` has no other.
     Raises ``PreannotationError``.
     """
     sentence, showing = _require_open(suggestion, by)
@@ -83,7 +84,8 @@ def keep_suggestion(
         level=(level or suggestion.level) if code.family.carries_level else "semantic",
         enactment=(enactment or suggestion.enactment) if code.family.carries_enactment else "",
         note=note,
-        attributes=answers or {},
+        attributes=keep_answers(suggestion.answers, code)
+        | {key: answer for key, answer in (answers or {}).items() if answer},
     )
     if own is not None and not is_complete(code, own.enactment, own.attributes):
         hers = CodingValues.from_coding(own).adapt_to(code)

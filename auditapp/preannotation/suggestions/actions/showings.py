@@ -27,6 +27,7 @@ Arm = TurnArm.Arm
 
 # What a person sees where machines do not annotate the turn, or where it is withheld.
 NOTHING: dict[str, Any] = {"annotators": [], "flags": [], "showing": None, "is_withheld": False, "is_draft": False}
+NOTHING |= {"waits_for_turn": False, "turn_sentences": []}
 
 
 @transaction.atomic
@@ -36,6 +37,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     Gives what ``read_panel`` does, with whether the turn ``is_withheld``, whether the interview ``is_draft``, and the
     ``showing``, ``None`` where there was nothing to show, which leaves her as blind as before.
 
+    What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it.
     Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is
     assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``PreannotationError``.
     """
@@ -54,7 +56,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
         withheld = _make_showing(sentence, by, current, arm=Arm.WITHHELD)
         showing = _store(withheld, former, project, by)
         return NOTHING | {"showing": showing, "is_withheld": True, "is_draft": reads_draft}
-    panel = read_panel(project, sentence, by, logged=former.suggestions if former else ())
+    panel = read_panel(project, sentence, by, logged=former.suggestions if former else (), before_decision=reads_draft)
     panel |= {"showing": None, "is_withheld": False, "is_draft": reads_draft}
     if not panel["annotators"]:
         return panel
@@ -62,6 +64,9 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
         find_open_draft(project=project, interview=sentence.turn.interview, by=by)
     else:
         reveal_suggestions(project=project, sentence=sentence, by=by)
+        # What is said of the whole turn is said of all of it: what she codes anywhere in it from now on is assisted.
+        for other in Sentence.objects.select_related("turn__interview").filter(pk__in=panel["turn_sentences"]):
+            reveal_suggestions(project=project, sentence=other, by=by)
     suggestions = [offer["suggestion"].pk for offer in list_offers(panel)]
     shown = _make_showing(sentence, by, current, arm=Arm.SHOWN, suggestions=suggestions, is_draft=reads_draft)
     return panel | {"showing": _store(shown, former, project, by)}

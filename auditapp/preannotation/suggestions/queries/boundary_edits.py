@@ -1,7 +1,8 @@
 """What boundary edits made of sentences, and of machines' answers about them.
 
 Suggestions stay at the sentence they were made for. One whose words (its quote; without one, its whole sentence) lie
-inside one current sentence is read there; any other is placed nowhere, and counted.
+inside one current sentence is read there; any other is placed nowhere, and counted. One about a whole turn is read at the
+sentence with which the turn begins.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from django.db.models import Q, QuerySet
 
 from auditapp.preannotation.models import Annotator, Suggestion
 from auditapp.preannotation.suggestions.pure.placing import EditedSentence, EditedTurn
+from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.projects.models import Project
@@ -46,7 +48,10 @@ def _gather(sentences: QuerySet[Sentence]) -> dict[int, EditedTurn]:
 
 
 def find_words(suggestion: Suggestion) -> Extent:
-    """The words a suggestion is about: its quote, or the whole of its sentence. Reads suggestion.sentence."""
+    """The words by which a suggestion is placed: its quote, or the whole of its sentence; the first character of a whole turn.
+    Reads suggestion.sentence and suggestion.code.family."""
+    if suggestion.code.family.unit == CodeFamily.Unit.TURN:
+        return Extent(suggestion.sentence.start, suggestion.sentence.start + 1)
     if suggestion.quote_start is not None and suggestion.quote_end is not None:
         return Extent(suggestion.quote_start, suggestion.quote_end)
     return Extent(suggestion.sentence.start, suggestion.sentence.end)
@@ -74,12 +79,26 @@ def map_moved(suggestions: QuerySet[Suggestion]) -> dict[int, int | None]:
 
     One query, one more where there are any.
     """
-    columns = ("pk", "sentence__turn_id", "sentence__start", "sentence__end", "quote_start", "quote_end")
+    columns = (
+        "pk",
+        "sentence__turn_id",
+        "sentence__start",
+        "sentence__end",
+        "quote_start",
+        "quote_end",
+        "code__family__unit",
+    )
     rows = list(suggestions.filter(sentence__retired_by__isnull=False).order_by("pk").values_list(*columns))
     turns = read_turns({row[1] for row in rows})
     return {
-        pk: turns[turn].find_place(Extent(start, end) if last is None else Extent(first, last))
-        for pk, turn, start, end, first, last in rows
+        pk: turns[turn].find_place(
+            Extent(start, start + 1)
+            if unit == CodeFamily.Unit.TURN
+            else Extent(start, end)
+            if last is None
+            else Extent(first, last)
+        )
+        for pk, turn, start, end, first, last, unit in rows
     }
 
 

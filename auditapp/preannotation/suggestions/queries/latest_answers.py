@@ -77,8 +77,11 @@ class LatestAnswers:
 CodeRow = tuple[str, str, str, bool]
 
 
-def read_latest_answers(project: Project, sentence: Sentence, turn: EditedTurn | None = None) -> list[LatestAnswers]:
+def read_latest_answers(
+    project: Project, sentence: Sentence, turn: EditedTurn | None = None, *, of_turn: bool = True
+) -> list[LatestAnswers]:
     """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
+    ``of_turn``: also what they were asked about its whole turn, which stands at the first sentence of it.
 
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """
@@ -93,12 +96,19 @@ def read_latest_answers(project: Project, sentence: Sentence, turn: EditedTurn |
         each.families |= {code: name for code, _, name, _ in codes[each.annotator.version_id]}
     for pk, cell in cells:
         each = found_for[pk]
+        if cell.arm.settings.get("turns_of") and not of_turn:
+            continue
         asked = _list_asked(cell.arm, codes[each.annotator.version_id])
         each.asked.update(asked)
         if reach := _find_reach(cell, sentence, turn):
             each.add(asked, ("cell", cell.pk), reach)
             each.flags.update(cell.reading.flags)
-            about = [item for item in cell.reading.rejected if item.get("sentence") == sentence.pk]
+            # An answer that was left out leaves its code, which is kept.
+            about = [
+                item
+                for item in cell.reading.rejected
+                if item.get("sentence") == sentence.pk and not item.get("question")
+            ]
             each.rejected["cell", cell.pk] = [item.get("code") for item in about]
     for reading in readings:
         each = found_for[reading.run.annotator_id]
@@ -110,13 +120,20 @@ def read_latest_answers(project: Project, sentence: Sentence, turn: EditedTurn |
 
 
 def _read_codes(versions: Collection[int]) -> dict[int, list[CodeRow]]:
-    """The codes that are applied to sentences, by codebook version."""
+    """The codes that are applied to sentences and turns, by codebook version."""
     found: dict[int, list[CodeRow]] = defaultdict(list)
-    codes = Code.objects.filter(version__in=versions, family__unit=CodeFamily.Unit.SENTENCE).order_by("pk")
-    columns = ("version", "identifier", "family__identifier", "family__name", "keyword_rules")
-    for version, identifier, family, name, rules in codes.values_list(*columns):
-        found[version].append((identifier, family, name, bool(rules)))
+    codes = Code.objects.filter(version__in=versions).exclude(family__unit=CodeFamily.Unit.INTERVIEW).order_by("pk")
+    columns = ("version", "identifier", "family__identifier", "family__name", "family__unit", "keyword_rules")
+    for version, identifier, family, name, unit, rules in codes.values_list(*columns):
+        # Rules are read sentence by sentence.
+        found[version].append((identifier, family, name, bool(rules) and unit == CodeFamily.Unit.SENTENCE))
     return found
+
+
+def is_turn_asked(project: Project, turn_id: int) -> bool:
+    """Whether any annotator was asked about the turn as a whole. One query."""
+    about = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=turn_id)
+    return about.filter(arm__settings__turns_of__isnull=False).exists()
 
 
 def _read_cells(project: Project, sentence: Sentence) -> list[tuple[int, Cell]]:
@@ -154,6 +171,8 @@ def _find_reach(cell: Cell, sentence: Sentence, turn: EditedTurn | None) -> Reac
     reading = getattr(cell, "reading", None)
     if reading is None or reading.outcome == reading.Outcome.INVALID:
         return Reach.NOTHING
+    if cell.arm.settings.get("turns_of"):
+        return Reach.ITSELF if set(reading.asked) - set(reading.missing) else Reach.NOTHING
     if reading.asked:
         return _measure_reach(set(reading.asked) - set(reading.missing), sentence, turn)
     return (

@@ -9,25 +9,40 @@ from typing import Any
 from auditapp.preannotation.models import Annotator, CodeChoice, CriticReading, Response, Showing, Suggestion
 from auditapp.preannotation.suggestions.pure.placing import EditedTurn
 from auditapp.preannotation.suggestions.queries.boundary_edits import find_words, read_turns
-from auditapp.preannotation.suggestions.queries.latest_answers import LatestAnswers, read_latest_answers
+from auditapp.preannotation.suggestions.queries.latest_answers import LatestAnswers, is_turn_asked, read_latest_answers
 from transcripts.accounts.models import User
-from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal
+from transcripts.coding.values import keep_answers
 from transcripts.corpus.models import Sentence
 from transcripts.projects.models import Project
 
+# How much of the turn is shown on either side of the evidence for a code of the whole turn.
+MAX_AROUND = 120
 
-def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = ()) -> dict[str, Any]:
+
+def read_panel(
+    project: Project, sentence: Sentence, coder: User, *, logged: Sequence[int] = (), before_decision: bool = False
+) -> dict[str, Any]:
     """What ``annotators`` suggest for ``sentence``, as ``coder`` may see it after her own decision: context of the panel.
 
     ``logged`` is the order in which she saw suggestions before; what came since follows. ``flags`` name what in its turn
     looks like instructions to a machine. ``is_left_aside``: an annotator has it, but only for codes for which another one,
-    or none, is chosen. Eleven queries, whatever the study holds, up to four more where its boundaries were edited. Reads
+    or none, is chosen.
+
+    What is suggested for the whole turn is at its first sentence, once she has decided all its sentences or, in a draft,
+    ``before_decision``; ``waits_for_turn`` says that she has not, whether or not anything was suggested. ``turn_sentences``:
+    those that she learns about with it.
+
+    Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads
     sentence.turn.
     """
     turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
-    answers = read_latest_answers(project, sentence, turn)
+    of_turn = _list_turn(sentence) if is_turn_asked(project, sentence.turn_id) else []
+    is_first = bool(of_turn) and of_turn[0] == sentence.pk
+    opens_turn = is_first and (before_decision or _list_known(of_turn, coder).issuperset(of_turn))
+    answers = read_latest_answers(project, sentence, turn, of_turn=opens_turn)
     reader = _PanelReader(project, sentence, coder, turn, answers)
     found = [
         panel
@@ -35,7 +50,18 @@ def read_panel(project: Project, sentence: Sentence, coder: User, *, logged: Seq
         if (panel := reader.read_annotator(each, logged)) is not None
     ]
     flags = {flag for each in answers for flag in each.flags}
-    return {"annotators": found, "flags": sorted(flags), "is_left_aside": bool(answers) and not found}
+    return {
+        "annotators": found,
+        "flags": sorted(flags),
+        "is_left_aside": bool(answers) and not found,
+        "waits_for_turn": is_first and not opens_turn,
+        "turn_sentences": of_turn if opens_turn else [],
+    }
+
+
+def _list_turn(sentence: Sentence) -> list[int]:
+    """The current sentences of its turn, in order."""
+    return list(Sentence.objects.current().filter(turn=sentence.turn_id).order_by("start").values_list("pk", flat=True))
 
 
 def list_offers(panel: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -127,6 +153,8 @@ class _PanelReader:
         """A suggestion beside what this person made of it (``response``; ``None``: nothing that is in force).
 
         ``evidence``: the sentence before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
+        ``answers``: its answers to questions that the code still asks, each with the question's label; ``questions``: those
+        to be answered in a form, each with the suggested answer.
         ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
         ``is_changed``: the code means something else since the annotator used it. ``is_removed``: the coding she kept was
         removed or changed since.
@@ -137,6 +165,7 @@ class _PanelReader:
             "suggestion": suggestion,
             "response": response if response and response.verdict != Response.Verdict.UNDONE else None,
             "evidence": _cut_out(suggestion, self.sentence),
+            **_read_questions(suggestion, code),
             "code": code,
             "obstacle": obstacle,
             "is_changed": code is not None and code.meaning_version > suggestion.code.version.number,
@@ -156,9 +185,26 @@ def _is_latest(suggestion: Suggestion, answers: LatestAnswers) -> bool:
 
 def _cut_out(suggestion: Suggestion, sentence: Sentence) -> tuple[str, str, str] | None:
     text, start, end = sentence.turn.text, suggestion.quote_start, suggestion.quote_end
+    if suggestion.code.family.unit == CodeFamily.Unit.TURN and start is not None and end is not None:
+        first, last = max(0, start - MAX_AROUND), end + MAX_AROUND
+        before, after = text[first:start], text[end:last]
+        return ("… " if first else "") + before, text[start:end], after + (" …" if last < len(text) else "")
     if start is None or end is None or not sentence.start <= start < end <= sentence.end:
         return None
     return text[sentence.start : start], text[start:end], text[end : sentence.end]
+
+
+def _read_questions(suggestion: Suggestion, code: Code | None) -> dict[str, list[tuple[Any, str]]]:
+    """What the offer says of the questions of the code as it is now; an answer that no longer fits is left out."""
+    if code is None:
+        return {"answers": [], "questions": []}
+    kept = keep_answers(suggestion.answers, code)
+    return {
+        "answers": [(each["label"], kept[each["key"]]) for each in code.attributes if each["key"] in kept],
+        "questions": [
+            (each, kept.get(each["key"], "")) for each in code.attributes if each.get("required") or each["key"] in kept
+        ],
+    }
 
 
 def _name_families(answers: LatestAnswers, mine: Collection[str]) -> tuple[list[str], list[str], list[str]]:

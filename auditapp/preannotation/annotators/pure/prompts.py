@@ -152,20 +152,21 @@ def write_system_prompt(
     ``turns_of``: whose turns its codes are applied to as wholes, "model" or "interviewer"; empty for codes of sentences.
     """
     talk = TALK_OF_MOVES if carries_enactment else "" if turns_of else TALK
-    lines = (TURN_INSTRUCTIONS if turns_of else INSTRUCTIONS).format(
-        family=family,
-        side=INTERVIEWER_TURN if turns_of == "interviewer" else MODEL_TURN,
-        questions=_write_questions(codes),
-        answers_key=_show_answers(codes),
-        rules=" ".join([*rules.split(), *([ONCE_PER_ANSWER] if once_per_answer and not turns_of else [])]),
-        earlier=f"{EARLIER}\n" if sends_earlier else "",
-        level=WITH_LATENT if reads_latent else "" if turns_of else SEMANTIC_ONLY,
-        level_key='"level": "semantic", ' if reads_latent else "",
-        enactment_key='"enactment": "enacted", ' if carries_enactment else "",
-        talk=talk,
-        codes="\n".join(_describe_code(code) for code in codes),
-        example=codes[0].identifier,
-    )
+    parts = {
+        "family": family,
+        "side": INTERVIEWER_TURN if turns_of == "interviewer" else MODEL_TURN,
+        "questions": _write_questions(codes),
+        "answers_key": _show_answers(codes),
+        "rules": " ".join([*rules.split(), *([ONCE_PER_ANSWER] if once_per_answer and not turns_of else [])]),
+        "earlier": f"{EARLIER}\n" if sends_earlier else "",
+        "level": WITH_LATENT if reads_latent else "" if turns_of else SEMANTIC_ONLY,
+        "level_key": '"level": "semantic", ' if reads_latent else "",
+        "enactment_key": '"enactment": "enacted", ' if carries_enactment else "",
+        "talk": talk,
+        "codes": "\n".join(_describe_code(code) for code in codes),
+        "example": codes[0].identifier,
+    }
+    lines = TURN_INSTRUCTIONS.format(**parts) if turns_of else INSTRUCTIONS.format(**parts)
     return lines.replace("\n\nThe material is", "\nThe material is", 1)
 
 

@@ -208,9 +208,10 @@ def pair(project: Project, interview: Interview) -> str:
     line = b'{"id": "twin", "text": "It depends."}'
     import_file(project=project, name="twin.jsonl", data=line, by=trail.SYSTEM)
     twin = project.interviews.get(external_id="twin")
-    given = {"name": "twins", "differs": "Who asks.", "expect": "change"}
     owner = User.objects.get(username="owner")
-    return pair_threads(project=project, a=interview, b=twin, by=owner, **given).name
+    return pair_threads(
+        project=project, name="twins", a=interview, b=twin, differs="Who asks.", expect="change", by=owner
+    ).name
 
 
 def decide(project: Project, sentence: Sentence, by: User) -> int:

@@ -18,9 +18,8 @@ from transcripts.coding.models import Coding, Layer, Link
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent, share_quote
 
-# Which codes take part in links is told by the beginning of their identifiers, in whatever family they stand.
+# Moves are told by the beginning of their identifiers, features by the rule of the codebook.
 MOVES = "move."
-FEATURES = "feature."
 REVISE = "move.revise"
 
 End = tuple[str, str | int | None]

@@ -16,10 +16,13 @@ from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook import actions as codebook
+from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions.links import withdraw_link
 from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
 from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure import records
+from transcripts.negotiation.pure.report import make_report
+from transcripts.negotiation.queries.cases import list_features
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.projects.models import Project
@@ -182,3 +185,16 @@ def test_a_determination_of_an_entry_that_was_removed_counts_no_more(project: Pr
     assert found.scores == []
     assert any("left out: 1" in each for each in found.warnings)
     assert (read_score_records(viewer)[0].scores, read_score_records(viewer)[2]) == ([], 1)
+
+
+def test_a_feature_counts_as_one_in_whatever_family_it_stands(project: Project, owner: User) -> None:
+    lines, _, _ = read_check("NC04")
+    load(project, owner, lines)
+    before = make_report(read_records(project))["by_coder"]["ana"]["ledger"]
+    power = Code.objects.get(version__project=project, identifier="feature.power")
+    own = CodeFamily.objects.create(
+        version=power.version, identifier="power_features", name="Power", unit="turn", position=90
+    )
+    Code.objects.filter(pk=power.pk).update(family=own, position=900)
+    assert make_report(read_records(project))["by_coder"]["ana"]["ledger"] == before
+    assert "feature.power" in list_features(project)

@@ -12,12 +12,13 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import Code
+from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.actions.errors import WrongInput, WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once
-from transcripts.coding.links import FEATURES, MOVES, REVISE
+from transcripts.coding.links import MOVES, REVISE
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
@@ -26,7 +27,7 @@ from transcripts.projects.models import Project
 
 NEEDS = {
     Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),
-    Link.Kind.WARRANT: (FEATURES, "an entry of a feature", "the sentence that it rests on"),
+    Link.Kind.WARRANT: (FEATURE_PREFIX, "an entry of a feature", "the sentence that it rests on"),
     Link.Kind.REVISES: (REVISE, "a Revise", "the sentence that it revises"),
 }
 
@@ -182,7 +183,11 @@ def _check_kind(coding: Coding, kind: str, code: Code | None, sentence: Sentence
     if kind not in Link.Kind.values:
         raise WrongInput(f"There is no kind of link {kind!r}. Choose {', '.join(Link.Kind.values)}.", field="kind")
     prefix, whose, end = NEEDS[Link.Kind(kind)]
-    if not coding.code.identifier.startswith(prefix) or (prefix == REVISE and coding.code.identifier != REVISE):
+    identifier = coding.code.identifier
+    fits = identifier == REVISE if prefix == REVISE else identifier.startswith(prefix)
+    if prefix == FEATURE_PREFIX:
+        fits = is_feature(identifier, coding.code.family.identifier)
+    if not fits:
         raise WrongInput(
             f"{coding.code.name} cannot have this link: “{Link.Kind(kind).label.lower()}” belongs to {whose}.",
             field="kind",
@@ -197,7 +202,7 @@ def _check_feature(project: Project, code: Code) -> None:
         checks.check_code(project, code)
     except WrongPlace as error:
         raise WrongInput(str(error), field="code") from error
-    if not code.identifier.startswith(FEATURES):
+    if not is_feature(code.identifier, code.family.identifier):
         raise WrongInput(f"{code.name} is not a case feature. A move acts on case features.", field="code")
 
 

@@ -20,6 +20,7 @@ from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.negotiation.models import Score, ScoreEvidence, Stance
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
+from transcripts.negotiation.queries.cases import is_feature
 from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
 from transcripts.negotiation.queries.threads import read_beginning
 from transcripts.projects.models import Project
@@ -27,8 +28,6 @@ from transcripts.projects.models import Project
 __all__ = ["Evidence", "put_score", "restore_score", "withdraw_score"]
 
 Criterion = Score.Criterion
-FEATURES = "feature."
-"""How identifiers of case features begin."""
 CHALLENGES = "challenges"
 """The family of codes of an interviewer's challenge."""
 MAX_EVIDENCE = 50
@@ -184,7 +183,7 @@ def _check_place(interview: Interview, criterion: str, turn: Turn | None, featur
         raise WrongInput("A determination is of a turn of this thread. Name one.", field="turn")
     own = Coding.objects.active().filter(sentence__turn=turn, coder=by)
     if criterion == Criterion.WARRANTED:
-        if not feature.startswith(FEATURES) or not own.filter(code__identifier=feature).exists():
+        if not own.filter(is_feature("code"), code__identifier=feature).exists():
             raise WrongInput(
                 f"You have no entry of this feature in turn {turn.position}. Code the feature there first.",
                 field="feature",

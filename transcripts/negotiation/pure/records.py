@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
+
 
 class Thread(NamedTuple):
     """``condition``: under which it was held, "" where nobody says. ``relevant`` and ``irrelevant``: the features that its case
@@ -110,10 +112,16 @@ MAX_VALUE = 3
 STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supported", "revised", "dropped")
 """With which status a turn leaves a feature; the choices of the question ``status``."""
 
-MOVES, FEATURES, CHALLENGES, RESPONSES, FAILURES = "moves", "case_features", "challenges", "responses", "failure_modes"
+MOVES, CHALLENGES, RESPONSES, FAILURES = "moves", "challenges", "responses", "failure_modes"
+FEATURES = FEATURE_FAMILY
 _FAMILIES = {"move": MOVES, "feature": FEATURES, "challenge": CHALLENGES, "response": RESPONSES, "failure": FAILURES}
 
 
 def find_family(coding: Coding) -> str:
-    """The family of the coding's code: as it says, or else by the first part of the code; "" where that is not known."""
+    """The family of the coding's code: as it says, or else by the first part of the code; "" where that is not known.
+
+    A feature that stands in another family counts among the features.
+    """
+    if is_feature(coding.code, coding.family):
+        return FEATURES
     return coding.family or _FAMILIES.get(coding.code.partition(".")[0], "")

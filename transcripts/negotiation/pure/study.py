@@ -150,13 +150,14 @@ class Study:
 
     def _index_work(self) -> None:
         records, work = self.records, self.work
-        families: dict[str, str] = {}
+        families: dict[tuple[str, str], str] = {}
         for coding in records.codings:
             theirs = self._find_work(coding.coder)
             code = coding.code
-            family = coding.family or families.get(code)
+            key = code, coding.family
+            family = families.get(key)
             if family is None:
-                family = families[code] = find_family(coding)
+                family = families[key] = find_family(coding)
             self.family_of.setdefault(code, family)
             theirs.codings[family][coding.thread].append(coding)
             self.codes.add(code)

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.pure.features import FEATURE_FAMILY, FEATURE_PREFIX
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
@@ -21,15 +22,9 @@ from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Finish
 from transcripts.rounds.progress import read_progress
 
-FEATURES = "case_features"
-FEATURE = "feature."
-
 
 def list_features(project: Project) -> dict[str, str]:
-    """The features of the codebook that people code with: identifiers and names, in its order.
-
-    A feature is a code of the family ``case_features``, or one of another family that is named ``feature.…``.
-    """
+    """The features of the codebook that people code with: identifiers and names, in its order."""
     version = current_version(project)
     if version is None:
         return {}
@@ -38,9 +33,9 @@ def list_features(project: Project) -> dict[str, str]:
 
 
 def is_feature(code: str = "") -> Q:
-    """That the code at this path from a row is a feature."""
+    """That the code at this path from a row is a feature, by the rule of ``codebook.pure.features.is_feature``."""
     path = f"{code}__" if code else ""
-    return Q(**{f"{path}family__identifier": FEATURES}) | Q(**{f"{path}identifier__startswith": FEATURE})
+    return Q(**{f"{path}family__identifier": FEATURE_FAMILY}) | Q(**{f"{path}identifier__startswith": FEATURE_PREFIX})
 
 
 def is_not_masked(interview: str = "") -> Q:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from django.db.models import OuterRef, Subquery
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
+from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
 from transcripts.codebook.pure.lineage import follow_merges
 from transcripts.projects.models import Project
 
@@ -27,7 +28,8 @@ class Row(NamedTuple):
 class CodeBook:
     """Every published code by the number of its row; ``names`` in the order of the newest version, then of those before it.
 
-    ``current`` holds the identifiers that the newest version still has, ``family_of`` the family of each code, ``merged`` what
+    ``current`` holds the identifiers that the newest version still has, ``family_of`` the family of each code, for
+    every feature that of features, ``merged`` what
     each code went into that was merged.
     """
 
@@ -74,7 +76,7 @@ def read_code_book(project: Project) -> CodeBook:
         found.version = max(found.version, version)
         if is_category:
             continue
-        found.family_of.setdefault(identifier, family)
+        found.family_of.setdefault(identifier, FEATURE_FAMILY if is_feature(identifier, family) else family)
         if version == found.version:
             found.current.add(identifier)
         found.names.setdefault(identifier, name)

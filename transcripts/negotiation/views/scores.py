@@ -16,11 +16,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.codebook.pure.features import FEATURE_PREFIX, is_feature
 from transcripts.coding.actions import CodingError, WrongInput
 from transcripts.coding.forms import WrongField, read_uuid
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.negotiation.actions.scores import CHALLENGES, FEATURES, Evidence, put_score, withdraw_score
+from transcripts.negotiation.actions.scores import CHALLENGES, Evidence, put_score, withdraw_score
 from transcripts.negotiation.forms.scores import WITHOUT, ScoreForm
 from transcripts.negotiation.models import Score, Stance
 from transcripts.negotiation.pure.records import CRITERIA
@@ -251,7 +252,7 @@ def _list_places(
     rows = codings.select_related("code__family", "sentence__turn").order_by("sentence__turn__position", "pk")
     for coding in rows:
         turn, code = coding.sentence.turn, coding.code
-        if code.identifier.startswith(FEATURES):
+        if is_feature(code.identifier, code.family.identifier):
             status = coding.attributes.get("status", "")
             about = f"Turn {turn.position}: {code.name}{f', {status}' if status else ''}"
             key = _name_place(Criterion.WARRANTED, turn, code.identifier)
@@ -319,7 +320,11 @@ def _is_of(form: ScoreForm, place: Place) -> bool:
 
 def _name_place(criterion: str, turn: Turn | None, feature: str) -> str:
     """What the place is called on the page and in its address; no words that somebody typed."""
-    parts = [criterion, *([str(turn.position)] if turn else []), *([feature.removeprefix(FEATURES)] if feature else [])]
+    parts = [
+        criterion,
+        *([str(turn.position)] if turn else []),
+        *([feature.removeprefix(FEATURE_PREFIX)] if feature else []),
+    ]
     return "-".join(parts).replace(".", "-").replace("_", "-")
 
 

@@ -11,6 +11,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed
 from transcripts.codebook.models import Code, CodeFamily
+from transcripts.codebook.pure.features import is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
 from transcripts.coding.actions.errors import NotYours
@@ -22,7 +23,7 @@ from transcripts.coding.actions.storing import (
     withdraw,
     withdraw_decision,
 )
-from transcripts.coding.links import FEATURES, MOVES, carry_links
+from transcripts.coding.links import MOVES, carry_links
 from transcripts.coding.models import Coding, Layer
 from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
@@ -107,7 +108,7 @@ def _apply(
     if is_once:
         # Before the sentence, as boundary edits do: two requests for one answer wait for each other.
         queries.hold_turn(sentence.turn_id)
-    if code.identifier.startswith((MOVES, FEATURES)):
+    if code.identifier.startswith(MOVES) or is_feature(code.identifier, code.family.identifier):
         # Only these have links, which go along with a change.
         queries.hold_turns_of_links(sentence.pk, by.pk, code.identifier)
     if (stored := find_stored(Coding, by, idempotency_key, on=sentence)) is not None:

@@ -65,12 +65,18 @@ class NotThere(ValueError):
 
 
 def make_report(
-    records: Records, *, coders: Sequence[str] = (), outcomes: Sequence[str] = (), all_stages: bool = False
+    records: Records,
+    *,
+    coders: Sequence[str] = (),
+    shown: Collection[str] | None = None,
+    outcomes: Sequence[str] = (),
+    all_stages: bool = False,
 ) -> dict[str, Any]:
     """The report on the records, or on what some of the coders did.
 
-    ``outcomes``: codes, any of which is the outcome of pairs. ``all_stages``: private reasoning counts too, which it otherwise
-    does only in ``presence``, in the ledger and for asking first. Raises `NotThere`.
+    ``shown``: those of them whose figures are wanted; agreement is that of all. ``outcomes``: codes, any of which is the
+    outcome of pairs. ``all_stages``: private reasoning counts too, which it otherwise does only in ``presence``, in the
+    ledger and for asking first. Raises `NotThere`.
     """
     study = Study(records)
     chosen = _choose("coder", coders, study.coders) if coders else study.coders
@@ -79,7 +85,7 @@ def make_report(
     if records.pairs and not wanted:
         warnings.append(f"No outcome was chosen, so {len(records.pairs):,} pairs of threads were not compared.")
     by_coder: dict[str, Any] = {}
-    for coder in chosen:
+    for coder in chosen if shown is None else [each for each in chosen if each in shown]:
         work = study.work[coder]
         by_coder[coder] = _report_coder(study, work, wanted, all_stages=all_stages, warnings=warnings)
     return {

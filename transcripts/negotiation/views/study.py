@@ -109,7 +109,7 @@ def compare(request: ProjectRequest, given: QueryDict) -> Compared:
     known = {each.code for each in records.codings}
     # An outcome that nobody coded shows in no thread; the report asks for a code that there is.
     outcomes = [outcome] if outcome and outcome in known else []
-    compared.report = make_report(records, outcomes=outcomes, all_stages=compared.is_all_stages)
+    compared.report = make_report(records, shown=[compared.coder], outcomes=outcomes, all_stages=compared.is_all_stages)
     return compared
 
 

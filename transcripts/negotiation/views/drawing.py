@@ -147,7 +147,9 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
         interval = total[key]["ci"]
         href = behind.find("ledger", key)
         row = _name(name, total[part], total[whole])
-        rows.append(Row(row, [_dot(total[part], total[whole], interval)], href=href))
+        # A bar leads to what was counted, and where nothing was, to what could have been.
+        leads = href if total[part] else behind.find("ledger", f"{key}_of") if total[whole] else ""
+        rows.append(Row(row, [_dot(total[part], total[whole], interval)], href=leads))
         table.append(
             [
                 Figure(name),
@@ -272,7 +274,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     rows, table = [], []
     for kind in KINDS:
         found, name = episodes[kind], book.name(f"challenge.{kind}")
-        href = behind.find("episodes", kind)
+        href = behind.find("episodes", kind) if found["episodes"] else ""
         row = _name(name, found["revised"], found["decided"])
         rows.append(Row(row, [_dot(found["revised"], found["decided"], found["ci"])], href=href))
         table.append(
@@ -282,7 +284,10 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
                 *(Figure(str(found[each]), behind.find("episodes", kind, each)) for each in OUTCOMES),
                 Figure(write_number(found["rate"])),
                 Figure(write_interval(found["ci"])),
-                Figure(f"{found['explained']} of {found['revised']}", behind.find("episodes", kind, "explained")),
+                Figure(
+                    f"{found['explained']} of {found['revised']}",
+                    behind.find("episodes", kind, "explained") if found["explained"] else "",
+                ),
                 Figure(write_interval(found["ci_threads"]) if found["ci_threads"] else ""),
             ]
         )
@@ -367,7 +372,8 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
             share = Share(wrong, found["pairs"])
             title = "Missed changes" if expect == "change" else "Unwanted changes"
             title = _name(title, share.part, share.n)
-            rows.append(Row(title, [_dot(share.part, share.n, share.interval)], href=behind.find("pairs", expect)))
+            leads = behind.find("pairs", expect) if share.n else ""
+            rows.append(Row(title, [_dot(share.part, share.n, share.interval)], href=leads))
             table.append(
                 [
                     Figure(name.lower()),

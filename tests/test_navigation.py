@@ -27,7 +27,7 @@ STEPS = {
     *("codebook:retire_code", "codebook:split_code", "preannotation:launch_check"),
     *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
     *("retrieval:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
-    *("negotiation:pair", "negotiation:thread_scores"),
+    *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
     *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
 }
 # The form that leads there, or what the page is about, is not on the stage; their own tests open them.

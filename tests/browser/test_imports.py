@@ -165,6 +165,6 @@ def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts
     assert page.evaluate("document.activeElement.tagName") != "SUMMARY"
     assert page.locator("#turn-6 .unseen").count() == 5
     assert page.evaluate("document.querySelectorAll('main :is(img, iframe, script:not([type]))').length") == 0
-    addresses = page.evaluate("[...document.querySelectorAll('main a')].map((link) => link.protocol + link.host)")
+    addresses = page.evaluate("[...document.querySelectorAll('main a[href]')].map((link) => link.protocol + link.host)")
     assert set(addresses) == {site.base_url.replace("//", "")}
     assert acted == []

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 def search(site: Site, page: Page, words: str) -> None:
     page.goto(f"{site.base_url}/p/{STUDY}/search/")
-    page.get_by_label("Words").fill(words)
+    page.get_by_label("Words", exact=True).fill(words)
     page.keyboard.press("Enter")
     page.wait_for_url("**words=**")
 
@@ -44,7 +44,7 @@ def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(s
         page.keyboard.press(key)
         expect(rows.nth(place)).to_be_focused()
     page.keyboard.press("/")
-    box = page.get_by_label("Words")
+    box = page.get_by_label("Words", exact=True)
     expect(box).to_be_focused()
     page.keyboard.press("End")
     page.keyboard.type(" jk")

@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "auditapp.batches",
     "auditapp.preannotation",
     "auditapp.sob",
+    "auditapp.scenarios",
     "auditapp.webhooks",
     "auditapp.import_worker",
     "auditapp.api",

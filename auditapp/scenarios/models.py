@@ -1,0 +1,198 @@
+"""What is to be said to models, and what was: scripts, their questions, and the plays of a script with one model each.
+
+A person who interviews a model and the runner of scenarios play the same scripts. In an interview the person chooses the
+next question, in a scenario the script does. A play that has ended becomes a thread of the study by the import that takes in
+any file; nothing can be coded before, and nothing can be said after.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.batches.models import Arm
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+
+class Script(models.Model):
+    """What is to be said: the guide of interviews, or one case of a suite; paper 001, sections 2.2.1, 3.2 and 4.2.
+
+    Of an interview, ``openings`` are the texts it may begin with, [{"id", "text"}], its questions are a bank to choose from,
+    and ``max_questions`` says how many may be asked. Of a scenario, the questions are its turns in their order, and
+    ``case`` says what it is about: {"relevant", "irrelevant", "group", "answer", "pair"}, each where the script has it; see
+    docs/reference/formats.md.
+
+    ``consents`` are given to every thread that a play of it leaves, {scope: whether it is given}, on ``consent_basis``. New
+    wording is the next number of the same name, with a ``reason``; no number changes, and a play keeps its own. ``sha256`` is
+    that of all that is to be said.
+    """
+
+    class Use(models.TextChoices):
+        INTERVIEW = "interview", "Interview"
+        SCENARIO = "scenario", "Scenario"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scripts")
+    name = models.CharField(max_length=100)
+    number = models.PositiveIntegerField()
+    use = models.CharField(max_length=10, choices=Use.choices)
+    suite = models.CharField(max_length=100, blank=True)
+    system = models.TextField(blank=True)
+    openings = models.JSONField(default=list, blank=True)
+    max_questions = models.PositiveSmallIntegerField(null=True, blank=True)
+    case = models.JSONField(default=dict, blank=True)
+    consents = models.JSONField(default=dict, blank=True)
+    consent_basis = models.TextField(blank=True)
+    language = models.CharField(max_length=20, default="en")
+    reason = models.TextField(blank=True)
+    sha256 = models.CharField(max_length=64)
+    written_at = models.DateTimeField()
+    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="scripts")
+
+    class Meta:
+        ordering: ClassVar = ["project", "name", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+        indexes: ClassVar = [models.Index(fields=["project", "suite"], name="scenarios_script_suite")]
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def label(self) -> str:
+        """As plays and reports name it: gender/2."""
+        return f"{self.name}/{self.number}"
+
+
+class Play(models.Model):
+    """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
+
+    ``arm`` is that of its calls; a recorded play has none, and says instead how the page called the model
+    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a play of its own,
+    ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``client_id`` is chosen by the page that
+    opens it, so that a double click opens one. ``interview`` is the thread that it left.
+    """
+
+    class Mode(models.TextChoices):
+        ASKED = "asked", "Asked here"
+        RECORDED = "recorded", "Recorded from a chat page"
+        RUN = "run", "Run by its script"
+
+    class State(models.TextChoices):
+        OPEN = "open", "Open"
+        STORED = "stored", "Stored as a thread"
+        FAILED = "failed", "Failed"
+        DISCARDED = "discarded", "Discarded"
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="plays")
+    script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
+    repeat = models.PositiveSmallIntegerField(default=1)
+    mode = models.CharField(max_length=10, choices=Mode.choices)
+    label = models.CharField(max_length=200)
+    opening = models.CharField(max_length=60, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    surface = models.CharField(max_length=100, blank=True)
+    model_as_shown = models.CharField(max_length=200, blank=True)
+    vendor = models.CharField(max_length=200, blank=True)
+    tier = models.CharField(max_length=50, blank=True)
+    branch_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="branches")
+    after_position = models.PositiveSmallIntegerField(null=True, blank=True)
+    interview = models.OneToOneField(Interview, on_delete=models.PROTECT, null=True, blank=True, related_name="play")
+    inclusion = models.CharField(max_length=50, blank=True)
+    inclusion_reason = models.TextField(blank=True)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    opened_at = models.DateTimeField()
+    opened_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="plays")
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["arm", "script", "repeat"],
+                condition=Q(arm__isnull=False),
+                name="%(app_label)s_%(class)s_once_per_arm",
+            ),
+            models.CheckConstraint(
+                condition=Q(branch_of__isnull=True) ^ Q(after_position__isnull=False),
+                name="%(app_label)s_%(class)s_branches_after_a_turn",
+            ),
+            models.CheckConstraint(
+                condition=Q(mode="recorded", arm__isnull=True) | (~Q(mode="recorded") & Q(arm__isnull=False)),
+                name="%(app_label)s_%(class)s_recorded_without_arm",
+            ),
+            models.CheckConstraint(
+                condition=~(Q(state="stored") & Q(interview__isnull=True)),
+                name="%(app_label)s_%(class)s_stored_as_a_thread",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["project", "mode", "state"], name="scenarios_play_of_study")]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Question(models.Model):
+    """One thing that is said to a model: of a script, or what a person said in a play.
+
+    ``kind`` is how much it directs the model; a challenge says in ``intent`` what it is meant to be. ``text_if_asked`` replaces
+    ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the play that
+    it leaves. The answer of a recorded play is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
+    input the question is. ``client_id`` is chosen by the page that asks, so that what is sent twice is asked once.
+    """
+
+    class Kind(models.TextChoices):
+        OPEN = "open", "Open"
+        EXPAND = "expand", "Expand"
+        REFLECT = "reflect", "Reflect"
+        CHALLENGE = "challenge", "Challenge"
+        NEW_INFORMATION = "new_information", "New information"
+        LEADING = "leading", "Leading"
+
+    class Intent(models.TextChoices):
+        WARRANTED = "warranted", "Warranted challenge"
+        UNWARRANTED = "unwarranted", "Unwarranted challenge"
+        NEW_FACT = "new_fact", "New fact"
+        PROBE = "probe", "Probe"
+
+    script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
+    play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
+    position = models.PositiveSmallIntegerField()
+    kind = models.CharField(max_length=20, choices=Kind.choices)
+    intent = models.CharField(max_length=20, choices=Intent.choices, blank=True)
+    text = models.TextField()
+    text_if_asked = models.TextField(blank=True)
+    answer = models.TextField(blank=True)
+    answer_reasoning = models.TextField(blank=True)
+    client_id = models.UUIDField(null=True, blank=True, unique=True)
+    asked_at = models.DateTimeField(null=True, blank=True)
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="questions"
+    )
+
+    class Meta:
+        ordering: ClassVar = ["position", "pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(script__isnull=True) ^ Q(play__isnull=True),
+                name="%(app_label)s_%(class)s_of_script_or_play",
+            ),
+            models.UniqueConstraint(
+                fields=["script", "position"],
+                condition=Q(script__isnull=False),
+                name="%(app_label)s_%(class)s_once_in_script",
+            ),
+            models.UniqueConstraint(
+                fields=["play", "position"],
+                condition=Q(play__isnull=False),
+                name="%(app_label)s_%(class)s_once_in_play",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"question {self.position}"

@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Q
 
 from auditapp.batches.models import Arm
+from auditapp.scenarios.pure.scripts import QuestionText
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -50,7 +51,10 @@ class Script(models.Model):
     reason = models.TextField(blank=True)
     sha256 = models.CharField(max_length=64)
     written_at = models.DateTimeField()
-    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="scripts")
+    written_by_name = models.CharField(max_length=200)
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="scripts"
+    )
 
     class Meta:
         ordering: ClassVar = ["project", "name", "number"]
@@ -107,7 +111,10 @@ class Play(models.Model):
     inclusion_reason = models.TextField(blank=True)
     client_id = models.UUIDField(null=True, blank=True, unique=True)
     opened_at = models.DateTimeField()
-    opened_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="plays")
+    opened_by_name = models.CharField(max_length=200)
+    opened_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="plays"
+    )
     ended_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -196,3 +203,7 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return f"question {self.position}"
+
+    def as_text(self) -> QuestionText:
+        """What it says."""
+        return QuestionText(kind=self.kind, text=self.text, intent=self.intent, text_if_asked=self.text_if_asked)

@@ -1,0 +1,163 @@
+"""What an answer comes to: whether it is the expected one, and the probability that it states. Paper 001, Table 4B.
+
+An outcome is read by rules that anybody can check by eye. An answer that they cannot read has none, and is counted as such.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from transcripts.corpus.pure.readers.json_lines import name_json_type, shorten
+
+MAX_PATTERN = 200
+_NUMBER = re.compile(r"[-+]?\d{1,30}(?:[.,]\d{1,30})?")
+_STATED = re.compile(r"\s*[-+]?(\d{1,30}(?:[.,]\d{1,30})?)\s*(%?)")
+_FORMS = ("label", "number", "pattern", "code")
+_KEYS = {"label", "of", "number", "within", "pattern", "code", "probability"}
+
+
+class AnswerRefused(ValueError):
+    """The expected answer is not said in a way that answers can be held against; the message is a sentence."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What an answer is held against, in one of four forms.
+
+    - ``label``: the one of ``labels`` that the answer has to name;
+    - ``number``, with how far from it the answer may be (``within``);
+    - ``pattern``: a text that has to stand in a line of the answer, in which * is anything;
+    - ``code``: the identifier of a code that people apply to the thread; its outcome comes from them.
+
+    ``probability`` is what stands before the probability that the model is asked to state, such as "Confidence:".
+    """
+
+    label: str = ""
+    labels: tuple[str, ...] = ()
+    number: float | None = None
+    within: float = 0.0
+    pattern: str = ""
+    code: str = ""
+    probability: str = ""
+
+
+class Outcome(NamedTuple):
+    """``is_right``: whether it is the expected answer, None where that cannot be read. ``probability`` from 0 to 1, None where
+    none is stated."""
+
+    is_right: bool | None
+    probability: float | None
+
+
+def read_expected(content: object) -> Expected:
+    """The ``answer`` of a case. Raises ``AnswerRefused``."""
+    if not isinstance(content, dict):
+        raise AnswerRefused(
+            f"“answer” is an object with label, number, pattern or code; found {name_json_type(content)}."
+        )
+    for key in content:
+        if key not in _KEYS:
+            raise AnswerRefused(f"“answer” has {', '.join(sorted(_KEYS))}; found {shorten(key)}.")
+    forms = [form for form in _FORMS if form in content]
+    if len(forms) != 1:
+        raise AnswerRefused("“answer” says one of label, number, pattern and code.")
+    if ("of" in content) != ("label" in content):
+        raise AnswerRefused("A label comes with “of”, the labels that the model may choose from.")
+    if "within" in content and "number" not in content:
+        raise AnswerRefused("“within” belongs to a number.")
+    for key in ("label", "pattern", "code", "probability"):
+        if key in content and not (isinstance(content[key], str) and 0 < len(content[key].strip()) <= MAX_PATTERN):
+            raise AnswerRefused(f"“{key}” is a text of 1 to {MAX_PATTERN} characters.")
+    for key in ("number", "within"):
+        if key in content and (isinstance(content[key], bool) or not isinstance(content[key], int | float)):
+            raise AnswerRefused(f"“{key}” is a number; found {name_json_type(content[key])}.")
+    labels = _read_labels(content)
+    if content.get("within", 0) < 0:
+        raise AnswerRefused("“within” is 0 or more.")
+    return Expected(
+        label=content.get("label", ""),
+        labels=labels,
+        number=content.get("number"),
+        within=content.get("within", 0.0),
+        pattern=content.get("pattern", ""),
+        code=content.get("code", ""),
+        probability=content.get("probability", ""),
+    )
+
+
+def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:
+    if "of" not in content:
+        return ()
+    labels = content["of"]
+    if not isinstance(labels, list) or not all(isinstance(each, str) and each.strip() for each in labels):
+        raise AnswerRefused("“of” is a list of labels, each a text.")
+    folded = [each.strip().casefold() for each in labels]
+    if len(labels) < 2 or len(set(folded)) < len(folded):
+        raise AnswerRefused("“of” has at least two labels, each once.")
+    if content["label"].strip().casefold() not in folded:
+        raise AnswerRefused(f"The label {shorten(content['label'])} is not one of those in “of”.")
+    return tuple(each.strip() for each in labels)
+
+
+def read_outcome(answer: str, expected: Expected) -> Outcome:
+    """What an answer comes to. Of a case whose outcome people code it has none here; its probability is read all the same.
+
+    A label is looked for in the last line with text, and if there is not just one, in the whole answer: whole words in any case
+    of letters, the longest where one contains another. A number is the last of the last line that has one.
+    """
+    probability = _read_probability(answer, expected.probability) if expected.probability else None
+    if expected.labels:
+        said = _find_label(answer, expected.labels)
+        return Outcome(None if said is None else said.casefold() == expected.label.strip().casefold(), probability)
+    if expected.number is not None:
+        number = _find_number(answer)
+        return Outcome(None if number is None else abs(number - expected.number) <= expected.within, probability)
+    if expected.pattern:
+        return Outcome(_has_pattern(answer, expected.pattern) if answer.strip() else None, probability)
+    return Outcome(None, probability)
+
+
+def _find_label(answer: str, labels: tuple[str, ...]) -> str | None:
+    words = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    look = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
+    lines = [line for line in answer.splitlines() if line.strip()]
+    for text in (lines[-1] if lines else "", answer):
+        said = {found.group().casefold() for found in look.finditer(text)}
+        if len(said) == 1:
+            return said.pop()
+    return None
+
+
+def _find_number(answer: str) -> float | None:
+    for line in reversed(answer.splitlines()):
+        found = _NUMBER.findall(line)
+        if found:
+            return float(found[-1].replace(",", "."))
+    return None
+
+
+def _has_pattern(answer: str, pattern: str) -> bool:
+    """Whether the parts of the pattern stand in a line one behind the other. Found from left to right, so in time that is in
+    proportion to the answer."""
+    parts = [part for part in pattern.casefold().split("*") if part.strip()]
+    for line in answer.casefold().splitlines():
+        place = 0
+        for part in parts:
+            place = line.find(part, place)
+            if place < 0:
+                break
+            place += len(part)
+        else:
+            return bool(parts)
+    return False
+
+
+def _read_probability(answer: str, before: str) -> float | None:
+    *_, last = (None, *re.finditer(re.escape(before), answer, re.IGNORECASE))
+    found = _STATED.match(answer, last.end()) if last else None
+    if found is None:
+        return None
+    value = float(found.group(1).replace(",", ".")) / (100 if found.group(2) else 1)
+    return value if 0 <= value <= 1 else None

@@ -1,0 +1,316 @@
+"""Scripts as plain values: what they say, what makes one complete, and how a file of them is read.
+
+A file has a script on each line, as a JSON object; docs/reference/formats.md lists its keys.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
+from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+
+KINDS = ("open", "expand", "reflect", "challenge", "new_information", "leading")
+INTENTS = ("warranted", "unwarranted", "new_fact", "probe")
+EXPECTATIONS = ("change", "no_change")
+SIDES = ("a", "b")
+SCOPES = ("coding", "external", "quotation", "reuse")
+# A name stands in addresses and in labels such as gender/2.
+NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
+MAX_NAME = 100
+MAX_TEXT = 1_000_000
+MAX_QUESTIONS = 200
+MAX_OPENINGS = 50
+_KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "consent_basis"}
+_KEYS_OF_TURN = {"kind", "intent", "text", "text_if_asked"}
+_KEYS_OF_CASE = {"relevant", "irrelevant", "group", "answer", "pair"}
+
+
+class ScriptRefused(ValueError):
+    """A script says too little or too much; the message is a sentence. ``place`` is the part of it, such as "turn 2"."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionText:
+    """One thing to be said. ``text_if_asked`` replaces ``text`` where the answer before ends in a question."""
+
+    kind: str
+    text: str
+    intent: str = ""
+    text_if_asked: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScriptText:
+    """What a script says. ``openings``: texts by their ids. ``case`` holds what the script says of it, each key where it is said.
+
+    ``consents``: {scope: whether it is given}. Of an interview ``questions`` are a bank, of a scenario turns in their order.
+    """
+
+    name: str
+    use: str
+    questions: tuple[QuestionText, ...] = ()
+    suite: str = ""
+    system: str = ""
+    openings: Mapping[str, str] = field(default_factory=dict)
+    max_questions: int | None = None
+    case: Mapping[str, Any] = field(default_factory=dict)
+    consents: Mapping[str, bool] = field(default_factory=dict)
+    consent_basis: str = ""
+    language: str = "en"
+
+    @property
+    def sha256(self) -> str:
+        """Of everything but the name, as JSON with sorted keys, in UTF-8: two numbers with one hash say the same."""
+        content = {key: value for key, value in asdict(self).items() if key != "name"}
+        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the last answer is held against, where the case says it."""
+        return read_expected(self.case["answer"]) if "answer" in self.case else None
+
+    @property
+    def pair(self) -> Mapping[str, str]:
+        """The pair that the case is one side of, with ``id``, ``side``, ``differs`` and ``expect``; empty for none."""
+        pair: Mapping[str, str] = self.case.get("pair", {})
+        return pair
+
+
+def check_script(script: ScriptText) -> None:
+    """Raise ``ScriptRefused`` for a script that cannot be played."""
+    _check_name(script.name)
+    for scope in script.consents:
+        if scope not in SCOPES:
+            raise ScriptRefused(f"A consent is for {_list(SCOPES)}; found {shorten(scope)}.", "consents")
+    if any(script.consents.values()) and not script.consent_basis.strip():
+        raise ScriptRefused("Say what the consents rest on.", "consent_basis")
+    for number, question in enumerate(script.questions, 1):
+        _check_question(question, f"turn {number}")
+    if len(script.questions) > MAX_QUESTIONS:
+        raise ScriptRefused(
+            f"A script has at most {MAX_QUESTIONS} turns; this one has {len(script.questions)}.", "turns"
+        )
+    if script.use == "interview":
+        _check_guide(script)
+        return
+    if not script.questions:
+        raise ScriptRefused("A scenario has at least one turn, and this one has none.", "turns")
+    if script.openings or script.max_questions is not None:
+        raise ScriptRefused(
+            "Openings and a number of questions belong to interviews; a scenario says its turns.", "openings"
+        )
+    if script.questions[0].text_if_asked:
+        raise ScriptRefused("No answer comes before the first turn, so it has no text_if_asked.", "turn 1")
+    _check_case(script.case)
+
+
+def _check_name(name: str) -> None:
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME:
+        raise ScriptRefused(
+            f"A name has 1 to {MAX_NAME} letters, digits, single spaces and - _ . and begins with a letter or digit.",
+            "name",
+        )
+
+
+def _check_question(question: QuestionText, place: str) -> None:
+    if question.kind not in KINDS:
+        found = shorten(question.kind) if question.kind else "none"
+        raise ScriptRefused(f"A turn has a kind, one of {_list(KINDS)}; found {found}.", place)
+    if question.intent and question.intent not in INTENTS:
+        raise ScriptRefused(f"An intent is one of {_list(INTENTS)}; found {shorten(question.intent)}.", place)
+    if question.kind == "challenge" and not question.intent:
+        raise ScriptRefused(f"A challenge says in “intent” what it is meant to be: {_list(INTENTS)}.", place)
+    if question.intent and question.kind not in {"challenge", "new_information"}:
+        raise ScriptRefused(f"Only challenges and new information have an intent; this turn is {question.kind}.", place)
+    if not question.text.strip():
+        raise ScriptRefused("A turn says something, and this one is empty.", place)
+
+
+def _check_guide(script: ScriptText) -> None:
+    if not script.openings:
+        raise ScriptRefused("An interview needs at least one opening.", "openings")
+    if len(script.openings) > MAX_OPENINGS:
+        raise ScriptRefused(f"An interview has at most {MAX_OPENINGS} openings.", "openings")
+    for key, text in script.openings.items():
+        if not NAME.fullmatch(key) or len(key) > 60 or not text.strip():
+            raise ScriptRefused(
+                "Each opening has an id of at most 60 letters, digits and - _ . and a text.", "openings"
+            )
+    if script.max_questions is not None and not 1 <= script.max_questions <= MAX_QUESTIONS:
+        raise ScriptRefused(f"The most questions are a number from 1 to {MAX_QUESTIONS}.", "max_questions")
+    if script.case or script.suite:
+        raise ScriptRefused("A case and a suite belong to scenarios; an interview has neither.", "case")
+    if any(question.text_if_asked for question in script.questions):
+        raise ScriptRefused(
+            "A person chooses what to ask in an interview, so no question has a text_if_asked.", "turns"
+        )
+
+
+def _check_case(case: Mapping[str, Any]) -> None:
+    for key in case:
+        if key not in _KEYS_OF_CASE:
+            raise ScriptRefused(f"A case has {_list(sorted(_KEYS_OF_CASE))}; found {shorten(key)}.", "case")
+    seen: set[str] = set()
+    for side in ("relevant", "irrelevant"):
+        listed = case.get(side, [])
+        if not isinstance(listed, list) or not all(_is_texts(row, ("feature", "reason")) for row in listed):
+            raise ScriptRefused(f"{side} is a list of objects with feature and reason.", "case")
+        for row in listed:
+            if row["feature"] in seen:
+                raise ScriptRefused(f"The feature {shorten(row['feature'])} is listed twice.", "case")
+            seen.add(row["feature"])
+    if not isinstance(case.get("group", ""), str) or len(case.get("group", "")) > MAX_NAME:
+        raise ScriptRefused(f"The group is a text of at most {MAX_NAME} characters.", "case")
+    if "answer" in case:
+        try:
+            read_expected(case["answer"])
+        except AnswerRefused as error:
+            raise ScriptRefused(str(error), "answer") from None
+    if "pair" in case:
+        _check_pair(case["pair"])
+
+
+def _check_pair(pair: object) -> None:
+    keys = ("id", "side", "differs", "expect")
+    if not _is_texts(pair, keys):
+        raise ScriptRefused(f"A pair is an object with {_list(keys)}, each a text.", "pair")
+    assert isinstance(pair, dict)  # noqa: S101  (said by _is_texts)
+    if pair["side"] not in SIDES:
+        raise ScriptRefused(f"The side of a pair is {_list(SIDES)}; found {shorten(pair['side'])}.", "pair")
+    if pair["expect"] not in EXPECTATIONS:
+        raise ScriptRefused(f"“expect” is {_list(EXPECTATIONS)}; found {shorten(pair['expect'])}.", "pair")
+    if not NAME.fullmatch(pair["id"]) or len(pair["id"]) > MAX_NAME:
+        raise ScriptRefused("The id of a pair has letters, digits, single spaces and - _ . inside.", "pair")
+
+
+def _is_texts(value: object, keys: Sequence[str]) -> bool:
+    """Whether it is an object with just these keys, each a text that is not empty."""
+    return (
+        isinstance(value, dict)
+        and set(value) == set(keys)
+        and all(isinstance(each, str) and each.strip() for each in value.values())
+    )
+
+
+def _list(words: Sequence[str]) -> str:
+    return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
+
+
+def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[ScriptText]:
+    """The scenarios of a file, one on each line; ``suite`` is that of those that name none, ``name`` the file's, for errors.
+
+    Raises ``ReadError``, which names file and line, for a line that is no such object, for a script that cannot be played,
+    for a name twice, and for a pair with two scripts on one side or with different words on its sides.
+    """
+    found: list[ScriptText] = []
+    named: dict[str, int] = {}
+    pairs: dict[str, dict[str, tuple[int, Mapping[str, str]]]] = {}
+    for number, content in _read_objects(lines, name):
+        try:
+            script = _read_script(content, suite)
+            check_script(script)
+        except ScriptRefused as error:
+            place = f" ({error.place})" if error.place else ""
+            raise ReadError(name, number, f"a script that cannot be played{place}", str(error)) from None
+        if script.name in named:
+            twice = f"the name {shorten(script.name)}, which line {named[script.name]} has too"
+            raise ReadError(name, number, twice, "a name of its own for each script")
+        named[script.name] = number
+        if script.pair:
+            _place_in_pair(pairs, script.pair, number, name)
+        found.append(script)
+    if not found:
+        raise ReadError(name, None, "no script", "a JSON object on each line, as docs/reference/formats.md says")
+    return found
+
+
+def list_halves(scripts: Iterable[ScriptText]) -> list[str]:
+    """The ids of pairs of which only one side is there, sorted. They wait for the other side."""
+    sides: dict[str, set[str]] = {}
+    for script in scripts:
+        if script.pair:
+            sides.setdefault(script.pair["id"], set()).add(script.pair["side"])
+    return sorted(pair for pair, there in sides.items() if len(there) == 1)
+
+
+def _place_in_pair(
+    pairs: dict[str, dict[str, tuple[int, Mapping[str, str]]]], pair: Mapping[str, str], number: int, name: str
+) -> None:
+    sides = pairs.setdefault(pair["id"], {})
+    if pair["side"] in sides:
+        line, _ = sides[pair["side"]]
+        found = f"side {pair['side']} of the pair {shorten(pair['id'])}, which is the script of line {line} too"
+        raise ReadError(name, number, found, "one script on each side")
+    for line, other in sides.values():
+        if any(other[key] != pair[key] for key in ("differs", "expect")):
+            found = f"the pair {shorten(pair['id'])} with other words than in line {line}"
+            raise ReadError(name, number, found, "the same differs and expect on both sides")
+    sides[pair["side"]] = number, pair
+
+
+def _read_objects(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, data in enumerate(lines, 1):
+        try:
+            line = (data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data).decode("utf-8")
+        except UnicodeDecodeError as error:
+            found = f"the byte 0x{data[error.start]:02X}, which is not UTF-8"
+            raise ReadError(name, number, found, "a file in UTF-8") from None
+        if line.strip():
+            yield number, read_line(line, number, name)
+
+
+def _read_script(content: Mapping[str, Any], suite: str) -> ScriptText:
+    _refuse_others(content, _KEYS, "A script")
+    turns = content.get("turns", [])
+    if not isinstance(turns, list) or not all(isinstance(turn, dict) for turn in turns):
+        raise ScriptRefused("“turns” is a list of objects.", "turns")
+    case = content.get("case", {})
+    consents = content.get("consents", {})
+    if not isinstance(case, dict):
+        raise ScriptRefused(f"“case” is an object; found {name_json_type(case)}.", "case")
+    if not isinstance(consents, dict) or not all(isinstance(given, bool) for given in consents.values()):
+        raise ScriptRefused("“consents” is an object with true or false for each scope.", "consents")
+    return ScriptText(
+        name=_read_text(content, "name"),
+        use="scenario",
+        suite=_read_text(content, "suite") or suite,
+        system=_read_text(content, "system"),
+        language=_read_text(content, "language") or "en",
+        consent_basis=_read_text(content, "consent_basis"),
+        questions=tuple(_read_question(turn, f"turn {number}") for number, turn in enumerate(turns, 1)),
+        case=case,
+        consents=consents,
+    )
+
+
+def _read_question(turn: Mapping[str, Any], place: str) -> QuestionText:
+    _refuse_others(turn, _KEYS_OF_TURN, "A turn", place)
+    return QuestionText(**{each.name: _read_text(turn, each.name, place) for each in fields(QuestionText)})
+
+
+def _read_text(content: Mapping[str, Any], key: str, place: str = "") -> str:
+    value = content.get(key, "")
+    if not isinstance(value, str):
+        raise ScriptRefused(f"“{key}” is a text; found {name_json_type(value)}.", place or key)
+    if len(value) > MAX_TEXT:
+        raise ScriptRefused(f"“{key}” has {len(value):,} characters; the limit is {MAX_TEXT:,}.", place or key)
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ScriptRefused(f"“{key}” has a character that cannot be stored, such as a null character.", place or key)
+    return value
+
+
+def _refuse_others(content: Mapping[str, Any], known: set[str], what: str, place: str = "") -> None:
+    for key in content:
+        if key not in known:
+            raise ScriptRefused(f"{what} has {_list(sorted(known))}; found {shorten(key)}.", place)

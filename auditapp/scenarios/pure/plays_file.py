@@ -1,0 +1,73 @@
+"""Outcomes of plays from a file: JSON lines with case, model, condition, repeat, outcome, group and probability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from auditapp.scenarios.pure.measures import PlayOutcome
+from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line
+
+_TEXTS = ("case", "model", "condition")
+
+
+def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
+    """The plays of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for what is no such
+    object, and for a play that is there twice."""
+    plays: list[PlayOutcome] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for number, data in enumerate(lines, 1):
+        try:
+            line = data.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise ReadError(name, number, "a byte that is not UTF-8", "a file in UTF-8") from None
+        if not line.strip():
+            continue
+        play = _read_play(read_line(line, number, name), number, name)
+        key = (*play.arm, play.case, play.repeat)
+        if key in seen:
+            raise ReadError(
+                name, number, f"the play of line {seen[key]} again", "each case once under a condition and repeat"
+            )
+        seen[key] = number
+        plays.append(play)
+    if not plays:
+        raise ReadError(name, None, "no play", "a JSON object on each line")
+    return plays
+
+
+def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
+    def refuse(key: str, expected: str) -> ReadError:
+        found = f"“{key}” that is {name_json_type(row[key])}" if key in row else f"no “{key}”"
+        return ReadError(name, line, found, expected)
+
+    for key in _TEXTS:
+        if not isinstance(row.get(key), str) or not row[key]:
+            raise refuse(key, "a text that is not empty")
+    repeat = row.get("repeat", 1)
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 1:
+        raise refuse("repeat", "a whole number from 1")
+    for key in ("outcome", "reasoning"):
+        if not (row.get(key) is None or isinstance(row[key], bool)):
+            raise refuse(key, "true, false or null")
+    if "outcome" not in row:
+        raise refuse("outcome", "true, false or null")
+    group = row.get("group") or ""
+    if not isinstance(group, str):
+        raise refuse("group", "a text")
+    probability = row.get("probability")
+    if probability is not None and (
+        isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1
+    ):
+        raise ReadError(name, line, "a “probability” that is none", "a number from 0 to 1, or null")
+    return PlayOutcome(
+        case=row["case"],
+        model=row["model"],
+        condition=row["condition"],
+        repeat=repeat,
+        outcome=row["outcome"],
+        group=group,
+        probability=probability,
+        reasoning=row.get("reasoning"),
+    )

@@ -10,13 +10,14 @@ AS_DEPLOYED := AUDITAPP_DATA=.venv/check-data BASE_URL=https://coding.example.or
 UV ?= uv
 LOCK = $(UV) pip compile -q --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11
 
-.PHONY: help run learn parquet test test-all setup check fix bench chaos real lock sbom python
+.PHONY: help run learn parquet test test-ci test-all setup check fix bench chaos real lock sbom python
 
 help:
 	@echo "make run     start auditapp on this machine (PORT=8000, DATA=var); MODEL=local adds a real, very small model"
 	@echo "make learn   add scikit-learn, which the annotator that learns from codings needs"
 	@echo "make parquet add pyarrow, which exports as Parquet need"
-	@echo "make test    run the tests on SQLite, and those that need it on PostgreSQL with Redis"
+	@echo "make test    run the quick tests on SQLite, and those that need it on PostgreSQL with Redis: six minutes on two cores"
+	@echo "make test-ci  the same with the slow tests, as .ci/run does"
 	@echo "make test-all  run every test on both, as before a release"
 	@echo "make check   linters, types, import contracts, migrations; changes nothing"
 	@echo "make fix     put code and templates into their standard form"
@@ -27,7 +28,7 @@ help:
 	@echo "make lock    write requirements/*.txt anew from pyproject.toml (needs uv, or UV=/path/to/uv); then make sbom"
 	@echo "make sbom    write docs/security/sbom.json, the list of what an installation contains, from requirements/base.txt"
 
-# `run`, `test` and `test-all` are single commands without a shell in between, so that a signal sent to make reaches them.
+# `run`, `test`, `test-ci` and `test-all` are single commands without a shell in between, so that a signal sent to make reaches them.
 run: python
 	@$(PYTHON) -m tools.launch run
 
@@ -39,6 +40,9 @@ parquet: python
 
 test: python
 	@$(PYTHON) -m tools.launch test
+
+test-ci: python
+	@$(PYTHON) -m tools.launch test-ci
 
 test-all: python
 	@$(PYTHON) -m tools.launch test-all

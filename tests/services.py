@@ -46,7 +46,7 @@ def database_kind() -> str:
 
 
 def quick_on(kind: str) -> pytest.MarkDecorator:
-    """For a test of processes: ``make test`` runs it on this kind of database alone, ``make test-all`` on both."""
+    """For a test of processes: ``make test`` runs it on this kind of database alone, ``make test-ci`` on both."""
     return pytest.mark.processes if database_kind() == kind else pytest.mark.full
 
 

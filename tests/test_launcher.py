@@ -204,7 +204,7 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp, numbe
 
 
 @pytest.mark.processes
-@pytest.mark.parametrize("name", ["worker", "web server"])
+@pytest.mark.parametrize("name", [pytest.param("worker", marks=pytest.mark.full), "web server"])
 def test_a_part_that_dies_is_named_and_started_again(running_app: RunningApp, name: str) -> None:
     killed = running_app.process_of(name)
     killed.kill()

@@ -115,6 +115,7 @@ def old_site(release: Path, tmp_path: Path) -> Iterator[Instance]:
 
 
 @pytest.mark.processes
+@pytest.mark.full
 def test_a_site_of_an_earlier_release_is_upgraded_with_all_it_has(release: Path, old_site: Instance) -> None:
     tables = read_release(release)
     old_site.manage("prepare", "--no-demo")

@@ -15,11 +15,13 @@ from tools.problem import CannotGoOn
 from tools.run_tests import run_tests
 from tools.start import start_app
 
+COMMANDS = ("run", "setup", "learn", "parquet", "local-model", "test", "test-ci", "test-all")
+
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; a problem becomes one line on stderr and status 1."""
     parser = argparse.ArgumentParser(prog="tools.launch", description=__doc__)
-    parser.add_argument("command", choices=["run", "setup", "learn", "parquet", "local-model", "test", "test-all"])
+    parser.add_argument("command", choices=COMMANDS)
     parser.add_argument(
         "--skip-setup", action="store_true", help="use the Python that runs this as it is; install nothing"
     )
@@ -44,7 +46,7 @@ def run_command(arguments: Sequence[str]) -> int:
         python = _find_python("dev", skip_setup=options.skip_setup)
         if options.command == "setup":
             return 0
-        return run_tests(python, everything=options.command == "test-all")
+        return run_tests(python, options.command)
     except CannotGoOn as problem:
         print(problem, file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""The one entry of the Makefile: ``python3 -m tools.launch run|setup|test|test-all``.
+"""The one entry of the Makefile: ``python3 -m tools.launch run|setup|test|test-ci|test-all``.
 
 Written so that Python 3.6 can read it (no annotations of the future, types in quotes): an old Python is then told so
 in one line instead of by a syntax error. Whatever is newer is imported after the check.

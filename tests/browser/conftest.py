@@ -29,7 +29,7 @@ from tools.start import HOST
 PATIENCE_SECONDS = 60.0
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 # What colours and widths decide. They take axe-core nine tenths of its time, so `make test` asks them of each kind of place
-# once: a thousand cells that look alike are one, and so is the same header on every page. `make test-all` asks everything
+# once: a thousand cells that look alike are one, and so is the same header on every page. `make test-ci` asks everything
 # of everything.
 LOOK_RULES = ["color-contrast", "link-in-text-block", "target-size"]
 FIND_PLACES = """(examined) => {

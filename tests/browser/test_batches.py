@@ -160,6 +160,7 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
     assert said == []
 
 
+@pytest.mark.full
 def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: OpenContext) -> None:
     context = open_context()
     page = place.enter(context)

@@ -73,6 +73,7 @@ def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, si
     expect(page.locator(".sentence.decided")).to_have_count(20)
 
 
+@pytest.mark.full
 def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=next(site.shut_sessions))
     page.goto(site.shut_desk_url)
@@ -123,6 +124,7 @@ def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site: Site, s
     expect(page.locator(".reading")).to_have_text("Takes the group as a clue")
 
 
+@pytest.mark.full
 def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -137,6 +139,7 @@ def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site
     expect(page.locator(".introduction")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_escape_puts_nothing(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -171,6 +174,7 @@ def test_shortcuts_are_silent_in_a_memo_and_the_memo_is_kept(site: Site, sign_in
     expect(page.locator(".memo .words")).to_have_text("sad / hedges? d")
 
 
+@pytest.mark.full
 def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -211,6 +215,7 @@ def test_single_keys_can_be_switched_off(site: Site, sign_in: SignIn) -> None:
     assert len(read_codes(page)) == 1
 
 
+@pytest.mark.full
 def test_codes_lie_where_their_keys_lie_on_another_layout(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -247,6 +252,7 @@ def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(sit
     expect(page.locator("#suggestions .suggestion")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_two_thousand_sentences_are_usable(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "long")

@@ -31,7 +31,7 @@ NARROW: dict[str, object] = {"viewport": {"width": 320, "height": 640}}
 LIGHT: dict[str, object] = {"color_scheme": "light"}
 DARK: dict[str, object] = {"color_scheme": "dark"}
 FORCED: dict[str, object] = {"forced_colors": "active"}
-# The first in make test, where a state is looked at once; the others in make test-all.
+# The first in make test, where a state is looked at once; the others in make test-ci.
 WAYS_TO_SEE = [LIGHT | NARROW, LIGHT, DARK, FORCED]
 
 
@@ -58,7 +58,7 @@ def test_no_barrier_while_marking_taking_in_and_saying_more(
     assert find_violations(page) == []
 
 
-@pytest.mark.parametrize("options", [pytest.param(NARROW, marks=pytest.mark.full), FORCED])
+@pytest.mark.parametrize("options", [NARROW, FORCED])
 @pytest.mark.full
 def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
     page = sign_in(**options)
@@ -67,6 +67,7 @@ def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn
     assert find_violations(page) == []
 
 
+@pytest.mark.full
 def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sight(site: Site, sign_in: SignIn) -> None:
     page = sign_in(viewport={"width": 320, "height": 640})
     open_desk(page, site)
@@ -76,6 +77,7 @@ def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sigh
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
+@pytest.mark.full
 def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -86,6 +88,7 @@ def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site:
     expect(page.locator(".column > .end")).to_be_in_viewport()
 
 
+@pytest.mark.full
 def test_a_question_that_does_not_fit_can_be_unfolded(site: Site, sign_in: SignIn) -> None:
     page = sign_in(viewport={"width": 320, "height": 640})
     open_desk(page, site)

@@ -90,6 +90,7 @@ def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: Sig
     assert read_rows(page)[2:4] == ["5a Third 👋🏽", "5b thing."]
 
 
+@pytest.mark.full
 def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.lead)
@@ -124,6 +125,7 @@ def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
 
 
+@pytest.mark.full
 def test_coders_are_told_who_edits_boundaries(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.coder)

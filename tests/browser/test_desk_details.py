@@ -45,6 +45,7 @@ def test_details_are_said_by_keyboard_and_kept(site: Site, sign_in: SignIn) -> N
     expect(chip.locator(".reading")).to_have_text("Names the school")
 
 
+@pytest.mark.full
 def test_the_codes_own_questions_are_asked_and_answered(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -185,6 +186,7 @@ def test_a_move_is_stored_only_once_its_enactment_is_chosen(site: Site, sign_in:
     expect(page.locator(CURRENT)).to_be_focused()
 
 
+@pytest.mark.full
 def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     # As a codebook says it that requires the answer.
@@ -205,6 +207,7 @@ def require(html: str) -> str:
     return html.replace('"key": "direction",', '"key": "direction", "required": true,')
 
 
+@pytest.mark.full
 def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -80,6 +80,7 @@ def test_filter_without_script(site: Site, sign_in: SignIn) -> None:
     expect(page.locator(".sentence .n", has_text="2").first).to_be_hidden()
 
 
+@pytest.mark.full
 def test_list_of_turns_is_one_stop_and_reaches_challenges(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -120,6 +121,7 @@ def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn
     assert page.evaluate("document.documentElement.scrollWidth") == 320
 
 
+@pytest.mark.full
 def test_list_of_turns_reaches_the_models_reasoning(site: Site, sign_in: SignIn) -> None:
     place = next(site.cuts)
     page = sign_in(session=place.coder)

@@ -110,7 +110,8 @@ class TestRemapping:
 
 
 class TestCard:
-    @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.full)])
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.full
     def test_card_is_reached_from_the_desk_and_has_no_barrier(self, site: Site, sign_in: SignIn, scheme: str) -> None:
         page = sign_in(color_scheme=scheme)
         open_desk(page, site)
@@ -165,6 +166,7 @@ class TestNewCode:
 
 
 class TestUndoOfDecisions:
+    @pytest.mark.full
     def test_undo_brings_none_applies_back_that_a_code_took_away(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site, "own")
@@ -243,6 +245,7 @@ class TestUndoAcrossInterviews:
         tab.reload()
         assert read_codes(tab) == []
 
+    @pytest.mark.full
     def test_what_one_did_is_listed_here_and_on_a_page(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site)
@@ -262,6 +265,7 @@ class TestUndoAcrossInterviews:
 
 
 class TestWaiting:
+    @pytest.mark.full
     def test_next_goes_on_across_interviews_and_says_why(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
         open_desk(page, site)
@@ -290,6 +294,7 @@ class TestWaiting:
 
 
 class TestMeaning:
+    @pytest.mark.full
     def test_what_a_code_means_stands_beside_the_text_and_all_of_it_opens_by_key(
         self, site: Site, sign_in: SignIn
     ) -> None:

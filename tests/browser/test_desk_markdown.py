@@ -44,6 +44,7 @@ def test_words_in_bold_are_quoted_at_their_places(site: Site, sign_in: SignIn) -
     assert sorted(found[1:] for found in read_quotes(page)) == [(12, "I wait**, it"), (29, "respect")]
 
 
+@pytest.mark.full
 def test_the_signs_can_be_shown_and_stay_shown(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "markdown")
@@ -54,6 +55,7 @@ def test_the_signs_can_be_shown_and_stay_shown(site: Site, sign_in: SignIn) -> N
     assert find_violations(page) == []
 
 
+@pytest.mark.full
 def test_lists_show_their_numbers(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site, "markdown")
@@ -68,6 +70,7 @@ def test_nothing_in_a_text_can_be_pressed_or_fetched(site: Site, sign_in: SignIn
     expect(page.locator(".folded pre")).to_have_text('{"answer": "**42**"}')
 
 
+@pytest.mark.full
 def test_a_split_is_chosen_in_the_text_as_it_was_written(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=site.owner)
     open_desk(page, site, "markdown")

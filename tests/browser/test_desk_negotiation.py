@@ -87,6 +87,7 @@ def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, si
     assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
 
 
+@pytest.mark.full
 def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page) -> None:
     go_to(page, SECOND_ANSWER)
     press(page, "6", "5")
@@ -109,6 +110,7 @@ def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page)
     expect(end).to_have_count(0)
 
 
+@pytest.mark.full
 def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page) -> None:
     go_to(page, FIRST_ANSWER)
     press(page, "6", "Escape")
@@ -160,6 +162,7 @@ def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site:
     assert "acts on Power" in chip(page, SECOND_ANSWER, "Revise")
 
 
+@pytest.mark.full
 def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Page) -> None:
     go_to(page, FIRST_ANSWER)
     press(page, "6", "4")
@@ -190,6 +193,7 @@ def test_challenge_and_response_are_coded_by_one_key(page: Page) -> None:
     expect(page.locator("#notice")).to_contain_text("Scores need a normative stance")
 
 
+@pytest.mark.full
 def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_end(page: Page, site: Site) -> None:
     go_to(page, FIRST_ANSWER)
     with page.expect_event("load"):
@@ -207,6 +211,7 @@ def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_en
     expect(page.locator("#turn-2 summary")).to_contain_text("1 code of yours")
 
 
+@pytest.mark.full
 def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
     go_to(page, SECOND_ANSWER)
     press(page, "u", "1")
@@ -227,6 +232,7 @@ def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
     await_saved(page)
 
 
+@pytest.mark.full
 def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site: Site) -> None:
     go_to(page, SECOND_ANSWER)
     press(page, "6", "3")
@@ -242,6 +248,7 @@ def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site:
     expect(page.locator(f"{SECOND_ANSWER} .links a")).to_have_count(1)
 
 
+@pytest.mark.full
 def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_in: SignIn) -> None:
     shared("data/trajectories/typed_messages/reason_tool_use_50.jsonl")
     page = sign_in(session=next(site.real_sessions))

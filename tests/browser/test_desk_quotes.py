@@ -35,6 +35,7 @@ def test_the_next_code_carries_what_is_marked(site: Site, sign_in: SignIn) -> No
     assert read_quotes(page)[0][1:] == (8, "begin with")
 
 
+@pytest.mark.full
 def test_kept_words_wait_for_their_code(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -90,6 +91,7 @@ def test_the_pointer_marks_words_too(site: Site, sign_in: SignIn) -> None:
     assert [words for *_, words in read_quotes(page)] == ["would begin"]
 
 
+@pytest.mark.full
 def test_a_quote_shows_in_its_sentence_under_its_chip(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

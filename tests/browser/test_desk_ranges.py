@@ -64,6 +64,7 @@ def test_a_latent_code_is_asked_for_once(site: Site, sign_in: SignIn) -> None:
     expect(page.locator(".reading")).to_have_count(2)
 
 
+@pytest.mark.full
 def test_enter_decides_each_and_goes_on(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -76,6 +77,7 @@ def test_enter_decides_each_and_goes_on(site: Site, sign_in: SignIn) -> None:
     expect(page.locator(".sentence.decided")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_escape_and_a_move_end_it(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

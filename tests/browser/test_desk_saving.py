@@ -58,6 +58,7 @@ def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
     assert len(rows) == 5
 
 
+@pytest.mark.full
 def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     page.on("dialog", lambda dialog: dialog.accept())
@@ -111,6 +112,7 @@ def test_what_the_server_refuses_is_rolled_back_and_said(site: Site, sign_in: Si
     expect(page.locator("#savestate")).to_contain_text("saved ")
 
 
+@pytest.mark.full
 def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboard(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -134,6 +136,7 @@ def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboar
     assert len(read_export(page, site)) == 1
 
 
+@pytest.mark.full
 def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -165,6 +168,7 @@ def test_it_never_says_saved_before_the_server_did(site: Site, sign_in: SignIn) 
     await_saved(page)
 
 
+@pytest.mark.full
 def test_signing_out_elsewhere_keeps_the_codes_in_the_page(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -53,6 +53,7 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
     expect_score(page, "Its moves serve them", "1")
 
 
+@pytest.mark.full
 def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -72,6 +73,7 @@ def give(page: Page, value: str) -> None:
     press(page, "\\", "2", value)
 
 
+@pytest.mark.full
 def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
@@ -94,6 +96,7 @@ def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn
     expect_score(page, "Its moves serve them", "3")
 
 
+@pytest.mark.full
 def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)

@@ -31,6 +31,7 @@ def test_an_open_takes_few_requests(site: Site, sign_in: SignIn) -> None:
     assert not [url for url in requests if "/js/desk/" in url]
 
 
+@pytest.mark.full
 def test_near_the_end_the_next_interview_is_fetched_and_nothing_recorded(site: Site, sign_in: SignIn) -> None:
     """What is fetched is a page like any other, and looking at a page changes nothing (tests/test_access_matrix.py)."""
     page = sign_in()
@@ -82,6 +83,7 @@ def watch_fetched(page: Page) -> list[str]:
     return fetched
 
 
+@pytest.mark.full
 def test_modules_as_they_lie_do_the_same(site: Site, sign_in: SignIn) -> None:
     """A checkout whose files were not collected serves them to whoever works on the script."""
     served, requests = sign_in(), list[str]()
@@ -120,6 +122,7 @@ def work(page: Page) -> tuple[Any, ...]:
     return read_codes(page), read_quotes(page), memos, page.locator(".rail").inner_text()
 
 
+@pytest.mark.full
 def test_an_interview_of_54_sentences_takes_at_most_98_presses(site: Site, sign_in: SignIn) -> None:
     """Every press counts, moving on and deciding too; only the words that are typed do not. No pointer is used."""
     page = sign_in(session=next(site.demo_leads))

@@ -71,6 +71,7 @@ def await_desk(page: Page) -> None:
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
+@pytest.mark.full
 def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=site.owner)
     slug = start_study(page, site, "An account's talks")

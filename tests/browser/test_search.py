@@ -72,6 +72,7 @@ def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: S
     expect(page.locator(".result")).to_have_count(every)
 
 
+@pytest.mark.full
 def test_a_long_list_of_codes_is_narrowed_by_words_and_keeps_what_is_ticked(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     page.goto(f"{site.base_url}/p/{STUDY}/search/")

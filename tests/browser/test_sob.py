@@ -42,6 +42,7 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
     expect(page.locator("pre.raw").first).to_be_visible()
 
 
+@pytest.mark.full
 def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
     page = visit.open(REPORT)
     page.get_by_role("link", name="strict counting").click()
@@ -67,7 +68,13 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
     expect(page.locator("details.masked p")).to_be_hidden()
 
 
-@pytest.mark.parametrize("path", ["", "statistics/", "model/", "responses/", "texts/1/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        *(pytest.param(f"{part}/", marks=pytest.mark.full) for part in ("statistics", "model", "responses", "texts/1")),
+    ],
+)
 def test_a_narrow_window_loses_nothing(visit: Visit, path: str) -> None:
     page = visit.open(f"{REPORT}{path}", width=320)
     assert page.locator("aside.reading").is_visible()

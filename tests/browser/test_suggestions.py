@@ -139,6 +139,7 @@ def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_d
     expect(page.locator(f"{PANEL} .suggestion-list")).to_be_focused()
 
 
+@pytest.mark.full
 def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in: SignIn) -> None:
     page = open_suggested(site, sign_in, "open")
     press(page, "ArrowDown", "Shift+Enter")
@@ -175,6 +176,7 @@ def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_
     expect(page.locator(f"{CURRENT} .chip[data-coding]")).not_to_contain_text("after suggestions")
 
 
+@pytest.mark.full
 def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assisted(
     site: Site, sign_in: SignIn
 ) -> None:
@@ -190,7 +192,11 @@ def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assis
 
 
 @pytest.mark.parametrize(
-    "options", [{"color_scheme": "dark", "viewport": {"width": 320, "height": 640}}, {"java_script_enabled": False}]
+    "options",
+    [
+        pytest.param({"color_scheme": "dark", "viewport": {"width": 320, "height": 640}}, marks=pytest.mark.full),
+        {"java_script_enabled": False},
+    ],
 )
 def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_script(
     site: Site, sign_in: SignIn, options: dict[str, object]
@@ -229,6 +235,7 @@ def use_without_script(site: Site, sign_in: SignIn) -> None:
     expect(page.get_by_role("button", name="Take back", exact=True)).to_have_count(1)
 
 
+@pytest.mark.full
 def test_a_move_without_enactment_is_kept_once_a_digit_chooses_it(site: Site, sign_in: SignIn) -> None:
     page = open_suggested(site, sign_in, "moves")
     row = page.locator(CURRENT)

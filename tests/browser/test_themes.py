@@ -64,6 +64,7 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
     assert lead_visit.complaints == []
 
 
+@pytest.mark.full
 def test_codes_are_dragged_onto_a_theme_and_from_one_to_another(lead_visit: Visit) -> None:
     page = lead_visit.open("/p/demo/themes/group/")
     page.locator("input[value='theme.intersectionality']").check()

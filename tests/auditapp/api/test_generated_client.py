@@ -188,6 +188,7 @@ def test_a_client_generated_from_the_schema_lists_imports_and_codes(
 
 
 @pytest.mark.django_db
+@pytest.mark.full
 def test_a_generated_client_launches_a_batch_and_reads_its_answers(
     generated: str, project: Project, lead: User, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -232,6 +232,7 @@ class TestCommands:
             timeout=PATIENCE,
         )
 
+    @pytest.mark.full
     def test_a_site_comes_up_from_its_own_commands_and_is_healthy(self, instance: Instance) -> None:
         prepared = self.run(instance, SERVICES["prepare"]["command"])
         assert prepared.returncode == 0, prepared.stderr

@@ -55,6 +55,7 @@ def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: G
 
 
 @quick_on("sqlite")
+@pytest.mark.full
 def test_without_a_worker_the_waiting_command_does_the_work(ground: Ground) -> None:
     asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
     shown = ground.instance.ask("sob_launch", *asked, "--confirm-terms")

@@ -100,6 +100,7 @@ STANDS_ON = (
 )
 
 
+@pytest.mark.full
 def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> None:
     """Deletion half-way is no case to survive, for there is none: the product refuses it."""
     ground.provider.order(latency=0.1)

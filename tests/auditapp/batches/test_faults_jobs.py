@@ -62,6 +62,7 @@ def check(ground: Ground, shop: Shop, batch: int) -> None:
     assert ground.instance.ask("verify_batches", "--billed", str(CALLS))["breaks"] == []
 
 
+@pytest.mark.full
 def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(ground: Ground, shop: Shop) -> None:
     shop.order(create_seconds=60)
     batch = launch(ground)

@@ -20,6 +20,7 @@ def start_worker(ground: Ground) -> subprocess.Popen[bytes]:
     return ground.instance.start("manage.py", "worker", "--skip-checks", OUTAGE_PAUSE_SECONDS="2")
 
 
+@pytest.mark.full
 def test_a_batch_outlives_its_server_and_its_worker_without_a_person(ground: Ground) -> None:
     server = FakeProvider()
     try:

@@ -91,6 +91,7 @@ def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) ->
 
 
 @quick_on("postgres")
+@pytest.mark.full
 def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground: Ground) -> None:
     ground.provider.order(latency=0.1)
     workers = [ground.instance.start_worker(), ground.instance.start_worker()]

@@ -504,7 +504,9 @@ class TestOutage:
         assert statements.find_queues_to_notify() == [queue.pk]
         live.run_queue(queue.pk)
 
-    @pytest.mark.parametrize("silence", [BUSY, REFUSED_CONNECTION, LOST])
+    @pytest.mark.parametrize(
+        "silence", [BUSY, *(pytest.param(each, marks=pytest.mark.full) for each in (REFUSED_CONNECTION, LOST))]
+    )
     def test_a_server_that_does_not_answer_is_left_alone_for_a_while_and_costs_no_cell_its_tries(
         self, project: Project, use: Use, silence: ChatAnswer
     ) -> None:

@@ -34,6 +34,7 @@ def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_
     assert ground.provider.stats()["received"] == TEXTS
 
 
+@pytest.mark.full
 def test_queues_live_in_processes_that_end_with_their_worker(ground: Ground) -> None:
     worker = ground.instance.start_worker("--queues", "2")
     wait_until(lambda: len(find_children(worker)) == 2, what="two queues' processes live")

@@ -29,6 +29,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     assert instance.ask("verify_audit", "--rows")["differences"] == []
 
 
+@pytest.mark.full
 def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
     instance.manage("load_demo")
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")

@@ -167,6 +167,7 @@ def find_forms(key: str, kept: bytes) -> list[str]:
     return [form for form in list_forms(key) if form.encode() in kept]
 
 
+@pytest.mark.full
 def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str, tmp_path: Path) -> None:
     said = ""
     address = ("--provider", "openai_compatible", "--base-url", parrot)

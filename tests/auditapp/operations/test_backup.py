@@ -68,6 +68,7 @@ def manage(environment: dict[str, str]) -> Manage:
 
 
 @pytest.mark.processes
+@pytest.mark.full
 def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
     environment: dict[str, str], manage: Manage, tmp_path: Path
 ) -> None:

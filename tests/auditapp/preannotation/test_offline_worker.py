@@ -60,6 +60,7 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     assert found == [(2 * suggested, suggested)]
 
 
+@pytest.mark.full
 def test_a_command_that_waits_reads_where_no_worker_is(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY.replace(f"number={INTERVIEWS}", "number=2"))
     instance.ask("preannotate", "--project", "culture", "--annotator", "rules", "--wait")

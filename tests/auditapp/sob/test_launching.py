@@ -266,6 +266,7 @@ class TestTerms:
 
 @quick_on("sqlite")
 @pytest.mark.processes
+@pytest.mark.full
 def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to_its_end(
     instance: Instance, tmp_path: Path
 ) -> None:

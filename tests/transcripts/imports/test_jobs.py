@@ -354,6 +354,7 @@ start_job(
 
 
 @pytest.mark.processes
+@pytest.mark.full
 def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: Instance, tmp_path: Path) -> None:
     instance.manage("create_project", "culture", "--name", "Culture")
     instance.manage("create_user", "lead", "--project", "culture", "--role", "lead")

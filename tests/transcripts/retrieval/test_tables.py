@@ -57,14 +57,14 @@ class TestEveryFigureOpensItsSentences:
     @pytest.mark.parametrize(
         "path",
         [
-            "codings/interviews/",
+            pytest.param("codings/interviews/", marks=pytest.mark.full),
             "codings/models/",
             pytest.param("codings/models/?family=moves", marks=pytest.mark.full),
             "codings/together/",
-            "codings/together/?family=",
-            "codings/interviews/?family=",
+            pytest.param("codings/together/?family=", marks=pytest.mark.full),
+            pytest.param("codings/interviews/?family=", marks=pytest.mark.full),
             "codings/turns/{interview}/?family=themes",
-            "codings/turns/{interview}/",
+            pytest.param("codings/turns/{interview}/", marks=pytest.mark.full),
         ],
     )
     def test_by(
@@ -218,8 +218,10 @@ class TestAnswers:
         table = self.tables(client_of(coder))["theme.compassion:direction"]
         assert (table["answered"]["codings"], table["unanswered"]["codings"], table["not_asked"]) == (0, 0, 4)
 
-    @pytest.mark.parametrize("who", ["coder", "reader"])
-    @pytest.mark.parametrize("query", ["", "family=case_features", "model=Model+B"])
+    @pytest.mark.parametrize("who", ["coder", pytest.param("reader", marks=pytest.mark.full)])
+    @pytest.mark.parametrize(
+        "query", [pytest.param("", marks=pytest.mark.full), "family=case_features", "model=Model+B"]
+    )
     def test_every_figure_opens_its_sentences(
         self, request: pytest.FixtureRequest, client_of: ClientOf, who: str, query: str
     ) -> None:

@@ -53,6 +53,14 @@ class DeskPage:
         return SentenceAnnotations(chips=self.marks.chips, is_revealed=self.marks.is_revealed)
 
     @property
+    def asks_about_questions(self) -> bool:
+        """Whether the codebook has codes for whole turns of the interviewer, which machines can suggest."""
+        return any(
+            family.unit == CodeFamily.Unit.TURN and family.applies_to == CodeFamily.AppliesTo.INTERVIEWER
+            for family in self.families
+        )
+
+    @property
     def codes(self) -> list[dict[str, object]]:
         """The codes as the page's script needs them."""
         return list_codes(self.families)

@@ -41,7 +41,7 @@ class PreannotationForm(SmallPilotOptions):
         widget=forms.CheckboxSelectMultiple,
         label="Code families",
         help_text="If you choose none, all families coded by sentence are used. Families coded by turn are used only if chosen. "
-        "Each adds one call per turn, shown as a whole. Families for the interviewer’s turns are left to people.",
+        "Each adds one call per turn of the model, or of the interviewer where its codes are for those.",
     )
     mode = forms.ChoiceField(
         choices=Annotator.Mode.choices,
@@ -90,4 +90,7 @@ class PreannotationForm(SmallPilotOptions):
 
 def name_choice(family: CodeFamily) -> str:
     """A family as it is chosen for a launch."""
-    return f"{family.name} (whole turns)" if family.unit == CodeFamily.Unit.TURN else family.name
+    if family.unit != CodeFamily.Unit.TURN:
+        return family.name
+    is_questions = family.applies_to == CodeFamily.AppliesTo.INTERVIEWER
+    return f"{family.name} ({'whole turns of the interviewer' if is_questions else 'whole turns'})"

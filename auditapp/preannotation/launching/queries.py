@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.launching import LaunchPlan, count_cells
 from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.preannotation.annotators.actions.planning import list_reasked
+from auditapp.preannotation.annotators.pure.conditions import REASK
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.preannotation.annotators.queries.model_warnings import Warnings, list_judge_results, warn_of_family
@@ -49,7 +50,7 @@ def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
         "annotator": annotator,
         "interviews": len(plan.interview_ids),
         "left_out": plan.parameters["left_out"],
-        "turns": len(plan.input_ids),
+        "turns": len(_list_turns(plan)),
         "redaction": redactions.pop() if redactions else 0,
         "is_local": variant is not None and not is_external(variant) and find_redaction(project) is not None,
         "earlier": MAX_EARLIER if any(sends_earlier(arm.system_prompt) for arm in plan.arms) else 0,
@@ -65,18 +66,19 @@ def list_warnings(project: Project, plan: LaunchPlan, annotator: Annotator) -> W
     variant = annotator.variant
     if variant is None:
         return []
+    turns = _list_turns(plan)
     warnings = [*warn_of_family(project, variant, plan.interview_ids), *list_judge_results(project, variant)]
     if plan.parameters["left_out"]:
         warnings.append({"code": "no_consent", "count": plan.parameters["left_out"]})
     if annotator.mode == Annotator.Mode.CODE:
-        arms, turns = [arm for arm in plan.arms if arm.input_ids is None], len(plan.input_ids)
-        by_family = len({arm.settings["family"] for arm in arms}) * turns
-        values = {"codes": len(arms), "turns": turns, "calls": len(arms) * turns, "by_family": by_family}
+        arms = [arm for arm in plan.arms if arm.settings.get("condition") != REASK]
+        calls = sum(count_cells(arms, plan.input_ids, repeats=1))
+        families = {arm.settings["family"]: len(arm.list_inputs(plan.input_ids)) for arm in arms}
+        values = {"codes": len(arms), "turns": len(turns), "calls": calls, "by_family": sum(families.values())}
         warnings.append({"code": "calls_by_code", **values})
-    if annotated := _count_annotated(plan, annotator):
-        turns = len(plan.input_ids)
-        warnings.append({"code": "annotated_before", "annotator": annotator, "count": annotated, "turns": turns})
-    warnings += warn_of_instructions(plan.input_ids)
+    if annotated := _count_annotated(turns, annotator):
+        warnings.append({"code": "annotated_before", "annotator": annotator, "count": annotated, "turns": len(turns)})
+    warnings += warn_of_instructions(turns)
     if annotator.reads_latent:
         warnings.append({"code": "latent"})
     if left_out := annotator.recipe.get("examples_left_out"):
@@ -84,12 +86,17 @@ def list_warnings(project: Project, plan: LaunchPlan, annotator: Annotator) -> W
     return warnings
 
 
-def _count_annotated(plan: LaunchPlan, annotator: Annotator) -> int:
+def _list_turns(plan: LaunchPlan) -> list[int]:
+    """The turns that any arm asks about: the model's, then the interviewer's."""
+    return list(dict.fromkeys(turn for arm in plan.arms for turn in arm.list_inputs(plan.input_ids)))
+
+
+def _count_annotated(turns: Sequence[int], annotator: Annotator) -> int:
     """How many of the turns the same annotator has answered about before."""
     if not annotator.pk:
         return 0
     readings = Reading.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
-    return len(set(readings) & set(plan.input_ids))
+    return len(set(readings) & set(turns))
 
 
 def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:

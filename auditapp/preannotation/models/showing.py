@@ -58,7 +58,8 @@ class Showing(models.Model):
     """One look at the suggestions of a sentence: what was shown, in which order, and her own codes at that time.
 
     ``suggestions`` are the numbers of those shown, in the order shown; none where nothing was suggested, or where the
-    turn is withheld. ``own_codes`` are identifiers of the codes she had applied by then. A later look at the same
+    turn is withheld. ``own_codes`` are identifiers of the codes of sentences she had applied by then; on a turn of the
+    interviewer, those of the whole turn. A later look at the same
     suggestions is no new row.
     """
 

@@ -4,14 +4,17 @@
 import { announce, make, notify, showProblem, site } from "./page.js";
 import { onActSaved } from "./acts.js";
 import { onAnswerBack } from "./back.js";
+import { decisionOn } from "./marks.js";
 import { readCookie } from "./queue.js";
 import { refreshMarks } from "./refresh.js";
-import { currentRow, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
+import { currentRow, exchangeOf, findRow, numberOf, onCurrentChange, select, sentenceOf, turnOf } from "./rows.js";
 import { forgetDone, keepEntry, remember } from "./undo.js";
 
 const region = document.getElementById("suggestions");
 const body = document.getElementById("suggestions-body");
-const draft = region?.querySelector(".open-draft");
+// Opens what needs no button beside the sentence: everything in a draft, and what is suggested for the interviewer's turns.
+const atOnce = region?.querySelector(".open-at-once");
+const isDraft = Boolean(atOnce?.hasAttribute("data-draft"));
 let awaited = null;
 let hadFocus = false;
 let shown = null;
@@ -42,7 +45,7 @@ export function startSuggestions() {
     }
   });
   window.addEventListener("pagehide", tellClosed);
-  draft?.addEventListener("submit", (event) => {
+  atOnce?.addEventListener("submit", (event) => {
     event.preventDefault();
     openSuggestions();
   });
@@ -83,12 +86,29 @@ async function loadHtmx() {
   });
 }
 
-/** Machines read what the model says, and nothing else. */
-const isRead = (row) => Boolean(row && turnOf(row)?.hasAttribute("data-answer"));
+/** Machines read what the model says, and where the codebook has codes for them the interviewer's turns. */
+const isRead = (row) => Boolean(row && turnOf(row)?.hasAttribute("data-answer")) || isQuestion(row);
+
+const isQuestion = (row) => region.hasAttribute("data-questions") && Boolean(row?.closest(".question"));
+
+/** Whether she has coded this turn of the interviewer or each sentence of it, or has decided the whole answer; the server judges. */
+function isQuestionDecided(row) {
+  const turn = turnOf(row);
+  const answers = [...exchangeOf(row).querySelectorAll("[data-answer] .sentence")];
+  const own = [...turn.querySelectorAll(".sentence")];
+  return (
+    Boolean(turn.querySelector(":scope > .marks .chip[data-coding]")) ||
+    own.every(decisionOn) ||
+    (answers.length > 0 && answers.every(decisionOn))
+  );
+}
 
 /** Elsewhere nothing is promised. */
 function showWhereRead(row) {
   region.hidden = !isRead(row);
+  if (atOnce && !isDraft) {
+    atOnce.hidden = !isQuestion(row);
+  }
 }
 
 /** A digit chooses the enactment of the suggestion where the focus is, and keeps it. */
@@ -107,6 +127,10 @@ function listenToPanel() {
   region.addEventListener("keydown", keepByDigit);
   page.addEventListener("htmx:beforeSwap", ({ detail }) => {
     hadFocus = body.contains(document.activeElement);
+    if (detail.target === body && detail.xhr.status === 409) {
+      // Why nothing is shown yet.
+      detail.shouldSwap = true;
+    }
     if (detail.target === body && detail.shouldSwap && detail.serverResponse.includes("annotator-word")) {
       // From the moment they are seen a change asks for its reason.
       const row = findRow(detail.requestConfig.elt.dataset.sentence ?? "");
@@ -224,13 +248,18 @@ export function openSuggestions() {
   const row = currentRow();
   const button = row?.querySelector(".open-suggestions");
   if (region && row && !isRead(row)) {
-    notify("Machines annotate only what the model says.");
+    notify("Machines annotate what the model says.");
   } else if (button) {
     button.click();
-  } else if (draft && row) {
-    const source = draft.querySelector("button");
-    source.dataset.sentence = sentenceOf(row);
-    const address = draft.dataset.address.replace("/0/", `/${sentenceOf(row)}/`);
+  } else if (atOnce && isQuestion(row) && !isDraft && !isQuestionDecided(row)) {
+    notify("Decide on this turn first: apply a code to it, or decide every sentence of the answer.");
+  } else if (atOnce && row && (isDraft || isQuestion(row))) {
+    const source = atOnce.querySelector("button");
+    // What is suggested for a turn of the interviewer is at its first sentence.
+    const place = isQuestion(row) ? turnOf(row).querySelector(".sentence") : row;
+    select(place);
+    source.dataset.sentence = sentenceOf(place);
+    const address = atOnce.dataset.address.replace("/0/", `/${sentenceOf(place)}/`);
     withHtmx(() => window.htmx.ajax("POST", address, { source, target: body, swap: "innerHTML" }));
   } else if (region) {
     notify("Decide on this sentence first: press Enter.");

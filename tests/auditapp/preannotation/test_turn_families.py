@@ -14,7 +14,6 @@ from django.urls import reverse
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.launching import launch_model
-from auditapp.preannotation.annotators.actions.planning import plan_arms
 from auditapp.preannotation.annotators.pure.answers import NOT_OFFERED
 from auditapp.preannotation.annotators.runner.kind import write_turn_schema
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
@@ -346,8 +345,3 @@ class TestCalibration:
 
     def test_alpha_is_not_defined_where_all_answers_are_the_same(self) -> None:
         assert tabulate_answers(["a", "b"], [("a", "a")]).alpha is None
-
-
-def test_families_for_the_interviewer_are_refused_with_a_sentence(project: Project, arm: Arm) -> None:
-    with pytest.raises(PreannotationError, match="for the interviewer's turns"):
-        plan_arms(Annotator.objects.get(), ["challenges"])

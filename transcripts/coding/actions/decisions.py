@@ -16,8 +16,9 @@ from transcripts.coding.actions.codings import choose_layer
 from transcripts.coding.actions.errors import NotDecided, NotYours
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, insert_once, withdraw
 from transcripts.coding.models import Decision, Reveal
+from transcripts.coding.questions import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.values import collapse_whitespace
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
 
@@ -84,7 +85,8 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
 def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Reveal:
     """Store when ``by`` first sees the machines' suggestions for a sentence; what she codes there later is "assisted".
 
-    Raises ``NotDecided`` before her own decision. Once seen stays seen: a decision taken back later changes nothing.
+    A turn of the interviewer is decided as ``coding/questions.py`` says. Raises ``NotDecided`` before her own decision. Once
+    seen stays seen: a decision taken back later changes nothing. Reads sentence.turn.interview.project.
     """
     checks.check_place(project, sentence)
     active = queries.read_active_labels(sentence.pk, by.pk)
@@ -92,7 +94,10 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
         return Reveal.objects.get(sentence=sentence, coder=by)
     checks.hold_place(sentence)
     if not active.decision_id:
-        raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
+        if sentence.turn.role != Turn.Role.INTERVIEWER:
+            raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
+        if not is_question_decided(sentence.turn, by.pk):
+            raise NotDecided(QUESTION_UNDECIDED)
     reveal, created = Reveal.objects.get_or_create(
         sentence=sentence, coder=by, defaults={"revealed_at": timezone.now()}
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -13,7 +14,14 @@ from auditapp.batches.models import Batch
 from auditapp.llm.locality import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
-from auditapp.preannotation.annotators.actions.planning import list_reasked, plan_arms, plan_reask
+from auditapp.preannotation.annotators.actions.planning import (
+    INTERVIEWER,
+    NO_QUESTIONS,
+    list_asked_sides,
+    list_reasked,
+    plan_arms,
+    plan_reask,
+)
 from auditapp.preannotation.annotators.actions.planted import ensure_planted
 from auditapp.preannotation.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.preannotation.annotators.queries.prompt_codebook import read_prompt_codebook
@@ -26,6 +34,7 @@ from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 
 MAX_TITLES = 5
+MODEL = str(Turn.Role.MODEL)
 NOBODY_CONSENTS = (
     "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
     "a model that runs on this site."
@@ -47,9 +56,10 @@ def launch_preannotation(
     limit: int | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named).
+    """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named);
+    of families for the interviewer's turns, those.
 
-    ``limit`` takes so many turns from the beginning. Interviews without consent are left out when the model is not of this
+    ``limit`` takes so many turns of each from the beginning. Interviews without consent are left out when the model is not of this
     site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
     sentences. Raises ``PreannotationError``.
     """
@@ -155,13 +165,20 @@ def plan_reading(
 ) -> LaunchPlan:
     """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Its parameters count the
     interviews ``left_out`` for want of consent to a model off this site. Raises ``PreannotationError``."""
-    arms = plan_arms(annotator, families)
+    chosen = {
+        side: choose_turns(project=project, variant=annotator.variant, side=side, interviews=interviews, limit=limit)
+        for side in sorted(list_asked_sides(annotator, families))
+    }
+    turn_ids, questions = (chosen[side].turn_ids if side in chosen else [] for side in (MODEL, INTERVIEWER))
+    arms = plan_arms(annotator, families, questions=questions)
     if annotator.variant is not None:
         _refuse_outdated_examples(annotator, annotator.variant)
-    turn_ids, interview_ids, left_out = choose_turns(
-        project=project, variant=annotator.variant, interviews=interviews, limit=limit
-    )
+    if INTERVIEWER in chosen and not questions:
+        named = sorted({str(arm.settings["family"]) for arm in arms if arm.settings.get("turns_of") == INTERVIEWER})
+        raise PreannotationError(NO_QUESTIONS.format(families=", ".join(named)))
     arms += plan_reask(annotator, arms, turn_ids)
+    interview_ids = sorted({pk for each in chosen.values() for pk in each.interview_ids})
+    left_out = len({pk for each in chosen.values() for pk in each.left_out})
     return LaunchPlan(
         KIND,
         arms,
@@ -171,7 +188,7 @@ def plan_reading(
             "annotators": [annotator.pk],
             "codebook": annotator.version.number,
             "prompt": annotator.prompt_version or PROMPT_VERSION,
-            "turns": len(turn_ids),
+            "turns": len(turn_ids) + len(questions),
             "left_out": left_out,
             "asked_again": list_reasked(arms)["turns"],
         },
@@ -189,14 +206,23 @@ def _refuse_outdated_examples(annotator: Annotator, variant: ModelVariant) -> No
         raise PreannotationError(OUTDATED_EXAMPLES.format(annotator=annotator))
 
 
+class ChosenTurns(NamedTuple):
+    """Turns in order, the interviews they are from, and those that are left out for want of consent; all by number."""
+
+    turn_ids: list[int]
+    interview_ids: list[int]
+    left_out: set[int]
+
+
 def choose_turns(
     *,
     project: Project,
     variant: ModelVariant | None,
+    side: str = MODEL,
     interviews: Sequence[Interview] | None = None,
     limit: int | None = None,
-) -> tuple[list[int], list[int], int]:
-    """The turns that ``variant`` would be asked about, their interviews, and how many interviews are left out.
+) -> ChosenTurns:
+    """What ``variant`` would be asked about of what the model says, or the interviewer (``side``).
 
     To a model off this site go only those of interviews that consent: others are left out and counted, and refused by title
     where they were ``interviews`` chosen one by one. Raises ``PreannotationError``.
@@ -205,7 +231,7 @@ def choose_turns(
         raise PreannotationError("The limit is a number of turns, at least 1.")
     sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
-        Exists(sentences), interview__project=project, role=Turn.Role.MODEL, channel=Turn.Channel.UTTERANCE
+        Exists(sentences), interview__project=project, role=side, channel=Turn.Channel.UTTERANCE
     )
     if interviews is not None:
         turns = turns.filter(interview__in=interviews)
@@ -220,7 +246,7 @@ def choose_turns(
             raise PreannotationError(NOBODY_CONSENTS)
     kept = [(turn_id, interview_id) for turn_id, interview_id in rows if interview_id in allowed][:limit]
     ids = sorted({interview_id for _, interview_id in kept})
-    return [turn_id for turn_id, _ in kept], ids, len(present - allowed)
+    return ChosenTurns([turn_id for turn_id, _ in kept], ids, present - allowed)
 
 
 def _refuse_without_consent(interviews: Sequence[Interview]) -> None:

@@ -18,10 +18,9 @@ from auditapp.preannotation.annotators.actions.annotators import (
 from auditapp.preannotation.annotators.pure.conditions import REASK, shuffle_codes
 from auditapp.preannotation.annotators.queries.planted import list_plantable
 from auditapp.preannotation.annotators.queries.prompt_codebook import (
-    ASKED_SIDES,
     UNITS,
     find_sent_redaction,
-    name_side,
+    is_asked,
     read_prompt_codebook,
 )
 from auditapp.preannotation.errors import PreannotationError
@@ -35,16 +34,24 @@ MIN_TURNS = 2
 MAX_PLANTED = 3
 AGAIN = " again"
 # Arms send the same messages where they ask about the sentences of turns, and where they ask about turns as wholes.
-TURNS, WHOLE_TURNS = "turns", "whole turns"
-INTERVIEWER_NOT_ASKED = (
-    "Models annotate what the model says. Codes of {families} are for the interviewer's turns: leave them to people."
+TURNS, WHOLE_TURNS, QUESTIONS = "turns", "whole turns", "questions"
+INTERVIEWER = str(CodeFamily.AppliesTo.INTERVIEWER)
+SENTENCES_NOT_ASKED = (
+    "Models are asked about the interviewer's turns as wholes. Codes of {families} are for single sentences of the "
+    "interviewer: leave them to people, or have them coded by turn."
+)
+NO_QUESTIONS = (
+    "Codes of {families} are for the interviewer's turns, and the interviewer says nothing in what was chosen. Choose other "
+    "interviews, or leave these codes out."
 )
 MAX_SEED = 2**31 - 1
 
 
-def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> list[PlannedArm]:
+def plan_arms(
+    annotator: Annotator, families: Sequence[str] | None = None, *, questions: Sequence[int] = ()
+) -> list[PlannedArm]:
     """One arm for each of the model's instructions, of these families (all coded by sentence unless named; families coded
-    by turn are asked for only by name).
+    by turn are asked for only by name). Those for the interviewer's turns ask about ``questions``.
 
     Reads annotator.version.project and annotator.variant.account. Raises ``PreannotationError``.
     """
@@ -72,27 +79,38 @@ def plan_arms(annotator: Annotator, families: Sequence[str] | None = None) -> li
                 **{name: prompt[name] for name in ("turns_of", "questions") if name in prompt},
                 **held,
             },
+            input_ids=questions if prompt.get("turns_of") == INTERVIEWER else None,
             # Which codes are asked for is said in the instructions alone: all arms send the same messages.
-            messages=WHOLE_TURNS if "turns_of" in prompt else TURNS,
+            messages=_name_messages(str(prompt.get("turns_of", ""))),
         )
         for prompt in choose_prompts(annotator, families)
     ]
 
 
+def _name_messages(turns_of: str) -> str:
+    if turns_of == INTERVIEWER:
+        return QUESTIONS
+    return WHOLE_TURNS if turns_of else TURNS
+
+
+def list_asked_sides(annotator: Annotator, families: Sequence[str] | None) -> set[str]:
+    """Whose turns a launch for these families asks about: "model", "interviewer". Raises ``PreannotationError``."""
+    sides = {str(prompt.get("turns_of", "")) for prompt in choose_prompts(annotator, families)}
+    return {INTERVIEWER if side == INTERVIEWER else str(CodeFamily.AppliesTo.MODEL) for side in sides}
+
+
 def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list[dict[str, Any]]:
     """The annotator's instructions for these families. Raises ``PreannotationError`` for one that is not there."""
     prompts = read_prompts(annotator)
+    known = {each.identifier: each for each in CodeFamily.objects.filter(version=annotator.version, unit__in=UNITS)}
+    not_asked = sorted(identifier for identifier, family in known.items() if not is_asked(family))
     if families is None:
-        return [prompt for prompt in prompts if "turns_of" not in prompt]
-    known = CodeFamily.objects.filter(version=annotator.version, unit__in=UNITS)
-    unknown = sorted(set(families) - set(known.values_list("identifier", flat=True)))
+        return [prompt for prompt in prompts if "turns_of" not in prompt and prompt["family"] not in not_asked]
+    unknown = sorted(set(families) - known.keys())
     if unknown:
         raise PreannotationError(f"The codebook has no family of sentences or turns {', '.join(unknown)}.")
-    not_asked = sorted(
-        family.identifier for family in known if family.identifier in families and name_side(family) not in ASKED_SIDES
-    )
-    if not_asked:
-        raise PreannotationError(INTERVIEWER_NOT_ASKED.format(families=", ".join(not_asked)))
+    if refused := sorted(set(families) & set(not_asked)):
+        raise PreannotationError(SENTENCES_NOT_ASKED.format(families=", ".join(refused)))
     return [prompt for prompt in prompts if prompt["family"] in families]
 
 
@@ -103,9 +121,21 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     At least one turn; none of a single one. None for instructions of one code without an invented sentence, which would
     be the same question, and none for instructions that could not be written so any more (a pinned example or a consent
     has changed since): two questions would differ by more than their order. The same turns and annotator give the same
-    draw. Reads annotator.project.
+    draw. Of arms that ask about other turns, the interviewer's, as many of those. Reads annotator.project.
     """
-    if len(turn_ids) < MIN_TURNS or annotator.variant is None:
+    own = {id(arm.input_ids): arm.input_ids for arm in arms if arm.input_ids is not None}
+    return [
+        *_plan_reask(annotator, [arm for arm in arms if arm.input_ids is None], turn_ids),
+        *(
+            again
+            for key, ids in own.items()
+            for again in _plan_reask(annotator, [arm for arm in arms if id(arm.input_ids) == key], ids)
+        ),
+    ]
+
+
+def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequence[int]) -> list[PlannedArm]:
+    if not arms or len(turn_ids) < MIN_TURNS or annotator.variant is None:
         return []
     seed = _find_seed(annotator, turn_ids)
     count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))

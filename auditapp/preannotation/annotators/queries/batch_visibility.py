@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch, Cell
 from auditapp.preannotation.models import CHECK_KIND, CRITIC_KIND, KIND, OfflineReading, OfflineRun, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_questions
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Decision
+from transcripts.coding.questions import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
@@ -75,10 +78,28 @@ def find_machine_read(project: Project) -> set[int]:
 
 
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
-    """Those of the turns that never show suggestions and hold a sentence ``user`` has not decided about."""
+    """Those of the turns that never show suggestions and that ``user`` has not decided: of the model's, each sentence; of the
+    interviewer's, as ``coding/questions.py`` says."""
     decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
     waiting = Sentence.objects.current().filter(turn=OuterRef("pk")).exclude(Exists(decided))
-    return turns.filter(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
+    own = Q(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
+    return turns.filter(own | Q(pk__in=_list_undecided_questions(user, turns)))
+
+
+def _list_undecided_questions(user: User, turns: QuerySet[Turn]) -> list[int]:
+    asked = Cell.objects.filter(arm__settings__turns_of=str(CodeFamily.AppliesTo.INTERVIEWER)).values("input_id")
+    questions = turns.filter(pk__in=asked)
+    columns = ("pk", "interview", "interview__project")
+    rows = questions.filter(pk__in=list_withheld_questions(questions)).order_by()
+    withheld = {pk: (interview, project) for pk, interview, project in rows.values_list(*columns)}
+    interviews: dict[int, set[int]] = {}
+    for interview, project in withheld.values():
+        interviews.setdefault(project, set()).add(interview)
+    found = [
+        find_decided_questions(project, interviews[project.pk], user.pk)
+        for project in Project.objects.filter(pk__in=interviews)
+    ]
+    return sorted(withheld.keys() - set().union(*found))
 
 
 def list_seen_turns(viewer: Viewer) -> QuerySet[Turn]:

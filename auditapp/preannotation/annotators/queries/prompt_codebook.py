@@ -18,8 +18,6 @@ from transcripts.corpus.queries import find_redaction, list_consenting
 PinnedSentence = tuple[CodeExample, Sentence]
 # The units whose codes models are asked for.
 UNITS = (CodeFamily.Unit.SENTENCE, CodeFamily.Unit.TURN)
-# Whose turns a launch asks about, as wholes or ("") by sentence.
-ASKED_SIDES = ("", str(CodeFamily.AppliesTo.MODEL))
 # By its identifier, a family of one of these units, with its codes in the order of the codebook.
 PromptFamilies = dict[str, tuple[CodeFamily, tuple[CodeText, ...]]]
 
@@ -50,20 +48,26 @@ def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tup
 
 
 def name_side(family: CodeFamily) -> str:
-    """Whose turns the codes of the family are asked about as wholes: "model" or "interviewer"; "" for codes of sentences.
+    """Whose turns the codes of the family are asked about as wholes: "model" or "interviewer"; "" for codes of sentences,
+    which are those of the model's.
 
     Codes for anybody's turns are asked about the model's, as those of sentences are.
     """
     if family.unit != CodeFamily.Unit.TURN:
         return ""
-    is_asked = family.applies_to == CodeFamily.AppliesTo.INTERVIEWER
-    return str(CodeFamily.AppliesTo.INTERVIEWER if is_asked else CodeFamily.AppliesTo.MODEL)
+    is_questions = family.applies_to == CodeFamily.AppliesTo.INTERVIEWER
+    return str(CodeFamily.AppliesTo.INTERVIEWER if is_questions else CodeFamily.AppliesTo.MODEL)
 
 
 def list_asked_families(version: CodebookVersion | None) -> list[CodeFamily]:
     """The families that a launch can ask a model about, in the order of the codebook."""
     families = CodeFamily.objects.filter(version=version, unit__in=UNITS).order_by("position")
-    return [family for family in families if name_side(family) in ASKED_SIDES]
+    return [family for family in families if is_asked(family)]
+
+
+def is_asked(family: CodeFamily) -> bool:
+    """Whether models are asked for its codes. They are asked about sentences of the model alone."""
+    return family.unit == CodeFamily.Unit.TURN or family.applies_to != CodeFamily.AppliesTo.INTERVIEWER
 
 
 def find_sent_redaction(version: CodebookVersion, variant: ModelVariant) -> RedactionList | None:

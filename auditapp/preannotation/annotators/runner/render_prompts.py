@@ -166,8 +166,8 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
 
 
 def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, list[Said]]:
-    """For each turn what interviewer and model said before it, as it is sent, without the question before it. What was not
-    said aloud (reasoning, calls of tools) is left out. One query."""
+    """For each turn what interviewer and model said before it, as it is sent. Of a turn of the model without the question before
+    it, which is sent apart; a question has none. What was not said aloud (reasoning, calls of tools) is left out. One query."""
     turns = list(turns)
     uttered = Turn.objects.filter(
         interview__in={turn.interview_id for turn in turns},
@@ -180,7 +180,8 @@ def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, l
     found: dict[int, list[Said]] = {}
     for turn in turns:
         before = [words for position, words in said[turn.interview_id] if position < turn.position]
-        asked = [place for place, (role, _) in enumerate(before) if role == Turn.Role.INTERVIEWER]
+        is_question = turn.role == Turn.Role.INTERVIEWER
+        asked = [] if is_question else [at for at, (role, _) in enumerate(before) if role == Turn.Role.INTERVIEWER]
         found[turn.pk] = keep_latest(before[: asked[-1]] + before[asked[-1] + 1 :] if asked else before)
     return found
 

@@ -16,7 +16,8 @@ from auditapp.preannotation.annotators.pure.recipes import list_taught
 from auditapp.preannotation.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.preannotation.annotators.queries.machine_turn_labels import read_turn_labels
 from auditapp.preannotation.evaluation.pure.calibrating import CodeLabels
-from auditapp.preannotation.models import Annotator, Disagreement, TurnArm
+from auditapp.preannotation.models import Annotator, Disagreement
+from auditapp.preannotation.suggestions.queries.arms import list_all_withheld
 from auditapp.preannotation.suggestions.queries.boundary_edits import add_edited
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -152,8 +153,7 @@ class _Comparison:
             self._is_seen = np.isin(readings.interview_ids, list(seen))
         self._is_inside = np.ones(len(self._ids), dtype=bool)
         if compared.only_withheld:
-            withheld = TurnArm.objects.filter(turn__interview__project=annotator.project_id, arm=TurnArm.Arm.WITHHELD)
-            self._is_inside = np.isin(readings.turn_ids, list(withheld.values_list("turn_id", flat=True)))
+            self._is_inside = np.isin(readings.turn_ids, list(list_all_withheld(annotator.project)))
 
     def find_machine(self, code: Code) -> MachineLabels:
         """The machine's labels of the unit of this code."""
@@ -223,8 +223,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
     if not may_code:
         everything = np.ones(len(compared.sentence_ids), dtype=bool)
         return {each.code.identifier: everything for each in compared.codes}
-    arms = TurnArm.objects.filter(turn__interview__project=compared.annotator.project_id, arm=TurnArm.Arm.WITHHELD)
-    listable = ~np.isin(compared.turn_ids, list(arms.values_list("turn_id", flat=True)))
+    listable = ~np.isin(compared.turn_ids, list(list_all_withheld(compared.annotator.project)))
     own = compared.coders.index(viewer) if viewer in compared.coders else None
     return {
         each.code.identifier: listable if own is None else listable | each.labels.counts[own] for each in compared.codes

@@ -19,11 +19,13 @@ from transcripts.blinding.actions import find_open_draft
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import NotDecided, reveal_suggestions
 from transcripts.coding.queries import ActiveLabels, read_active_labels
+from transcripts.coding.questions import QUESTION_UNDECIDED, is_question_decided
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
 
 Arm = TurnArm.Arm
-
+# Whose turns machines may annotate.
+READ_ROLES = (Turn.Role.MODEL, Turn.Role.INTERVIEWER)
 
 # What a person sees where machines do not annotate the turn, or where it is withheld.
 NOTHING: dict[str, Any] = {"annotators": [], "flags": [], "showing": None, "is_withheld": False, "is_draft": False}
@@ -37,7 +39,10 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
     Gives what ``read_panel`` does, with whether the turn ``is_withheld``, whether the interview ``is_draft``, and the
     ``showing``, ``None`` where there was nothing to show, which leaves her as blind as before.
 
-    What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it.
+    What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it. Of a turn
+    of the interviewer nothing else is suggested; she is through with one as ``coding/questions.py`` says, and it is withheld
+    where its answer is.
+
     Before her own decision only in a draft interview, which opens it for good: what she codes there from now on is
     assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``PreannotationError``.
     """
@@ -45,9 +50,13 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
         raise PreannotationError("This sentence is not part of this study.")
     current = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(sentence.turn.interview_id)
-    if not (reads_draft or current.decision_id or current.is_revealed):
+    is_question = sentence.turn.role == Turn.Role.INTERVIEWER
+    is_through = is_question and is_question_decided(sentence.turn, by.pk)
+    if is_question and not (reads_draft or is_through):
+        raise NotDecided(QUESTION_UNDECIDED)
+    if not (is_question or reads_draft or current.decision_id or current.is_revealed):
         raise NotDecided("Decide on this sentence first (Enter at the desk). Then you can open its suggestions.")
-    if sentence.turn.role != Turn.Role.MODEL or sentence.turn.channel != Turn.Channel.UTTERANCE:
+    if sentence.turn.role not in READ_ROLES or sentence.turn.channel != Turn.Channel.UTTERANCE:
         return dict(NOTHING)
     # Her own looks are stored one after the other; other people's go on meanwhile.
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
@@ -56,7 +65,8 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> dict[
         withheld = _make_showing(sentence, by, current, arm=Arm.WITHHELD)
         showing = _store(withheld, former, project, by)
         return NOTHING | {"showing": showing, "is_withheld": True, "is_draft": reads_draft}
-    panel = read_panel(project, sentence, by, logged=former.suggestions if former else (), before_decision=reads_draft)
+    logged = former.suggestions if former else ()
+    panel = read_panel(project, sentence, by, logged=logged, before_decision=reads_draft or is_through)
     panel |= {"showing": None, "is_withheld": False, "is_draft": reads_draft}
     if not panel["annotators"]:
         return panel
@@ -89,7 +99,9 @@ def _make_showing(
     is_draft: bool = False,
 ) -> Showing:
     """A look, not yet stored."""
-    own = sorted(coding.identifier for coding in current.codings if coding.unit == CodeFamily.Unit.SENTENCE)
+    is_question = sentence.turn.role == Turn.Role.INTERVIEWER
+    unit = CodeFamily.Unit.TURN if is_question else CodeFamily.Unit.SENTENCE
+    own = sorted(coding.identifier for coding in current.codings if coding.unit == unit)
     return Showing(
         sentence=sentence,
         coder=by,

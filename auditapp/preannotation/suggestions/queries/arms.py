@@ -1,11 +1,16 @@
-"""Which turns show suggestions after one's own decision and which never do, and how they were drawn."""
+"""Which turns show suggestions after one's own decision and which never do, and how they were drawn.
+
+Turns of the interviewer are not drawn. What is withheld of them is inherited: each has the arm of the first drawn turn after
+it, that of its answer; the last ones, which no answer follows, have that of the drawn turn before them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from auditapp.preannotation.models import DraftReading, TurnArm, WithholdingPlan
 from transcripts.corpus.models import Sentence, Turn
@@ -21,7 +26,16 @@ def find_plan(project: Project) -> WithholdingPlan | None:
 
 
 def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
-    """By turn: its arm and the probability with which it was drawn. A turn that was not drawn yet is left out."""
+    """By turn: its arm and the probability with which it was drawn; a turn of the interviewer has that of its answer. A turn
+    without an arm is left out."""
+    found = _read_arms(turn_ids)
+    others = sorted(set(turn_ids) - found.keys())
+    for first in range(0, len(others), MAX_AT_ONCE):
+        found |= find_arms_of_questions(Turn.objects.filter(pk__in=others[first : first + MAX_AT_ONCE]))
+    return found
+
+
+def _read_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
     wanted = sorted(turn_ids)
     found: dict[int, TurnArm] = {}
     for first in range(0, len(wanted), MAX_AT_ONCE):
@@ -29,10 +43,32 @@ def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
     return found
 
 
+def find_arms_of_questions(turns: QuerySet[Turn]) -> dict[int, TurnArm]:
+    """By turn of the interviewer among these: the arm that it inherits. Two queries, more for many thousands."""
+    drawn = TurnArm.objects.filter(turn__interview=OuterRef("interview"))
+    after = drawn.filter(turn__position__gt=OuterRef("position")).order_by("turn__position").values("pk")[:1]
+    before = drawn.filter(turn__position__lt=OuterRef("position")).order_by("-turn__position").values("pk")[:1]
+    asked = turns.filter(role=Turn.Role.INTERVIEWER, channel=Turn.Channel.UTTERANCE).order_by()
+    answers: dict[int, int] = dict(asked.values_list("pk", Coalesce(Subquery(after), Subquery(before))))
+    arms = _read_arms({answer for answer in answers.values() if answer is not None})
+    return {question: arms[answer] for question, answer in answers.items() if answer in arms}
+
+
+def list_withheld_questions(turns: QuerySet[Turn]) -> set[int]:
+    """The turns of the interviewer among these that never show suggestions."""
+    arms = find_arms_of_questions(turns)
+    return {question for question, arm in arms.items() if arm.arm == TurnArm.Arm.WITHHELD}
+
+
 def list_withheld(project: Project) -> set[int]:
-    """The turns of the study that never show suggestions."""
+    """The model's turns of the study that never show suggestions."""
     withheld = TurnArm.objects.filter(turn__interview__project=project, arm=TurnArm.Arm.WITHHELD)
     return set(withheld.values_list("turn_id", flat=True))
+
+
+def list_all_withheld(project: Project) -> set[int]:
+    """The turns of the study that never show suggestions, those of the interviewer among them."""
+    return list_withheld(project) | list_withheld_questions(Turn.objects.filter(interview__project=project))
 
 
 def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:

@@ -31,9 +31,9 @@ def read_panel(
     looks like instructions to a machine. ``is_left_aside``: an annotator has it, but only for codes for which another one,
     or none, is chosen.
 
-    What is suggested for the whole turn is at its first sentence, once she has decided all its sentences or, in a draft,
-    ``before_decision``; ``waits_for_turn`` says that she has not, whether or not anything was suggested. ``turn_sentences``:
-    those that she learns about with it.
+    What is suggested for the whole turn is at its first sentence, once she has decided all its sentences or, in a draft and
+    on a turn of the interviewer that she is through with, ``before_decision``; ``waits_for_turn`` says that she has not, whether
+    or not anything was suggested. ``turn_sentences``: those that she learns about with it.
 
     Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads
     sentence.turn.

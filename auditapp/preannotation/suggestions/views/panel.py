@@ -26,7 +26,7 @@ from auditapp.preannotation.suggestions.queries.panel import list_offers, was_sh
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.forms import read_answers
 from transcripts.coding.models import Enactment, Level
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -41,8 +41,12 @@ def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
 
 
 def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
-    sentences = Sentence.objects.current().select_related("turn__interview")
-    return get_object_or_404(sentences, pk=sentence_id, turn__interview__project=request.project)
+    """The sentence; of a turn of the interviewer its first one, where all is that is suggested for it."""
+    sentences = Sentence.objects.current().select_related("turn__interview__project")
+    sentence = get_object_or_404(sentences, pk=sentence_id, turn__interview__project=request.project)
+    if sentence.turn.role != Turn.Role.INTERVIEWER:
+        return sentence
+    return sentences.filter(turn=sentence.turn_id).order_by("start")[0]
 
 
 def _panel(

@@ -1,4 +1,4 @@
-"""What waits next, and what one did."""
+"""What waits next."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.coding.desk_cast import decide, find_code, put
 from tests.transcripts.coding.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding import actions, boundary_edits
-from transcripts.coding.history import list_history
+from transcripts.coding import actions
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
@@ -164,65 +163,3 @@ def test_few_queries_lead_on(project: Project, interview: Interview, coder: User
     with CaptureQueriesContext(connection) as captured:
         client.get(path)
     assert len(captured) <= 6
-
-
-class TestOwnActs:
-    def test_newest_first_and_only_ones_own(
-        self, project: Project, interview: Interview, coder: User, second_coder: User
-    ) -> None:
-        first, *_ = said(interview)
-        balance = find_code(project, "theme.balance")
-        put(first, balance, second_coder)
-        coding = put(first, balance, coder)
-        put(first, balance, coder, level="latent", note="Weighs")
-        decision = decide(first, coder)
-        actions.reopen_sentence(project=project, decision=decision, by=coder)
-        take_off(put(first, find_code(project, "theme.compassion"), coder), coder)
-        actions.write_memo(
-            project=project, interview=interview, sentence=None, text="x", by=coder, idempotency_key=uuid4()
-        )
-        acts = list_history(project, coder)[0]
-        assert [(act["what"], act["code"], act["label"]) for act in acts] == [
-            ("memo", "", ""),
-            ("removed", "Compassion", "2"),
-            ("applied", "Compassion", "2"),
-            ("reopened", "", "2"),
-            ("decided", "", "2"),
-            ("changed", "Balance", "2"),
-            ("applied", "Balance", "2"),
-        ]
-        assert acts[-1]["at"] == coding.created_at
-
-    def test_cuts_are_acts_and_what_was_carried_is_not(
-        self, project: Project, interview: Interview, lead: User, coder: User
-    ) -> None:
-        first = said(interview)[1]
-        put(first, find_code(project, "theme.balance"), lead)
-        put(first, find_code(project, "theme.balance"), coder)
-        decide(first, coder)
-        boundary_edits.split_sentence(
-            project=project, sentence=first, at=first.start + 16, by=lead, idempotency_key=uuid4()
-        )
-        assert [act["what"] for act in list_history(project, lead)[0]] == ["split", "applied"]
-        hers = list_history(project, coder)[0]
-        assert [(act["what"], act["is_current"]) for act in hers] == [("decided", False), ("applied", False)]
-        [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
-        boundary_edits.merge_sentences(project=project, first=piece, by=lead, idempotency_key=uuid4())
-        assert [act["what"] for act in list_history(project, lead)[0]] == ["merge", "split", "applied"]
-        assert [act["what"] for act in list_history(project, coder)[0]] == ["decided", "applied"]
-
-    def test_page_links_to_the_sentences_and_leads_on(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        for sentence in said(interview):
-            decide(sentence, coder)
-        monkeypatch.setattr("transcripts.coding.history.ENTRIES_PER_PAGE", 5)
-        client, path = client_of(coder), reverse("coding:history", args=[project.slug])
-        newest = client.get(path).content.decode()
-        last = said(interview)[-1]
-        assert f"?at={last.pk}#s{last.pk}" in newest
-        assert "?page=2" in newest
-        older = client.get(path, {"page": 2}).content.decode()
-        assert older.count("none applies") == 2
-        assert "Nothing yet" in client.get(path, {"page": 9}).content.decode()
-        assert client.get(path, {"page": "x"}).status_code == 200

@@ -1,0 +1,34 @@
+"""What a person opened of whole interviews, for her history: others' labels, and the condition of a masked interview."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import ROLE
+from transcripts.coding.history import Act, HistoryPart, Rows, select_acts
+from transcripts.coding.models import CONDITION, Unblinding
+from transcripts.projects.models import Project
+
+
+def _list_unblindings(project: Project, user: User) -> Iterator[Rows]:
+    own = Unblinding.objects.filter(interview__project=project, user=user)
+    yield select_acts(own.of_conditions(), "condition", "unblinded_at")
+    # What a change of role unblinded was nothing that she did.
+    yield select_acts(own.of_labels().exclude(where=ROLE), "unblinded", "unblinded_at")
+
+
+def _describe_unblindings(ids: Collection[int]) -> dict[int, Act]:
+    rows = Unblinding.objects.filter(pk__in=ids).select_related("interview")
+    return {row.pk: _describe_unblinding(row) for row in rows}
+
+
+def _describe_unblinding(row: Unblinding) -> Act:
+    if row.where == CONDITION:
+        return Act(row.interview, address="blinding:condition", page="Condition")
+    return Act(row.interview)
+
+
+UNBLINDINGS = HistoryPart(
+    {"condition": "condition opened", "unblinded": "others’ labels opened"}, _list_unblindings, _describe_unblindings
+)

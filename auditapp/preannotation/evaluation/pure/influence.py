@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Share, newcombe_interval
+from transcripts.agreement.pure.shares import Share, measure_chi_square, newcombe_interval
 
 
 class Tally(NamedTuple):
@@ -59,14 +59,8 @@ def measure_influence(tally: Tally) -> dict[str, Any]:
 
 def chi_square_p(first: Share, second: Share) -> float | None:
     """Pearson's chi-square of two shares, one degree of freedom, uncorrected; ``None`` where a margin is empty."""
-    a, c = first.part, second.part
-    b, d = first.n - a, second.n - c
-    margins = first.n * second.n * (a + c) * (b + d)
-    if not margins:
-        return None
-    statistic = (first.n + second.n) * (a * d - b * c) ** 2 / margins
-    # The upper tail of chi-square with one degree of freedom.
-    return math.erfc(math.sqrt(statistic / 2))
+    found = measure_chi_square(first.part, first.n, second.part, second.n)
+    return None if found is None else found.p
 
 
 def mcnemar_exact_p(one_way: int, other_way: int) -> float | None:

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.probe.pure.listing import list_report
+from auditapp.probe.pure.report import make_report
+from auditapp.probe.pure.tables import AXES
+from auditapp.probe.pure.trials import read_themes, read_trials
+from transcripts.corpus.pure.readers.base import ReadError
+
+
+class Command(BaseCommand):
+    """Reads a file, without a database, or a batch, and prints."""
+
+    help = "Print Table 1 and Table 2 of a gender-cue probe, with their tests."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("file", nargs="?", help="trials as JSON lines")
+        parser.add_argument("--themes", metavar="FILE", help="of a file: themes of the rationales as JSON lines")
+        parser.add_argument(
+            "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
+        )
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: object, **options: Any) -> None:
+        report = _report_file(options)
+        if options["json"]:
+            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
+            return
+        for line in list_report(report):
+            self.stdout.write(line)
+
+
+def _report_file(options: dict[str, Any]) -> dict[str, Any]:
+    try:
+        with Path(options["file"]).open("rb") as lines:
+            trials, inside = read_trials(lines, name=options["file"])
+        themes = inside or None
+        if options["themes"]:
+            with Path(options["themes"]).open("rb") as lines:
+                themes = read_themes(lines, trials, name=options["themes"])
+    except OSError as error:
+        raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    except ReadError as error:
+        raise CommandError(" ".join(str(error).split())) from error
+    return make_report(trials, themes, axis=options["axis"])

@@ -1,0 +1,92 @@
+"""The report and the funnel as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from auditapp.probe.pure.limits import CATEGORIES
+from auditapp.probe.pure.parsing import SUBSETS
+from auditapp.probe.pure.tables import ALL
+
+DASH = "–"
+
+
+def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line for each step: counts by category, and the share that is kept."""
+    width = max((len(row["step"]) for row in funnel), default=0)
+    yield f"{'':{width}}  " + "  ".join(f"{each:>11}" for each in (*CATEGORIES, "total")) + "  of before  of first"
+    for row in funnel:
+        counts = "  ".join(f"{row[each]:>11,}" for each in (*CATEGORIES, "total"))
+        yield f"{row['step']:{width}}  {counts}  {write_share(row['of_step_before']):>9}  {write_share(row['of_first']):>8}"
+
+
+def list_report(report: Mapping[str, Any]) -> Iterator[str]:
+    """Both tables of each model, the warnings, and what must be read beside them."""
+    for model in report["models"]:
+        tables = report["by_model"][model]
+        yield f"Table 1{', ' + model if model else ''}"
+        yield from _list_table1(tables["table1"])
+        if tables["table2"] is not None:
+            yield f"Table 2{', ' + model if model else ''}, by {tables['table2']['axis']}"
+            yield from _list_table2(tables["table2"])
+    yield report["tests"]
+    yield from (f"Note: {sentence}" for sentence in report["warnings"])
+    yield from report["caveats"]
+
+
+def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
+    for condition, rows in table.items():
+        if condition == "paired":
+            continue
+        for subset in (ALL, *SUBSETS):
+            row = rows[subset]
+            yield (
+                f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'])} of "
+                f"women's, {write_number(row['rate_man'])} of men's, difference {write_number(row['difference'])} "
+                f"{write_interval(row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) {write_p(row['p_fisher'])} "
+                f"(Fisher), accuracy {write_number(row['accuracy'])} {write_interval(row['accuracy_ci'])}, balanced "
+                f"{write_number(row['balanced_accuracy'])}{', degenerate' if row['degenerate'] else ''}"
+            )
+        beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
+        yield f"  {condition}, beside: {beside}, androgynous or unknown {rows['not_scored']}"
+    paired = table["paired"]
+    if paired:
+        yield (
+            f"  pairs: {paired['reviews']} texts, right under control alone {paired['control_only']}, under primed alone "
+            f"{paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar)"
+        )
+
+
+def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
+    yield f"  rationales: {table['n_woman']} women's, {table['n_man']} men's, offset {write_ratio(table['offset'])}"
+    for name, row in table["themes"].items():
+        yield (
+            f"  {name}: W {row['w']}, M {row['m']}, ln(W/M) {write_ratio(row['bias'])}, of shares {write_ratio(row['bias_rate'])}, "
+            f"with 0.5 added {write_ratio(row['bias_half'])}"
+        )
+
+
+def write_number(value: float | None) -> str:
+    """Three decimals, or a dash."""
+    return DASH if value is None else f"{value:.3f}"
+
+
+def write_share(value: float | None) -> str:
+    """A percentage with two decimals, or a dash."""
+    return DASH if value is None else f"{100 * value:.2f} %"
+
+
+def write_interval(interval: Sequence[float] | None) -> str:
+    """Both ends in brackets, or nothing."""
+    return "" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
+
+
+def write_p(value: float | None) -> str:
+    """A P value: four decimals, or as a power of ten where that would be 0."""
+    return DASH if value is None else f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
+
+
+def write_ratio(value: float | str | None) -> str:
+    """A logarithm with its sign, an infinity as a word, or a dash."""
+    return DASH if value is None else value if isinstance(value, str) else f"{value:+.3f}"

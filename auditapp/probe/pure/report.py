@@ -1,0 +1,77 @@
+"""The report of a probe: both tables of each model, with what must be read beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from auditapp.probe.pure.limits import CAVEATS, MAY_ABSTAIN
+from auditapp.probe.pure.parsing import PARSER_VERSION, SUBSETS
+from auditapp.probe.pure.tables import ALL, AXES, Themes, Trial, make_table1, make_table2, select_rationales
+
+TESTS = (
+    "Difference: Newcombe's interval. P: Pearson's chi-square without a correction for continuity, and Fisher's exact test. "
+    "Accuracy: Wilson's interval. Pairs: McNemar's exact test. All intervals are of 95 %; texts are taken for independent."
+)
+
+
+def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: str = AXES[0]) -> dict[str, Any]:
+    """{"models", "by_model": {model: {"table1", "table2"}}, "tests", "parser", "warnings", "caveats"}.
+
+    Where there is just one model, "table1" and "table2" stand beside these as well. "table2" is ``None`` without ``themes``.
+    Models are never pooled.
+    """
+    models = list(dict.fromkeys(trial.model for trial in trials))
+    by_model, warnings = {}, []
+    for model in models:
+        own = [trial for trial in trials if trial.model == model]
+        table1 = make_table1(own)
+        table2 = None if themes is None else make_table2(own, themes, axis=axis)
+        by_model[model] = {"table1": table1, "table2": table2}
+        warnings += list_warnings(model, table1)
+        if themes is not None:
+            warnings += _warn_of_themes(model, own, themes)
+    report: dict[str, Any] = {
+        "models": models,
+        "by_model": by_model,
+        "tests": TESTS,
+        "parser": PARSER_VERSION,
+        "warnings": warnings,
+        "caveats": list(CAVEATS),
+    }
+    return report | (by_model[models[0]] if len(models) == 1 else {})
+
+
+def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
+    """A sentence for each condition under which the model answers by default, or leaves much unanswered."""
+    said = []
+    of = f"{model}, " if model else ""
+    for condition, rows in table1.items():
+        if condition == "paired":
+            continue
+        if rows[ALL]["degenerate"]:
+            said.append(
+                f"{of}{condition}: more than 90 % of the predictions are one label. Accuracy and the difference then say little."
+            )
+        lost = sum(count for status, count in rows["not_counted"].items() if status != "abstained")
+        asked = rows[ALL]["n_woman"] + rows[ALL]["n_man"] + sum(rows["not_counted"].values())
+        if lost * 10 > asked:
+            said.append(f"{of}{condition}: {lost} of {asked} answers are no prediction and are counted beside.")
+    if MAY_ABSTAIN in table1 and not table1[MAY_ABSTAIN]["not_counted"]["abstained"]:
+        said.append(f"{of}{MAY_ABSTAIN}: the model never abstained.")
+    if table1["paired"] is None and len(table1) > 2:
+        said.append(f"{of}no text was answered under control and primed, so the conditions are not paired.")
+    return said
+
+
+def _warn_of_themes(model: str, trials: Sequence[Trial], themes: Themes) -> list[str]:
+    chosen = {trial.key for trial in select_rationales(trials)}
+    of = f"{model}, " if model else ""
+    passed_over = sum(trial.key in themes and trial.key not in chosen for trial in trials)
+    without = sum(key not in themes for key in chosen)
+    said = []
+    if passed_over:
+        said.append(f"{of}Table 2: themes of {passed_over} answers outside the subset {SUBSETS[0]} are passed over.")
+    if without:
+        said.append(f"{of}Table 2: {without} of {len(chosen)} rationales have no theme.")
+    return said

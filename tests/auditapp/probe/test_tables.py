@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
+
+from auditapp.probe.pure.report import make_report
+from auditapp.probe.pure.tables import make_table1, make_table2, measure_counts, pair_conditions
+from tests.auditapp.probe.making import make_trial
+
+counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
+
+
+@given(counts, counts)
+def test_tests_and_intervals_are_those_of_scipy_and_statsmodels(women: tuple[int, int], men: tuple[int, int]) -> None:
+    found = measure_counts(*women, *men)
+    table = [[women[0], women[1] - women[0]], [men[0], men[1] - men[0]]]
+    assert found["p_fisher"] == pytest.approx(stats.fisher_exact(table).pvalue, abs=1e-6)
+    if all(map(sum, zip(*table, strict=True))):
+        pearson = stats.chi2_contingency(table, correction=False)
+        z, _ = proportions_ztest([women[0], men[0]], [women[1], men[1]])
+        assert [found["chi2"], found["p_chi2"]] == pytest.approx([pearson.statistic, pearson.pvalue], abs=1e-9)
+        assert found["chi2"] == pytest.approx(z * z, abs=1e-9)
+    else:
+        assert found["chi2"] is None
+    right, n = women[0] + men[1] - men[0], women[1] + men[1]
+    assert found["accuracy_ci"] == pytest.approx(proportion_confint(right, n, method="wilson"), abs=1e-9)
+    newcombe = confint_proportions_2indep(*women, *men, method="newcomb", compare="diff")
+    assert found["difference_ci"] == pytest.approx(newcombe, abs=1e-6)
+
+
+@given(st.integers(0, 30), st.integers(0, 30))
+def test_pairs_are_compared_by_mcnemars_exact_test(control_only: int, primed_only: int) -> None:
+    trials = []
+    for number in range(control_only + primed_only + 1):
+        right = {"control": number <= control_only, "primed": number == 0 or number > control_only}
+        for condition, is_right in right.items():
+            predicted = "woman" if is_right else "man"
+            trials.append(
+                make_trial(f"{condition}{number}", "woman", predicted, condition=condition, review=str(number))
+            )
+    paired = pair_conditions(trials)
+    assert paired is not None
+    assert (paired["reviews"], paired["control_only"], paired["primed_only"]) == (
+        control_only + primed_only + 1,
+        control_only,
+        primed_only,
+    )
+    expected = mcnemar([[1, control_only], [primed_only, 0]], exact=True).pvalue
+    assert paired["p_mcnemar"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_conditions_on_different_texts_are_not_paired() -> None:
+    trials = [make_trial("a", condition="control"), make_trial("b")]
+    assert make_table1(trials)["paired"] is None
+    assert any("not paired" in sentence for sentence in make_report(trials)["warnings"])
+
+
+def test_what_is_no_prediction_is_counted_beside_and_by_category() -> None:
+    trials = [
+        make_trial("a"),
+        make_trial("b", status="invalid"),
+        make_trial("c", "man", status="refused"),
+        make_trial("d", "man", status="no_answer"),
+        make_trial("e", "androgynous"),
+        make_trial("f", "unknown", status="invalid"),
+    ]
+    rows = make_table1(trials)["primed"]
+    assert rows["all"]["n_woman"] == 1
+    assert rows["all"]["n_man"] == 0
+    assert rows["not_counted"] == {"invalid": 1, "refused": 1, "no_answer": 1, "abstained": 0}
+    assert rows["not_counted_of"]["man"] == {"invalid": 0, "refused": 1, "no_answer": 1, "abstained": 0}
+    assert rows["not_scored"] == 2
+
+
+def test_nothing_is_computed_from_nothing() -> None:
+    found = measure_counts(0, 0, 0, 0)
+    assert {name for name, value in found.items() if value is not None} == {"n_woman", "n_man", "predicted_woman"}
+
+
+def test_one_label_above_nine_in_ten_is_a_default_and_exactly_nine_in_ten_is_not() -> None:
+    assert measure_counts(10, 10, 8, 10)["degenerate"] is False
+    assert measure_counts(10, 10, 9, 10)["degenerate"] is True
+    assert measure_counts(0, 10, 1, 10)["degenerate"] is True
+
+
+def test_models_are_never_pooled() -> None:
+    report = make_report([make_trial("a", model="one"), make_trial("b", model="two")], {})
+    assert "table1" not in report
+    assert {model: each["table1"]["primed"]["all"]["n_woman"] for model, each in report["by_model"].items()} == {
+        "one": 1,
+        "two": 1,
+    }
+
+
+def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset() -> None:
+    trials = [
+        make_trial("a", "woman"),
+        make_trial("b", "man", "woman"),
+        make_trial("c", "man", codes=()),
+        make_trial("d", "androgynous"),
+        make_trial("e", condition="control"),
+    ]
+    themes = {key: ["Direct", "Direct"] for key in "abcde"}
+    by_truth, by_prediction = (make_table2(trials, themes, axis=axis) for axis in ("truth", "prediction"))
+    assert (by_truth["themes"]["Direct"]["w"], by_truth["themes"]["Direct"]["m"]) == (1, 1)
+    assert (by_prediction["themes"]["Direct"]["w"], by_prediction["themes"]["Direct"]["m"]) == (2, 0)
+    assert by_prediction["themes"]["Direct"]["bias"] == "+INF"
+    assert by_prediction["themes"]["Direct"]["bias_rate"] is None
+    assert by_prediction["themes"]["Direct"]["bias_half"] == pytest.approx(math.log(5))
+    assert any("3 answers outside" in sentence for sentence in make_report(trials, themes)["warnings"])

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
+from auditapp.probe.pure.winnowing import RulesRefused, check_rules, read_rules, winnow
+from tests.auditapp.probe.making import write_csv
+
+TEXTS = [
+    ("Rudely told that we lost our papers", "woman"),
+    ("A rude person at the desk", "man"),
+    ("My daughter's doctor was RUDE to us", "woman"),
+    ("intruder at the desk", "androgynous"),
+    ("", "unknown"),
+]
+
+
+def keep(step: Mapping[str, Any], rows: Sequence[tuple[str, str]] = TEXTS) -> list[str]:
+    rules = check_rules({"name": "r", "steps": [{"name": "s", **step}]})
+    return [review.identifier for review in winnow(ReviewFile(io.BytesIO(write_csv(rows))), rules)]
+
+
+def test_terms_are_whole_words_and_a_star_stands_for_any_ending() -> None:
+    assert keep({"rule": "contains", "terms": ["rude"]}) == ["2", "3"]
+    assert keep({"rule": "contains", "terms": ["rude*"]}) == ["1", "2", "3"]
+    assert keep({"rule": "excludes", "terms": ["Daughter"]}) == ["1", "2", "4"]
+    assert keep({"rule": "contains", "terms": ["rude person"]}) == ["2"]
+
+
+def test_length_counts_words_or_characters() -> None:
+    assert keep({"rule": "length", "unit": "words", "at_least": 7}) == ["1", "3"]
+    assert keep({"rule": "length", "unit": "characters", "at_most": 25}) == ["2", "4"]
+
+
+def test_rows_without_a_text_are_counted_and_passed_over() -> None:
+    reviews = ReviewFile(io.BytesIO(write_csv(TEXTS)))
+    winnowing = winnow(
+        reviews, check_rules({"name": "r", "steps": [{"name": "s", "rule": "contains", "terms": ["zzz"]}]})
+    )
+    assert list(winnowing) == []
+    assert reviews.without_text == 1
+    assert [row["total"] for row in winnowing.funnel] == [4, 0]
+    assert winnowing.funnel[0]["unknown"] == 0
+    assert winnowing.funnel[1]["of_step_before"] == 0
+
+
+def test_the_hash_of_rules_is_of_what_they_say() -> None:
+    rules = {"name": "r", "steps": [{"name": "s", "rule": "equals", "column": "stars", "value": "1"}]}
+    assert read_rules(json.dumps(rules)).sha256 == read_rules(json.dumps(rules, indent=2, sort_keys=True)).sha256
+    other = {**rules, "steps": [{**rules["steps"][0], "value": "2"}]}  # type: ignore[dict-item]
+    assert read_rules(json.dumps(rules)).sha256 != read_rules(json.dumps(other)).sha256
+
+
+@pytest.mark.parametrize(
+    ("step", "says"),
+    [
+        ({"rule": "length", "at_least": 5}, "words or characters"),
+        ({"rule": "length", "unit": "words"}, "at_least"),
+        ({"rule": "length", "unit": "words", "at_least": -1}, "whole number"),
+        ({"rule": "length", "unit": "words", "at_least": True}, "whole number"),
+        ({"rule": "matches", "terms": ["x"]}, "must be length"),
+        ({"rule": "contains", "terms": []}, "list of 1"),
+        ({"rule": "contains", "terms": ["*"]}, "every term"),
+        ({"rule": "contains", "terms": ["a*b"]}, "not at its end"),
+        ({"rule": "equals", "value": "1"}, "column"),
+        ({"rule": "contains", "terms": ["x"], "case": "y"}, "not known"),
+    ],
+)
+def test_rules_that_cannot_be_applied_are_refused_with_their_step(step: dict[str, Any], says: str) -> None:
+    with pytest.raises(RulesRefused, match=says) as refused:
+        check_rules({"name": "r", "steps": [{"name": "first", **step}]})
+    assert "Step 1" in str(refused.value)
+
+
+def test_a_column_that_the_file_has_not_is_named() -> None:
+    with pytest.raises(RulesRefused, match="“stars”"):
+        keep({"rule": "equals", "column": "stars", "value": "1"})
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "empty"),
+        (b"text,stars\nx,1\n", "name-inferred category"),
+        (b"text,text,category\n", "Two columns"),
+        (b"text,category\nx,woman,1\n", "Line 2: 3 cells"),
+        (b"text,category\nx,female\n", "“female” is no category"),
+        (b"text,category\nx,\n", "nothing stands there"),
+        (b"text,category\nx,Jennifer\n", "looks like a name"),
+        (b"text,category,First Name\nx,woman,y\n", "looks like people's names"),
+        (b"text,category,reviewer\nx,woman,y\n", "looks like people's names"),
+        (b'text,category\n"x,woman\n', "cannot be read"),
+        (b"text,category\n\xff,woman\n", "not UTF-8"),
+        (b"text,category\na\x00b,woman\n", "NUL"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused_with_the_place(data: bytes, says: str) -> None:
+    with pytest.raises(ReviewsRefused, match=says):
+        list(ReviewFile(io.BytesIO(data)))
+
+
+def test_a_column_of_names_under_another_heading_is_refused_and_one_of_cities_is_not() -> None:
+    names = ["Maria Lopez", "John S.", "Karen", "Emily Fox", "Robert"] * 4
+    cities = ["New York", "Boston", "Phoenix", "Dallas", "Charlotte"] * 4
+    with pytest.raises(ReviewsRefused, match="“by”"):
+        list(ReviewFile(io.BytesIO(b"text,category,by\n" + b"".join(f"x,man,{each}\n".encode() for each in names))))
+    kept = list(
+        ReviewFile(io.BytesIO(b"text,category,place\n" + b"".join(f"x,man,{each}\n".encode() for each in cities)))
+    )
+    assert len(kept) == 20
+
+
+def test_the_category_may_stand_under_its_full_name() -> None:
+    reviews = ReviewFile(io.BytesIO(b"id,text,name_inferred_category\nq7,hello,Woman\n"))
+    assert [(each.identifier, each.category) for each in reviews] == [("q7", "woman")]

@@ -66,11 +66,15 @@ class CaseSheetOutput(serializers.Serializer[Any]):
     relevant = FeatureInput(many=True, help_text="Features that matter to the case, with the reasons.")
     irrelevant = FeatureInput(many=True, help_text="Features that do not, with the reasons.")
     intents = serializers.DictField(
-        child=serializers.CharField(), help_text="What the interviewer meant her turns to be, by their places."
+        source="told_intents",
+        child=serializers.CharField(),
+        help_text="What the interviewer meant her turns to be, by their places; empty for coders.",
     )
     reason = serializers.CharField(help_text="Why it replaces the number before; empty for the first.")
     written_at = serializers.DateTimeField(help_text="When it was written.")
-    written_by = serializers.CharField(source="written_by__username", help_text="Who wrote it.")
+    written_by = serializers.CharField(
+        source="written_by__username", allow_null=True, help_text="Who wrote it; null for the program."
+    )
 
     class Meta:
         ref_name = "CaseSheet"
@@ -155,7 +159,9 @@ class WriteCaseSheet(NegotiationView):
             by=self.person,
             based_on=given.get("based_on"),
         )
-        return self.answer(CaseSheet.objects.values(*list_columns(CaseSheetOutput)).get(pk=sheet.pk), status=201)
+        return self.answer(
+            visible_sheets(self.viewer).values(*list_columns(CaseSheetOutput)).get(pk=sheet.pk), status=201
+        )
 
 
 class PairOutput(serializers.Serializer[Any]):
@@ -270,7 +276,7 @@ def describe_pair(view: PairView) -> dict[str, object]:
         "differs": pair.differs if view.is_open else "",
         "expect": pair.expect if view.is_open else "",
         "made_at": pair.made_at,
-        "made_by": pair.made_by.username,
+        "made_by": pair.author,
         "withdrawn_at": pair.withdrawn_at,
     }
 

@@ -26,6 +26,7 @@ from transcripts.negotiation.queries.cases import (
     is_feature,
     is_not_masked,
     list_pairs,
+    tell_intents,
     visible_to_coder,
 )
 from transcripts.negotiation.queries.scores import find_scored
@@ -109,7 +110,7 @@ PAIRS = [
     column("expect", "expect", "change or no_change: whether that should change what the model does."),
     column("reason", "reason"),
     column("made", "made_at", "When, in UTC."),
-    column("made_by", "made_by__username", "Who paired them."),
+    column("made_by", "made_by__username", "Who paired them; empty for the program."),
     column("withdrawn", "withdrawn_at", "When it was withdrawn or replaced; empty while it counts."),
 ]
 
@@ -120,10 +121,10 @@ CASE_SHEETS = [
     column("holds", "holds", "true for the last.", kind=bool),
     column("relevant", "relevant", "Features that matter to the case: a list of objects with feature and reason."),
     column("irrelevant", "irrelevant", "Features that do not, likewise."),
-    column("intents", "intents", "What the interviewer meant her turns to be, by their places."),
+    column("intents", "told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
     column("reason", "reason"),
     column("written", "written_at"),
-    column("written_by", "written_by__username", "Who wrote it."),
+    column("written_by", "written_by__username", "Who wrote it; empty for the program."),
 ]
 
 NORMATIVE_STANCES = [
@@ -290,10 +291,12 @@ def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
     return stream(sheets.order_by("interview_id", "number"), CASE_SHEETS)
 
 
-def find_case_sheets(scope: Scope) -> QuerySet[CaseSheet]:
-    """The case sheets of an export: none of a masked thread."""
+def find_case_sheets(scope: Scope) -> Any:
+    """The case sheets of an export: none of a masked thread. ``told_intents`` is what it may tell of the interviewer's intents."""
     may_see = visible_to_coder(scope.only.pk, scope.project) if scope.only else Q()
-    return CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
+    sheets = CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
+    told = Q(written_by=scope.only.pk) if scope.only else Q()
+    return sheets.annotate(told_intents=tell_intents(told))
 
 
 def find_judged(project: Project) -> Collection[int]:

@@ -88,7 +88,7 @@ def _list_records(scope: Scope) -> Iterator[Line]:
     yield from _list_scores(scope)
 
 
-def _read_sheets(scope: Scope) -> list[CaseSheet]:
+def _read_sheets(scope: Scope) -> list[Any]:
     rows = negotiation_rows.find_case_sheets(scope).select_related("interview", "written_by")
     return list(rows.order_by("interview_id", "number"))
 
@@ -150,17 +150,17 @@ def _list_coded(scope: Scope) -> Iterator[Line]:
         }
 
 
-def _describe_sheet(sheet: CaseSheet) -> Line:
+def _describe_sheet(sheet: Any) -> Line:
     return {
         "record": "case_sheet",
         "thread": sheet.interview.external_id,
         "number": sheet.number,
         "relevant": sheet.relevant,
         "irrelevant": sheet.irrelevant,
-        "intents": sheet.intents,
+        "intents": sheet.told_intents,
         "reason": sheet.reason,
         "written": sheet.written_at,
-        "written_by": sheet.written_by.username,
+        "written_by": sheet.author,
     }
 
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.projects.models import Project
@@ -20,7 +21,8 @@ class CaseSheet(models.Model):
     """Which features matter to the case of a thread, and which do not, as a lead or a script says; paper 001, section 4.1.
 
     ``relevant`` and ``irrelevant``: [{"feature": identifier of a code, "reason": why}]. ``intents``: what the interviewer
-    meant her turns to be, by their positions as text. The latest number holds; no number changes.
+    meant her turns to be, by their positions as text. The latest number holds; no number changes. ``written_by`` is
+    ``None`` where the program wrote it, by a script.
     """
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="case_sheets")
@@ -30,7 +32,9 @@ class CaseSheet(models.Model):
     intents = models.JSONField(default=dict, blank=True)
     reason = models.TextField(blank=True)
     written_at = models.DateTimeField()
-    written_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="case_sheets")
+    written_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="case_sheets"
+    )
 
     class Meta:
         ordering: ClassVar = ["interview", "number"]
@@ -40,6 +44,11 @@ class CaseSheet(models.Model):
 
     def __str__(self) -> str:
         return f"case sheet {self.number} of interview {self.interview_id}"
+
+    @property
+    def author(self) -> str:
+        """Who wrote it, by name. Reads self.written_by."""
+        return self.written_by.username if self.written_by else trail.SYSTEM.get_username()
 
 
 class PairQuerySet(models.QuerySet["Pair"]):
@@ -53,7 +62,8 @@ class PairQuerySet(models.QuerySet["Pair"]):
 class Pair(models.Model):
     """Two threads that differ in one thing, and whether that should change what the model does; paper 001, Table 3B.
 
-    A correction is the next number of the same name with a reason; the number before is withdrawn.
+    A correction is the next number of the same name with a reason; the number before is withdrawn. ``made_by`` is ``None``
+    where the program made it, of two cases of a suite.
     """
 
     class Expect(models.TextChoices):
@@ -69,7 +79,9 @@ class Pair(models.Model):
     expect = models.CharField(max_length=10, choices=Expect.choices)
     reason = models.TextField(blank=True)
     made_at = models.DateTimeField()
-    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="thread_pairs")
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="thread_pairs"
+    )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     objects = PairQuerySet.as_manager()
@@ -88,6 +100,11 @@ class Pair(models.Model):
 
     def __str__(self) -> str:
         return f"pair {self.name}"
+
+    @property
+    def author(self) -> str:
+        """Who paired them, by name. Reads self.made_by."""
+        return self.made_by.username if self.made_by else trail.SYSTEM.get_username()
 
 
 class Stance(models.Model):

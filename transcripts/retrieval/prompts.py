@@ -48,7 +48,7 @@ class StudyPrompts:
     """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
 
     def __init__(self, project: Project) -> None:
-        self._signs = _read_signs(project)
+        self._signs = read_study_signs(project)
         self._questions: dict[int, list[Question]] = defaultdict(list)
         self._own: dict[tuple[int, int, str], int] = {}
         asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
@@ -101,7 +101,7 @@ class StudyPrompts:
         return prompts
 
 
-def _read_signs(project: Project) -> Mapping[str, Signs]:
+def read_study_signs(project: Project) -> Mapping[str, Signs]:
     """By what each code is recognised, by identifier, as the newest published version has it."""
     codes = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
     rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.transcripts.rounds.round_cast import answers
 from transcripts.accounts.models import User
+from transcripts.audit_trail.trail import Actor
 from transcripts.coding.actions import decide_sentence
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
@@ -33,7 +34,7 @@ def finish(interview: Interview, by: User) -> None:
     finish_interview(project=interview.project, interview=interview, by=by)
 
 
-def write_sheet(interview: Interview, by: User, **others: Any) -> CaseSheet:
+def write_sheet(interview: Interview, by: Actor, **others: Any) -> CaseSheet:
     given: dict[str, Any] = {"relevant": RELEVANT, "irrelevant": IRRELEVANT, **others}
     return write_case_sheet(project=interview.project, interview=interview, by=by, **given)
 

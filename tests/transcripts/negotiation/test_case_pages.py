@@ -11,10 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.exchange.test_negotiation_exports import rows
 from tests.transcripts.negotiation.case_cast import DIFFERS, WHY, decide_all, finish, pair_up, write_sheet
 from tests.transcripts.negotiation.score_cast import score, write
 from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.pairs import withdraw_pair
@@ -93,6 +96,25 @@ class TestCaseSheetPage:
         write_sheet(threads[0], lead)
         for person in (lead, reader):
             assert WHY in text(client_of(person).get(sheet_path(threads[0])))
+
+    def test_what_the_interviewer_meant_is_never_told_to_coders(
+        self, client_of: ClientOf, project: Project, threads: list[Interview], coder: User, reader: User
+    ) -> None:
+        """The program wrote the sheet, and it says nothing but this."""
+        intents = {str(threads[0].turns.filter(role="interviewer")[0].position): "unwarranted"}
+        sheet = write_sheet(threads[0], trail.SYSTEM, relevant=[], irrelevant=[], intents=intents)
+        assert (sheet.written_by, sheet.author) == (None, "system")
+        finish(threads[0], coder)
+        listed = reverse("api:case_sheets", args=[project.slug])
+        for person, is_told in ((reader, True), (coder, False)):
+            page = text(client_of(person).get(sheet_path(threads[0])))
+            assert "Case sheet 1" in page
+            assert ("unwarranted" in page) is is_told
+            _, secret = create_token(user=person, name="test", by=person)
+            answer = Client(headers={"authorization": f"Bearer {secret}"}).get(listed).json()
+            assert [each["intents"] for each in answer["results"]] == [intents if is_told else {}]
+            [row] = rows("case_sheets", project, None if is_told else person)
+            assert ("unwarranted" in str(row["intents"])) is is_told
 
     def test_of_a_masked_thread_only_its_writer_sees_it(
         self, client_of: ClientOf, threads: list[Interview], owner: User, lead: User, coder: User, reader: User

@@ -29,13 +29,14 @@ def write_case_sheet(
     irrelevant: Listed,
     intents: Mapping[str, str] | None = None,
     reason: str = "",
-    by: User,
+    by: trail.Actor,
     based_on: int | None = None,
 ) -> CaseSheet:
     """Write the case sheet of a thread, or its next number, which needs a ``reason``.
 
     ``relevant`` and ``irrelevant``: [{"feature": identifier, "reason": why}]. ``intents``: what the interviewer meant her
-    turns to be, by their positions as text; without them those of the number before are kept. ``based_on``: the latest number
+    turns to be, by their positions as text; without them those of the number before are kept. Both lists may be empty where there
+    are intents. ``based_on``: the latest number
     that ``by`` saw, 0 where there was none; a newer one raises ``WrittenMeanwhile``. Raises ``WrongInput``.
     """
     if interview.project_id != project.pk:
@@ -46,9 +47,11 @@ def write_case_sheet(
     if based_on is not None and based_on != (latest.number if latest else 0):
         if latest is None:
             raise WrongInput("This thread has no case sheet yet. Reload the page.", field="reason")
-        raise WrittenMeanwhile(f"case sheet {latest.number} of this thread", latest.written_by.username)
+        raise WrittenMeanwhile(f"case sheet {latest.number} of this thread", latest.author)
     lists = _check_features(project, relevant, irrelevant)
     kinds = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
+    if not any(lists) and not kinds:
+        raise WrongInput("List at least one feature as relevant or as irrelevant.", field="relevant")
     reason = check_text(reason, field="reason")
     if latest is not None:
         if [latest.relevant, latest.irrelevant, latest.intents] == [*lists, kinds]:
@@ -66,7 +69,7 @@ def write_case_sheet(
         intents=kinds,
         reason=reason,
         written_at=timezone.now(),
-        written_by=by,
+        written_by=by if isinstance(by, User) else None,
     )
     # No feature and no reason: people who have still to code the thread may read the history.
     trail.record(
@@ -100,8 +103,6 @@ def _check_features(project: Project, *lists: Listed) -> list[list[dict[str, str
         # In the order of the codebook, so that the same lists are stored alike.
         order = list(known)
         checked.append(sorted(rows, key=lambda row: order.index(row["feature"])))
-    if not seen:
-        raise WrongInput("List at least one feature as relevant or as irrelevant.", field="relevant")
     return checked
 
 

@@ -31,7 +31,7 @@ def pair_threads(
     differs: str,
     expect: str,
     reason: str = "",
-    by: User,
+    by: trail.Actor,
     based_on: int | None = None,
 ) -> Pair:
     """Pair two threads under a name. A pair that has the name already is replaced by this one, which needs a ``reason``.
@@ -62,7 +62,7 @@ def pair_threads(
     before = Pair.objects.filter(project=project, name=name)
     newest = before.select_related("made_by").order_by("-number").first()
     if newest is not None and based_on is not None and newest.number != based_on:
-        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.made_by.username)
+        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.author)
     current = before.filter(withdrawn_at__isnull=True).first()
     if current is not None and (current.a_id, current.b_id, current.differs, current.expect) == (
         a.pk,
@@ -90,7 +90,7 @@ def pair_threads(
         expect=expect,
         reason=reason,
         made_at=now,
-        made_by=by,
+        made_by=by if isinstance(by, User) else None,
     )
     _record("pair.made", pair, by=by)
     return pair
@@ -108,7 +108,7 @@ def withdraw_pair(*, pair: Pair, by: User) -> None:
     _record("pair.withdrawn", own, by=by)
 
 
-def _record(action: str, pair: Pair, *, by: User) -> None:
+def _record(action: str, pair: Pair, *, by: trail.Actor) -> None:
     """What differs and what is expected is not told: people who have still to code the threads may read the history."""
     details: dict[str, object] = {"name": pair.name, "number": pair.number, "a": pair.a_id, "b": pair.b_id}
     trail.record(action, target=pair, by=by, stream=trail.project_stream(pair.project_id), details=details)

@@ -2,7 +2,8 @@
 
 Both say what a thread was made to test, so whoever codes it must not know them before she is through. A case sheet opens
 to her once she has signed the thread off, a pair once she has decided both of its threads. Who wrote a row knows it anyway,
-and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked.
+and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked. What
+the interviewer meant her turns to be (``intents``) is never told to coders, who see their own codings alone.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, F, JSONField, OuterRef, Q, QuerySet, Value, When
 
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.pure.features import FEATURE_FAMILY, FEATURE_PREFIX
@@ -62,10 +63,17 @@ def latest_sheets(project: Project) -> QuerySet[CaseSheet]:
     return CaseSheet.objects.filter(~Exists(later), interview__project=project).order_by("interview_id")
 
 
-def visible_sheets(viewer: Viewer) -> QuerySet[CaseSheet]:
-    """Every number of the case sheets of the study that she may see."""
+def visible_sheets(viewer: Viewer) -> QuerySet[Any]:
+    """Every number of the case sheets of the study that she may see. ``told_intents`` is what she may know of their intents."""
     sheets = CaseSheet.objects.filter(interview__project=viewer.project).order_by("interview_id", "number")
+    told = Q() if viewer.sees_all else Q(written_by=viewer.user_id)
+    sheets = sheets.annotate(told_intents=tell_intents(told))
     return sheets.filter(Q(written_by=viewer.user_id) | (is_not_masked("interview") & _is_through(viewer)))
+
+
+def tell_intents(told: Q) -> Any:
+    """The intents of case sheets that are ``told``, and none of the others, for a query."""
+    return Case(When(told, then=F("intents")), default=Value({}, JSONField())) if told else F("intents")
 
 
 def visible_to_coder(user_id: int, project: Project) -> Q:

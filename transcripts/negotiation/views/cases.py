@@ -97,7 +97,7 @@ def _render(
     context: dict[str, Any] = {
         "interview": interview,
         "features": list_features(request.project),
-        "current": latest if latest in shown else None,
+        "current": next((sheet for sheet in shown if sheet == latest), None),
         "earlier": [sheet for sheet in shown if sheet != latest],
         "is_shut": is_shut,
         "form": form,

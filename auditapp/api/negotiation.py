@@ -19,7 +19,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
-from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.models import Pair
 from transcripts.negotiation.pure.report import NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
 from transcripts.negotiation.queries.method import leave_out_coefficients

@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "auditapp.preannotation",
     "auditapp.sob",
     "auditapp.scenarios",
+    "auditapp.experiments",
     "auditapp.probe",
     "auditapp.webhooks",
     "auditapp.import_worker",

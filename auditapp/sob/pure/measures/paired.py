@@ -17,9 +17,9 @@ from auditapp.sob.pure.measures.intervals import (
     raise_by_squaring,
     sum_all_resamples,
 )
-from auditapp.sob.pure.measures.posthoc import adjust_benjamini_hochberg, adjust_holm
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
+from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
 from transcripts.agreement.pure.shares import Interval
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 from auditapp.sob.pure.measures import paired
 from auditapp.sob.pure.measures.paired import MIN_P, compare_pairs
-from auditapp.sob.pure.measures.posthoc import adjust_benjamini_hochberg, adjust_holm
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
+from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)
 B = (1, 1, 2, 0, 1, 0, 1, 2)

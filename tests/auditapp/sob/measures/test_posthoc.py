@@ -7,14 +7,13 @@ from scipy.stats import false_discovery_control, t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from auditapp.sob.pure.measures.posthoc import (
-    adjust_benjamini_hochberg,
-    adjust_holm,
     compare_conover,
     compare_nemenyi,
 )
 from auditapp.sob.pure.measures.ranks import RankedBlocks, rank_blocks
 from auditapp.sob.pure.published import TARGETS
 from tests.auditapp.sob.measures.test_ranks import read_published
+from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 
 def rank_published(task: str) -> RankedBlocks:

@@ -1,0 +1,183 @@
+"""What is done to an experiment: its plan is locked, its units are loaded, and a sample of them is drawn for the audit."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from django.db import transaction
+from django.utils import timezone
+
+from auditapp.experiments.errors import ExperimentError
+from auditapp.experiments.models import Enrolment, Experiment, SampledUnit
+from auditapp.experiments.pure.plans import MAX_NAME, Plan
+from auditapp.experiments.pure.units import Unit, UnitsRefused, read_units
+from auditapp.experiments.queries import read_stored_plan
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+UNITS_AT_A_TIME = 1_000
+MAX_SAMPLE = 1_000
+MAX_SEED = 2**31 - 1
+# A name stands in addresses and in commands.
+NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
+
+
+class Loaded(NamedTuple):
+    """What a file of units brought: units that are new, those with outcomes that were not known, and those as they were."""
+
+    new: int
+    completed: int
+    unchanged: int
+
+
+@transaction.atomic
+def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") -> Experiment:
+    """Store the plan of a new experiment, which nobody can change from now on; ``name`` is that of the plan without one.
+
+    The same plan under the same name again gives the experiment there is. Raises ``ExperimentError``.
+    """
+    name = " ".join((name or plan.name).split())
+    if not NAME.fullmatch(name) or len(name) > MAX_NAME:
+        raise ExperimentError(
+            f"Give the experiment a name of 1 to {MAX_NAME} letters, digits, single spaces and - _ . and begin it with a letter "
+            "or digit.",
+            field="name",
+        )
+    # Names are given out one at a time.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    known = Experiment.objects.filter(project=project, name__iexact=name).first()
+    if known is not None:
+        if known.sha256 == plan.sha256:
+            return known
+        raise ExperimentError(
+            f"The plan of {known.name} was locked on {known.locked_at:%d %B %Y} and says something else. A locked plan does not "
+            "change: give the other experiment another name.",
+            field="name",
+        )
+    experiment = Experiment.objects.create(
+        project=project,
+        name=name,
+        plan=plan.as_json(),
+        sha256=plan.sha256,
+        locked_at=timezone.now(),
+        locked_by_name=by.get_username(),
+        locked_by=by if isinstance(by, User) else None,
+    )
+    _record("experiments.plan.locked", experiment, by=by, details={"name": name, "sha256": plan.sha256})
+    return experiment
+
+
+@transaction.atomic
+def load_enrolments(*, experiment: Experiment, lines: Iterable[str], by: trail.Actor) -> Loaded:
+    """Store the units of a CSV, all or none.
+
+    A unit that is there with outcomes that were not known before is completed: a new row, and the one before is kept. A unit in
+    another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``ExperimentError``.
+    """
+    held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
+    plan = read_stored_plan(held)
+    loaded = Loaded(0, 0, 0)
+    try:
+        for units in _cut(read_units(lines, plan)):
+            loaded = _add(loaded, _store(held, units))
+    except UnitsRefused as error:
+        raise ExperimentError(str(error), field="file") from None
+    _record("experiments.units.loaded", held, by=by, details=loaded._asdict())
+    return loaded
+
+
+@transaction.atomic
+def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
+    """Draw the units whose threads are to be read: so many of each arm, at random by ``seed``, in an order at random over all arms.
+
+    An arm with fewer gives all it has. One sample is drawn for an experiment: a second would let people choose. Raises
+    ``ExperimentError``.
+    """
+    if not 1 <= per_arm <= MAX_SAMPLE:
+        raise ExperimentError(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
+    if not 0 <= seed <= MAX_SEED:
+        raise ExperimentError(f"The seed is a number from 0 to {MAX_SEED:,}.", field="seed")
+    held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
+    if held.sampled.exists():
+        raise ExperimentError(
+            "The sample of this experiment was drawn before, and a sample is drawn once.", field="seed"
+        )
+    drawing = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    drawn: list[tuple[str, str]] = []
+    for arm in sorted(read_stored_plan(held).allocation):
+        # By their names, so that the draw depends on the units and the seed alone.
+        units = sorted(held.enrolments.current().filter(arm=arm).values_list("unit", flat=True))
+        drawn += [(unit, arm) for unit in drawing.sample(units, min(per_arm, len(units)))]
+    if not drawn:
+        raise ExperimentError("No units are loaded yet, so there is nothing to draw. Load them first.", field="per_arm")
+    drawing.shuffle(drawn)
+    now = timezone.now()
+    sampled = SampledUnit.objects.bulk_create(
+        SampledUnit(experiment=held, unit=unit, arm=arm, place=place, seed=seed, drawn_at=now)
+        for place, (unit, arm) in enumerate(drawn, 1)
+    )
+    _record("experiments.audit.drawn", held, by=by, details={"per_arm": per_arm, "seed": seed, "units": len(sampled)})
+    return sampled
+
+
+def _cut(units: Iterator[Unit]) -> Iterator[list[Unit]]:
+    group: list[Unit] = []
+    for unit in units:
+        group.append(unit)
+        if len(group) == UNITS_AT_A_TIME:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _add(loaded: Loaded, more: Loaded) -> Loaded:
+    return Loaded(*(sum(pair) for pair in zip(loaded, more, strict=True)))
+
+
+def _store(experiment: Experiment, units: Sequence[Unit]) -> Loaded:
+    known = {row.unit: row for row in experiment.enrolments.current().filter(unit__in=[unit.unit for unit in units])}
+    now = timezone.now()
+    new: list[Enrolment] = []
+    replaced: list[int] = []
+    for unit in units:
+        outcomes = {name: value for name, value in unit.outcomes.items() if value is not None}
+        before = known.get(unit.unit)
+        if before is not None:
+            _refuse_other(unit, before)
+            if outcomes.items() <= before.outcomes.items():
+                continue
+            outcomes = {**before.outcomes, **outcomes}
+            replaced.append(before.pk)
+        row = Enrolment(
+            experiment=experiment, unit=unit.unit, arm=unit.arm, group=unit.group, outcomes=outcomes, loaded_at=now
+        )
+        new.append(row)
+    Enrolment.objects.filter(pk__in=replaced).update(is_current=False)
+    Enrolment.objects.bulk_create(new, batch_size=500)
+    return Loaded(len(new) - len(replaced), len(replaced), len(units) - len(new))
+
+
+def _refuse_other(unit: Unit, before: Enrolment) -> None:
+    if unit.arm != before.arm:
+        raise ExperimentError(
+            f"The unit {unit.unit} is in {before.arm} already, and this file has it in {unit.arm}. Each unit is assigned once.",
+            field="file",
+        )
+    if unit.group != before.group:
+        raise ExperimentError(f"The unit {unit.unit} is stored with another group than in this file.", field="file")
+    for name, value in unit.outcomes.items():
+        if value is not None and before.outcomes.get(name, value) != value:
+            raise ExperimentError(
+                f"The outcome “{name}” of the unit {unit.unit} is stored already and is another one. What was known does not "
+                "change.",
+                field="file",
+            )
+
+
+def _record(action: str, experiment: Experiment, *, by: trail.Actor, details: dict[str, object]) -> None:
+    trail.record(action, target=experiment, by=by, stream=trail.project_stream(experiment.project_id), details=details)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.experiments.pure.effects import report_experiment, tally_units
+from auditapp.experiments.pure.listing import list_report
+from auditapp.experiments.pure.plans import PlanRefused, read_plan
+from auditapp.experiments.pure.units import UnitsRefused, read_units
+from transcripts.corpus.pure.readers.base import ReadError
+
+
+class Command(BaseCommand):
+    help = "Report an experiment from a CSV of its units and its plan, without a database."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("units", type=Path, help="CSV with unit, arm, group and outcomes")
+        parser.add_argument("--plan", type=Path, required=True, help="the plan, as JSON")
+        parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        units: Path = options["units"]
+        plan_path: Path = options["plan"]
+        try:
+            plan = read_plan(plan_path.read_bytes(), name=plan_path.name)
+            with units.open(encoding="utf-8-sig", newline="") as lines:
+                report = report_experiment(tally_units(read_units(lines, plan)), plan)
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+        except UnitsRefused as error:
+            raise CommandError(f"{units.name}: {error}") from error
+        except PlanRefused as error:
+            raise CommandError(f"{plan_path.name}: {error}") from error
+        except ReadError as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        if options["json"]:
+            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
+            return
+        for line in list_report(report):
+            self.stdout.write(line)

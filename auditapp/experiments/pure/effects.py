@@ -1,0 +1,137 @@
+"""What an experiment shows: whether units were assigned as planned, and the difference of the outcome, whole and by group."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from auditapp.experiments.pure.plans import Plan
+from auditapp.experiments.pure.units import Unit
+from transcripts.agreement.pure.multiplicity import adjust_holm
+from transcripts.agreement.pure.shares import Share, measure_chi_square, newcombe_interval
+from transcripts.negotiation.pure.exact_tests import measure_fisher
+
+ALARM_BELOW = 0.001
+
+
+@dataclass
+class Tally:
+    """Counts of units by arm, and of outcomes by name, group and arm: all that the report needs."""
+
+    assigned: Counter[str] = field(default_factory=Counter)
+    known: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
+    yes: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
+
+    def add(self, unit: Unit) -> None:
+        """Count one unit."""
+        self.assigned[unit.arm] += 1
+        for name, value in unit.outcomes.items():
+            if value is not None:
+                self.known[name][unit.group, unit.arm] += 1
+                self.yes[name][unit.group, unit.arm] += value
+
+    def find_share(self, outcome: str, arm: str, group: str | None = None) -> Share:
+        """The units of an arm, of one group or of all, with the outcome among those of which it is known."""
+        part, n = (
+            sum(count for (of, own), count in counts[outcome].items() if own == arm and group in {None, of})
+            for counts in (self.yes, self.known)
+        )
+        return Share(part, n)
+
+    def list_groups(self, outcome: str) -> list[str]:
+        """The groups that some unit with a known outcome names, sorted."""
+        return sorted({group for group, _ in self.known[outcome] if group})
+
+
+def tally_units(units: Iterable[Unit]) -> Tally:
+    """Count units."""
+    tally = Tally()
+    for unit in units:
+        tally.add(unit)
+    return tally
+
+
+def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
+    """The report of an experiment.
+
+    ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned shares.
+    ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
+    ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
+    left out.
+    """
+    outcome = plan.outcome
+    groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
+    others = {name: _compare(tally, plan, name) for name in plan.others}
+    _adjust(list(groups.values()))
+    _adjust(list(others.values()))
+    return {
+        "outcome": outcome,
+        "baseline": plan.baseline,
+        "variant": plan.variant,
+        "arms": {arm: _describe_arm(tally, outcome, arm) for arm in plan.allocation},
+        "srm": measure_allocation(tally.assigned, plan.allocation),
+        "effect": _compare(tally, plan, outcome),
+        "groups": groups,
+        "others": others,
+    }
+
+
+def measure_allocation(assigned: Mapping[str, int], planned: Mapping[str, float]) -> dict[str, Any]:
+    """Pearson's chi-square of the units assigned against the planned shares, with one degree of freedom less than there are arms.
+
+    An ``alarm`` (P below .001) says that something went wrong on the way from assigning to counting, and that no effect can be
+    trusted before it is found (Fabijan et al. 2019, sample ratio mismatch).
+    """
+    total, parts = sum(assigned.values()), sum(planned.values())
+    if not total or len(planned) < 2:
+        return {"chi2": None, "p": None, "alarm": False}
+    expected = {arm: total * part / parts for arm, part in planned.items()}
+    chi2 = sum((assigned.get(arm, 0) - count) ** 2 / count for arm, count in expected.items())
+    from scipy.stats import chi2 as distribution  # loads slowly, and only here
+
+    p = float(distribution.sf(chi2, len(planned) - 1))
+    return {"chi2": chi2, "p": p, "alarm": p < ALARM_BELOW}
+
+
+def _describe_arm(tally: Tally, outcome: str, arm: str) -> dict[str, Any]:
+    share = tally.find_share(outcome, arm)
+    return {
+        "assigned": tally.assigned[arm],
+        "with_outcome": share.n,
+        "yes": share.part,
+        "rate": share.value,
+        "ci": list(share.interval) if share.interval else None,
+    }
+
+
+def _compare(tally: Tally, plan: Plan, outcome: str, group: str | None = None) -> dict[str, Any]:
+    variant = tally.find_share(outcome, plan.variant, group)
+    return compare_shares(variant, tally.find_share(outcome, plan.baseline, group))
+
+
+def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
+    """The difference of two independent shares with Newcombe's interval, Pearson's chi-square, uncorrected, and Fisher's exact
+    test."""
+    interval = newcombe_interval(*variant, *baseline)
+    tested = measure_chi_square(*variant, *baseline)
+    is_known = variant.value is not None and baseline.value is not None
+    return {
+        "variant": list(variant),
+        "baseline": list(baseline),
+        "difference": (variant.value or 0.0) - (baseline.value or 0.0) if is_known else None,
+        "ci": list(interval) if interval else None,
+        "chi2": tested.statistic if tested else None,
+        "p_chi2": tested.p if tested else None,
+        "p_fisher": measure_fisher(*variant, *baseline),
+    }
+
+
+def _adjust(compared: Sequence[dict[str, Any]]) -> None:
+    """Add Holm's P over those that could be tested."""
+    tested = [each for each in compared if each["p_fisher"] is not None]
+    for each, p in zip(tested, adjust_holm([each["p_fisher"] for each in tested]), strict=True):
+        each["p_holm"] = p
+    for each in compared:
+        each.setdefault("p_holm", None)

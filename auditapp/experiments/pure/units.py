@@ -1,0 +1,115 @@
+"""Units of an experiment from a CSV: to which arm each was assigned, and what came out of it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.experiments.pure.plans import Plan
+
+MAX_UNITS = 1_000_000
+MAX_NAME = 200
+UNIT, ARM, GROUP, OUTCOME = "unit", "arm", "group", "outcome"
+_YES, _NO = {"1", "yes", "true"}, {"0", "no", "false"}
+_NONE = {"", "na", "n/a"}
+
+
+class UnitsRefused(Exception):
+    """A file that is no list of units of the plan; the message names the line and never quotes more than a name."""
+
+
+class Unit(NamedTuple):
+    """One unit that was assigned. ``outcomes``: by name, None where it is not known; every outcome of the plan is there."""
+
+    unit: str
+    arm: str
+    group: str
+    outcomes: Mapping[str, bool | None]
+
+    @property
+    def has_outcome(self) -> bool:
+        return any(value is not None for value in self.outcomes.values())
+
+
+def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
+    """The units of a CSV with the columns unit, arm, and where there are any, group, outcome (the primary one, which may stand
+    under its name instead) and the others by name; further columns are passed over. Read row by row.
+
+    An outcome is 1, yes or true, or 0, no or false; empty where it is not known. Raises ``UnitsRefused`` for a unit that stands
+    twice, whether in one arm or in two, an arm that the plan does not have, and any other word as an outcome.
+    """
+    reader = csv.reader(lines, strict=True)
+    try:
+        rows = iter(reader)
+        headings = [heading.strip() for heading in next(rows, [])]
+        places = _find_columns(headings, plan)
+        seen: dict[str, tuple[str, int]] = {}
+        for cells in rows:
+            if not cells:
+                continue
+            line = reader.line_num
+            if len(cells) != len(headings):
+                raise UnitsRefused(
+                    f"Line {line}: {len(cells)} cells under {len(headings)} headings. Write one for each."
+                )
+            unit = _read_unit(cells, places, plan, line)
+            if unit.unit in seen:
+                arm, before = seen[unit.unit]
+                where = "in the same arm" if arm == unit.arm else f"in {arm} and in {unit.arm}"
+                raise UnitsRefused(
+                    f"Line {line}: the unit of line {before} again, {where}. Each unit is assigned once."
+                )
+            if len(seen) >= MAX_UNITS:
+                raise UnitsRefused(f"Line {line}: a file has at most {MAX_UNITS:,} units. Divide it.")
+            seen[unit.unit] = unit.arm, line
+            yield unit
+    except csv.Error as error:
+        raise UnitsRefused(f"Line {reader.line_num}: the CSV cannot be read ({error}).") from None
+    except UnicodeDecodeError:
+        raise UnitsRefused(f"After line {reader.line_num}: the file is not UTF-8. Save it as UTF-8.") from None
+    if not seen:
+        raise UnitsRefused("The file has no unit. Under the headings stands a row for each.")
+
+
+def _find_columns(headings: Sequence[str], plan: Plan) -> dict[str, int]:
+    twice = [heading for heading, count in Counter(headings).items() if count > 1]
+    if twice:
+        raise UnitsRefused(f"Two columns are called “{twice[0][:MAX_NAME]}”. Give every column a name of its own.")
+    for needed in (UNIT, ARM):
+        if needed not in headings:
+            found = ", ".join(headings)[:MAX_NAME] or "none"
+            raise UnitsRefused(f"There is no column “{needed}”. The columns are: {found}.")
+    if OUTCOME in headings and plan.outcome in headings and plan.outcome != OUTCOME:
+        raise UnitsRefused(f"The primary outcome stands in two columns, “{OUTCOME}” and “{plan.outcome}”. Keep one.")
+    places = {name: headings.index(name) for name in (UNIT, ARM, GROUP, *plan.outcomes) if name in headings}
+    if OUTCOME in headings:
+        places.setdefault(plan.outcome, headings.index(OUTCOME))
+    return places
+
+
+def _read_unit(cells: Sequence[str], places: Mapping[str, int], plan: Plan, line: int) -> Unit:
+    def read(name: str) -> str:
+        return cells[places[name]].strip() if name in places else ""
+
+    unit, arm, group = read(UNIT), read(ARM), read(GROUP)
+    if not unit:
+        raise UnitsRefused(f"Line {line}: no unit. Write what the unit is called.")
+    for value in (unit, group):
+        if len(value) > MAX_NAME or "\x00" in value:
+            raise UnitsRefused(f"Line {line}: a name is longer than {MAX_NAME} characters or cannot be stored.")
+    if arm not in plan.allocation:
+        raise UnitsRefused(
+            f"Line {line}: the arm “{arm[:MAX_NAME]}” is not in the plan, which has {', '.join(plan.allocation)}."
+        )
+    return Unit(unit, arm, group, {name: _read_outcome(read(name), line) for name in plan.outcomes})
+
+
+def _read_outcome(text: str, line: int) -> bool | None:
+    word = text.lower()
+    if word in _NONE:
+        return None
+    if word not in _YES | _NO:
+        raise UnitsRefused(f"Line {line}: “{text[:40]}” is no outcome. Write 1 or 0, yes or no, or leave it empty.")
+    return word in _YES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -13,6 +13,7 @@ from django.db import transaction
 from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete
+from auditapp.batches.ledger.chains import list_behind, settle_chains, take_up
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import OPEN_STATES, SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
@@ -322,7 +323,7 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
         batch.refresh_from_db()
         return
     refuse_ended(locked, "cancelled")
-    waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.PLANNED, Cell.State.HELD])
+    waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.WAITS, Cell.State.PLANNED, Cell.State.HELD])
     cancelled = waiting.update(state=Cell.State.CANCELLED, not_before=None)
     Batch.objects.filter(pk=batch.pk).update(finished_at=read_now())
     action = "batch.aborted" if cut_off else "batch.cancelled"
@@ -375,12 +376,19 @@ GIVEN_UP = "its end is unknown, and a person decided not to ask again"
 
 
 @transaction.atomic
-def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
-    """Ask every failed cell again, even in a batch that is done; returns their number. Their earlier attempts stay."""
+def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None = None) -> int:
+    """Ask failed cells again, even in a batch that is done; returns their number. Their earlier attempts stay.
+
+    ``only``: the cells to ask again, and with them those behind them that failed because of them; without it, every failed one.
+    In a chain the first is asked, and the others wait for it again.
+    """
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
         raise BatchError("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
     ids = _list_cells(locked, Cell.State.FAILED)
+    if only is not None:
+        chosen = {*only, *list_behind(only)}
+        ids = [pk for pk in ids if pk in chosen]
     if not ids:
         batch.refresh_from_db()
         return 0
@@ -390,9 +398,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor) -> int:
     kind = get_kind(locked.kind)
     for group in _in_groups(ids):
         kind.reopen(group)
-        Cell.objects.filter(pk__in=group).update(
-            state=Cell.State.PLANNED, outcome="", tries=0, unknown_ends=0, not_before=None
-        )
+        take_up(group)
     _send_again(batch, locked, by, "batch.retried", len(ids))
     return len(ids)
 
@@ -438,6 +444,7 @@ def _give_up(batch: Batch, ids: Sequence[int]) -> None:
     for cell_id, outcome in outcomes.items():
         if outcome != PROVIDER_ERROR:
             Cell.objects.filter(pk=cell_id).update(outcome=outcome)
+    settle_chains(batch, ids)
 
 
 def _send_again(batch: Batch, locked: Batch, by: trail.Actor, action: str, cells: int) -> None:

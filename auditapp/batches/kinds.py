@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.pure.conversations import Conversation, Exchange
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_schemas import strip_limits
 from transcripts.blinding.viewers import Viewer
@@ -18,7 +19,8 @@ from transcripts.projects.registrations import load_registrations
 class Answered(NamedTuple):
     """The end of one cell, as the engine passes it to the kind.
 
-    ``answer`` is the model's text; ``None`` when the provider never gave a usable answer (``error`` says why).
+    ``answer`` is the model's text; ``None`` when the provider never gave a usable answer (``error`` says why; it is
+    ``earlier_failed`` where an earlier cell of the chain has none).
     """
 
     cell_id: int
@@ -29,13 +31,22 @@ class Answered(NamedTuple):
     error: str
 
 
+# What a kind says in a call: a user message under the arm's instructions, or a conversation with its own.
+Said = str | Conversation
+
+
 class BatchKind(Protocol):
     """What a feature does for the engine. A worker writes prompts and stores answers, never a web request."""
 
     name: str
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
-        """The user message for each input. An input that is missing cannot be asked: its cell fails."""
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+        """The user message for each input, or a conversation in its place. An input that is missing cannot be asked: its cell
+        fails.
+
+        What was said earlier in a cell's chain is added by the engine: ``history`` is only what a chain's first cell begins
+        with. The review of a launch asks here too, before there are cells or answers.
+        """
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         """Parse and store the answers; return the outcome of each cell (at most 30 characters).
@@ -48,6 +59,21 @@ class BatchKind(Protocol):
         """Delete what was stored for failed cells, because they will be asked again.
 
         Runs inside the action's transaction. Nothing but "no answer came" can be stored for them.
+        """
+
+
+@runtime_checkable
+class ConversingKind(Protocol):
+    """A kind whose messages depend on more than the input: on the repeat, or on what the model answered before. It has this method
+    beside those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
+
+    def write_conversations(
+        self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
+    ) -> Mapping[int, Said]:
+        """What is said in each cell, by the cell's key; a cell that is missing fails.
+
+        ``exchanges`` has what was said before a cell with a forerunner, oldest first: each question exactly as sent, with the words
+        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation holds.
         """
 
 

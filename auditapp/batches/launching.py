@@ -29,7 +29,8 @@ from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.prompts import hash_prompt, make_request
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.planning import STORING, Grid, is_large, plan_at_once, plan_by_parts
+from auditapp.batches.planning import STORING, Grid, draw_pilots, is_large, plan_at_once, plan_by_parts
+from auditapp.batches.pure.chaining import ChainsMisplaced, count_drawn, list_chains
 from auditapp.batches.pure.money import to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
@@ -136,6 +137,10 @@ class LaunchPlan:
     ``interview_ids``: the interviews that the inputs are from, where they are from any. ``facts`` are names and values of
     what is asked, in the words of the form, or the values for ``facts_template``; each warning is a sentence, or a code
     with values for ``warning_template``. ``names`` are those of tasks that people know by another one.
+
+    ``after`` says for an input which other input it continues, in every arm and repeat: its call waits for that one's answer and
+    sends what was said before. An input is listed behind the one that it continues. ``stays_open``: further cells are added one at
+    a time (``growing.add_cell``), and there may be none at first.
     """
 
     kind: str
@@ -149,6 +154,8 @@ class LaunchPlan:
     facts: Sequence[tuple[str, str]] | Mapping[str, object] = ()
     facts_template: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
+    after: Mapping[int, int] = field(default_factory=dict)
+    stays_open: bool = False
 
 
 @transaction.atomic
@@ -181,6 +188,8 @@ def launch_once(
         by=by,
         options=options,
         asked=digest,
+        after=planned.after,
+        stays_open=planned.stays_open,
     )
 
 
@@ -196,28 +205,32 @@ def launch_batch(
     parameters: dict[str, object] | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
     asked: str = "",
+    after: Mapping[int, int] | None = None,
+    stays_open: bool = False,
 ) -> Batch:
     """Plan the grid inputs x arms x repeats and notify its queues. Raises ``BatchError``.
 
     An arm with inputs of its own is asked about those. The pilot, so many calls of each arm drawn at random, goes first (all
-    of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. The
+    of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of chains
+    (``after``, as in ``LaunchPlan``) as many are drawn whole as make so many calls. The
     same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
     ``digest_asked`` where the caller has it.
 
     The many cells of a large launch are stored once the outermost transaction is committed, and before that returns. When
     that fails the batch is cancelled.
     """
-    asked = asked or _digest_plan(kind, arms, input_ids, options)
+    after = after or {}
+    asked = asked or _digest_plan(kind, arms, input_ids, options, after)
     launched = find_launched(project, options.idempotency_key, asked)
     if launched is not None:
         return launched
     title = read_name(options.name) if options.name.strip() else title
     get_kind(kind)
     pilot = settle_pilot(arms, input_ids, options)
-    cap_nano = check_launch(arms, input_ids, options)
+    cap_nano = check_launch(arms, input_ids, options, after=after, stays_open=stays_open)
     refuse_too_many(project, by)
     cells = count_cells(arms, input_ids, repeats=options.repeats)
-    pilots = count_pilots(cells, pilot)
+    pilots = count_pilots(cells, pilot, count_chains(arms, input_ids, after, repeats=options.repeats))
     batch = Batch(
         project=project,
         kind=kind,
@@ -227,6 +240,8 @@ def launch_batch(
         route=Batch.Route(options.route),
         lost_answers=Batch.LostAnswers(options.lost_answers),
         uses_cache=options.uses_cache,
+        has_chains=bool(after),
+        stays_open=stays_open,
         concurrency=options.concurrency,
         cap_nano=cap_nano,
         pilot_cells=sum(pilots),
@@ -243,7 +258,11 @@ def launch_batch(
     commit_cap(batch, cap_nano, by)
     inputs = [arm.list_inputs(input_ids) for arm in arms]
     queue_names = sorted({arm.variant.queue_name for arm in arms})
-    grid = Grid(stored, inputs, options.repeats, pilots, queue_names)
+    grid = Grid(stored, inputs, options.repeats, pilots, queue_names, after)
+    if after and any(pilots):
+        # Chains differ in length, so their calls are counted once they are drawn.
+        batch.pilot_cells = sum(len(ids) for _, drawn in draw_pilots(batch, grid) for ids in drawn.values())
+        batch.save(update_fields=["pilot_cells"])
     _record_launch(batch, arms, sum(cells), options.cap_usd, by)
     if is_large(options.route, sum(cells)):
         transaction.on_commit(partial(plan_by_parts, batch, grid, by=by))
@@ -258,7 +277,9 @@ def _choose_first_state(route: str, cells: int, pilot_cells: int) -> str:
     return Batch.State.PILOT if pilot_cells else Batch.State.RUNNING
 
 
-def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> str:
+def _digest_plan(
+    kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions, after: Mapping[int, int]
+) -> str:
     if options.idempotency_key is None:
         return ""
     return digest_asked(
@@ -266,6 +287,7 @@ def _digest_plan(kind: str, arms: Sequence[PlannedArm], input_ids: Sequence[int]
         options,
         arms=[[arm.variant.pk, arm.task, hash_prompt(arm.system_prompt), arm.settings] for arm in arms],
         inputs=[list(ids) for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values()],
+        **({"after": sorted(after.items())} if after else {}),
     )
 
 
@@ -286,18 +308,37 @@ def settle_pilot(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
     return max(1, min(DEFAULT_PILOT, calls // PILOT_SHARE // max(1, len(arms))))
 
 
-def count_pilots(cells: Sequence[int], pilot: int) -> list[int]:
-    """How many calls of each arm are sent first; none where that would be the whole batch."""
-    has_pilot = max(cells, default=0) > pilot
-    return [min(pilot, count) if has_pilot else 0 for count in cells]
+def count_chains(
+    arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int], *, repeats: int
+) -> list[int]:
+    """The number of chains of each arm. A cell outside of any chain counts as one."""
+    return [sum(each not in after for each in arm.list_inputs(input_ids)) * repeats for arm in arms]
 
 
-def check_launch(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: LaunchOptions) -> int | None:
+def count_pilots(cells: Sequence[int], pilot: int, chains: Sequence[int] | None = None) -> list[int]:
+    """How many chains of each arm are sent first, to make so many calls; none where that would be the whole batch. Without
+    ``chains`` every cell is one."""
+    whole = cells if chains is None else chains
+    drawn = [min(count_drawn(n, count, pilot), n) for n, count in zip(whole, cells, strict=True)]
+    return drawn if any(part < n for part, n in zip(drawn, whole, strict=True)) else [0 for _ in whole]
+
+
+def check_launch(
+    arms: Sequence[PlannedArm],
+    input_ids: Sequence[int],
+    options: LaunchOptions,
+    *,
+    after: Mapping[int, int] | None = None,
+    stays_open: bool = False,
+) -> int | None:
     """Raise ``BatchError`` for what no launch accepts; the review of a launch asks here too. Returns the cap in whole
     nanodollars."""
     prices, capabilities = _read_rows(arms)
     pilot = settle_pilot(arms, input_ids, options)
-    _check_grid(arms, input_ids, options.repeats, pilot)
+    _check_grid(arms, input_ids, options.repeats, pilot, may_be_empty=stays_open)
+    _check_chains(arms, input_ids, after or {})
+    if stays_open and (options.route != Batch.Route.LIVE or options.pilot):
+        raise BatchError("A batch that cells are added to is asked live and without a pilot.")
     _check_route(arms, options.route, pilot, capabilities)
     _check_settings(arms, capabilities)
     check_concurrency(options.concurrency)
@@ -353,13 +394,23 @@ def _read_rows(arms: Sequence[PlannedArm]) -> tuple[dict[int, Price], dict[int, 
     return find_prices(variants), find_capabilities(variants)
 
 
-def _check_grid(arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilot: int) -> None:
+def _check_chains(arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int]) -> None:
+    try:
+        for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values():
+            list_chains(ids, after)
+    except ChainsMisplaced as error:
+        raise BatchError(str(error)) from None
+
+
+def _check_grid(
+    arms: Sequence[PlannedArm], input_ids: Sequence[int], repeats: int, pilot: int, *, may_be_empty: bool
+) -> None:
     if not arms:
         raise BatchError("Choose at least one model and one task.")
     if len({(arm.variant.pk, arm.task, arm.system_prompt) for arm in arms}) < len(arms):
         raise BatchError("Name each model and each task once.")
     inputs = {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}
-    if not all(inputs.values()):
+    if not may_be_empty and not all(inputs.values()):
         raise BatchError("No text matches the selection, so there is nothing to ask about.")
     if any(len(set(ids)) < len(ids) for ids in inputs.values()):
         raise BatchError("Name each text once; use repeats to get more than one answer.")

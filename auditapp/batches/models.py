@@ -25,6 +25,9 @@ class Batch(models.Model):
 
     A paused batch whose ``control`` is still to run or drain waits for a server that does not answer: workers probe it, and
     the batch goes on by itself when it answers. A person's pause, and a worker's for any other reason, waits for a person.
+
+    ``has_chains``: some of its cells wait for others. ``stays_open``: a person adds cells one at a time (``growing.add_cell``),
+    and the batch does not end with its last cell but when its feature closes it (``growing.close_batch``).
     """
 
     class Control(models.TextChoices):
@@ -62,6 +65,8 @@ class Batch(models.Model):
     route = models.CharField(max_length=10, choices=Route.choices, default=Route.LIVE)
     lost_answers = models.CharField(max_length=10, choices=LostAnswers.choices, default=LostAnswers.RETRY)
     uses_cache = models.BooleanField(default=False)
+    has_chains = models.BooleanField(default=False, db_default=False)
+    stays_open = models.BooleanField(default=False, db_default=False)
     pilot_cells = models.PositiveIntegerField(default=0)
     control = models.CharField(max_length=10, choices=Control.choices, default=Control.RUN)
     state = models.CharField(max_length=10, choices=State.choices, default=State.RUNNING)
@@ -148,9 +153,14 @@ class Cell(models.Model):
     was sent, its end is unknown, and a person decides whether it is sent again. ``answer_number`` counts the answers of the
     batch from 1, in the order in which their transactions were committed, without a gap: readers of a running batch go on
     after the last one they have.
+
+    ``after`` is its *forerunner*, a cell of the same batch and arm: its call continues that cell's conversation. It waits
+    (``waits``) until the forerunner's answer is stored, and becomes planned in the same transaction. Where the forerunner
+    fails, so does the rest of the chain, with the outcome ``earlier_failed`` (``ledger.chains``).
     """
 
     class State(models.TextChoices):
+        WAITS = "waits", "Waits for an earlier answer"
         PLANNED = "planned", "Planned"
         LEASED = "leased", "In progress"
         DONE = "done", "Done"
@@ -164,6 +174,10 @@ class Cell(models.Model):
     input_id = models.PositiveBigIntegerField()
     repeat = models.PositiveSmallIntegerField(default=1)
     pilot = models.BooleanField(default=False)
+    # Its index below holds only cells with a forerunner.
+    after = models.ForeignKey(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="followers", db_index=False
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     outcome = models.CharField(max_length=30, blank=True)
     fence = models.PositiveIntegerField(default=0)
@@ -193,6 +207,7 @@ class Cell(models.Model):
             models.Index(fields=["batch", "state", "id"], name="batches_cell_by_state"),
             models.Index(fields=["arm", "state", "id"], name="batches_cell_by_arm"),
             models.Index(fields=["lease_until"], condition=Q(state="leased"), name="batches_cell_leases"),
+            models.Index(fields=["after"], condition=Q(after__isnull=False), name="batches_cell_followers"),
         ]
 
     def __str__(self) -> str:
@@ -237,8 +252,9 @@ class Attempt(models.Model):
     failed (an answer came that cannot be used), unsent (it was never sent), unknown (sent, and its end was lost: it may
     have been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was used), surplus (an
     answer came after its cell had ended with another: paid and not used).
-    ``prompt`` is the user message exactly as sent. Together with the arm's instructions and the variant's settings it
-    gives the request again, and ``request_hash`` proves it. Times are the database's, durations a monotonic clock's.
+    ``prompt`` is the user message exactly as sent, ``history`` the messages before it, each with ``role`` (system, user,
+    assistant) and ``content``; ``None`` stands for the arm's instructions alone. Together with the variant's settings they
+    give the request again, and ``request_hash`` proves it. Times are the database's, durations a monotonic clock's.
     """
 
     class End(models.TextChoices):
@@ -261,6 +277,7 @@ class Attempt(models.Model):
     runner = models.CharField(max_length=60)
     request_hash = models.CharField(max_length=64)
     prompt = models.TextField(blank=True)
+    history = models.JSONField(null=True, blank=True)
     reserved_nano = models.BigIntegerField(default=0)
     written_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
@@ -310,11 +327,13 @@ UNANSWERED = (Attempt.End.REFUSED, Attempt.End.FAILED, Attempt.End.UNSENT, Attem
 
 
 class Result(models.Model):
-    """The answer that counts for a cell: at most one, because the cell is its key."""
+    """The answer that counts for a cell: at most one, because the cell is its key. ``reasoning`` is what the model wrote before
+    it, where the API gives that in a field of its own; it is never sent back."""
 
     cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="result")
     attempt = models.OneToOneField(Attempt, on_delete=models.PROTECT, related_name="result")
     answer = models.TextField(blank=True)
+    reasoning = models.TextField(blank=True, db_default="")
     stored_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -11,7 +11,8 @@ import math
 import random
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from django.db import connection, transaction
@@ -20,6 +21,7 @@ from auditapp.batches.actions import BatchError, cancel_batch, commit_cap, lock_
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
+from auditapp.batches.pure.chaining import cut_by_length, list_chains
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import short_transaction
 
@@ -38,13 +40,17 @@ STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Noth
 
 
 class Grid(NamedTuple):
-    """The cells of a batch to be: its arms, and for each of them its inputs and the number of calls of its pilot."""
+    """The cells of a batch to be: its arms, and for each of them its inputs and the number of chains of its pilot.
+
+    ``after`` says which input continues which; an input that continues none and that none continues is a chain of its own.
+    """
 
     arms: Sequence[Arm]
     inputs: Sequence[Sequence[int]]
     repeats: int
     pilots: Sequence[int]
     queue_names: Sequence[str]
+    after: Mapping[int, int] = {}
 
     @property
     def cells(self) -> int:
@@ -65,7 +71,8 @@ def plan_at_once(batch: Batch, grid: Grid) -> None:
     for places in together.values():
         arm_ids = [grid.arms[place].pk for place in places]
         again = range(1, grid.repeats + 1)
-        insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=grid.inputs[places[0]], repeats=again)
+        ids = order_by_chain(grid.inputs[places[0]], grid.after)
+        insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=ids, repeats=again, after=grid.after)
     for marked in _list_marked(batch, grid):
         _mark(*marked)
     _open_queues(batch, grid)
@@ -80,7 +87,7 @@ def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
         for arm_id, again, ids in _cut(grid):
             with short_transaction():
                 _refuse_stopped(batch)
-                insert_cells(batch_id=batch.pk, arm_ids=[arm_id], input_ids=ids, repeats=again)
+                insert_cells(batch_id=batch.pk, arm_ids=[arm_id], input_ids=ids, repeats=again, after=grid.after)
         for marked in _list_marked(batch, grid):
             with short_transaction():
                 _refuse_stopped(batch)
@@ -135,19 +142,18 @@ def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> 
 
 
 def _cut(grid: Grid) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
-    """The grid in parts of about ``CELLS_AT_A_TIME``: an arm, some repeats and some inputs."""
+    """The grid in parts of about ``CELLS_AT_A_TIME``, without cutting a chain: an arm, some repeats and some inputs."""
     for arm, ids in zip(grid.arms, grid.inputs, strict=True):
         together = max(1, CELLS_AT_A_TIME // len(ids))
         for first in range(1, grid.repeats + 1, together):
             again = range(first, min(first + together, grid.repeats + 1))
-            for start in range(0, len(ids), CELLS_AT_A_TIME):
-                yield arm.pk, again, ids[start : start + CELLS_AT_A_TIME]
+            for part in cut_by_length(list_chains(ids, grid.after), CELLS_AT_A_TIME):
+                yield arm.pk, again, list(chain.from_iterable(part))
 
 
 def _list_marked(batch: Batch, grid: Grid) -> Iterator[tuple[Arm, int, list[int]]]:
     """The cells of the pilot in short lists: an arm, a repeat and inputs."""
-    for arm, ids, pilot in zip(grid.arms, grid.inputs, grid.pilots, strict=True):
-        drawn = draw_pilot(ids, grid.repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
+    for arm, drawn in draw_pilots(batch, grid):
         for repeat, marked in drawn.items():
             for start in range(0, len(marked), MARKED_AT_ONCE):
                 yield arm, repeat, marked[start : start + MARKED_AT_ONCE]
@@ -157,17 +163,28 @@ def _mark(arm: Arm, repeat: int, chosen: Sequence[int]) -> None:
     Cell.objects.filter(arm=arm, repeat=repeat, input_id__in=chosen).update(pilot=True)
 
 
-def draw_pilot(input_ids: Sequence[int], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
-    """``count`` cells of an arm as inputs by repeat: a simple random sample, the same for the same seed.
+def draw_pilots(batch: Batch, grid: Grid) -> Iterator[tuple[Arm, dict[int, list[int]]]]:
+    """For each arm the inputs of its pilot by repeat, always the same for the same batch."""
+    for arm, ids, pilot in zip(grid.arms, grid.inputs, grid.pilots, strict=True):
+        yield arm, draw_pilot(list_chains(ids, grid.after), grid.repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
+
+
+def draw_pilot(chains: Sequence[Sequence[int]], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
+    """``count`` whole chains of an arm as inputs by repeat: a simple random sample, the same for the same seed.
 
     At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
     """
-    places = random.Random(seed).sample(range(len(input_ids) * repeats), count)  # noqa: S311 - a sample, not a secret
+    places = random.Random(seed).sample(range(len(chains) * repeats), count)  # noqa: S311 - a sample, not a secret
     drawn: dict[int, list[int]] = defaultdict(list)
     for place in places:
-        repeat, position = divmod(place, len(input_ids))
-        drawn[repeat + 1].append(input_ids[position])
+        repeat, position = divmod(place, len(chains))
+        drawn[repeat + 1] += chains[position]
     return dict(drawn)
+
+
+def order_by_chain(input_ids: Sequence[int], after: Mapping[int, int]) -> Sequence[int]:
+    """The inputs with each chain in one piece, so that a chain that was begun is finished before later ones are begun."""
+    return list(chain.from_iterable(list_chains(input_ids, after))) if after else input_ids
 
 
 def _open_queues(batch: Batch, grid: Grid) -> None:

@@ -47,7 +47,7 @@ def finish_if_complete(batch: Batch) -> bool:
     """Update the state of a batch that has nothing left to do at present; whether no cell is planned or in progress.
 
     After its pilot it waits for approval, after a drain it pauses, held cells pause it until a person decides, and with
-    nothing left it is done.
+    nothing left it is done, unless it stays open for further cells. Cells that wait are behind others that are counted here.
     """
     cells = Cell.objects.filter(batch=batch)
     if cells.filter(state__in=UNDER_WAY).exists():
@@ -59,6 +59,10 @@ def finish_if_complete(batch: Batch) -> bool:
     held = cells.filter(state=Cell.State.HELD).count()
     if held:
         pause_locked(batch, HELD.format(cells="1 cell is" if held == 1 else f"{held:,} cells are"))
+        return True
+    if batch.stays_open:
+        if batch.control == Batch.Control.DRAIN:
+            pause_locked(batch, DRAINED)
         return True
     closed = Batch.objects.filter(pk=batch.pk, state__in=[*WORKING_STATES, Batch.State.PAUSED]).update(
         state=Batch.State.DONE, state_reason="", finished_at=read_now()

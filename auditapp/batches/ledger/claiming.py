@@ -12,9 +12,10 @@ from django.db.models import F
 
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
+from auditapp.batches.ledger.chains import settle_chains
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
-from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, write_requests
+from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, keep_history, write_requests
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
@@ -89,7 +90,7 @@ def claim_calls(queue: WorkQueue, runner: str, count: int, *, is_probe: bool = F
         pause_locked(batch, reason)
         return Claim([], stopped=True)
     unasked = [cell for cell in cells if cell.pk not in requests]
-    _fail_unasked(unasked, broken)
+    _fail_unasked(batch, unasked, broken)
     asked = [
         Chosen(cell, request, hash_request(request, arms[cell.arm_id].variant.account))
         for cell in cells
@@ -119,12 +120,13 @@ def _find_broken_arm(
     return ""
 
 
-def _fail_unasked(cells: Sequence[Cell], broken: Mapping[int, str]) -> None:
+def _fail_unasked(batch: Batch, cells: Sequence[Cell], broken: Mapping[int, str]) -> None:
     for cell in cells:
         cell.state, cell.not_before = Cell.State.FAILED, None
         cell.outcome = NOT_WRITTEN if cell.pk in broken else NO_INPUT
     if cells:
         statements.end_cells(cells)
+        settle_chains(batch, [cell.pk for cell in cells])
 
 
 def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
@@ -139,6 +141,7 @@ def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:
         answer = ChatAnswer(
             CallOutcome.CACHED,
             content=result.answer,
+            reasoning=result.reasoning,
             finish_reason=result.attempt.finish_reason,
             served_model=result.attempt.served_model,
         )
@@ -173,6 +176,7 @@ def _write_attempts(
                 each.cell.arm_id,
                 each.copied_from,
                 each.request.user,
+                keep_history(each.request, arms[each.cell.arm_id]),
                 each.cell.fence + 1,
                 uuid.UUID(each.request.request_id),
                 each.request_hash,

@@ -7,13 +7,15 @@ import json
 import logging
 import traceback
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from auditapp.batches.kinds import BatchKind, get_kind, write_answer_schema
-from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.kinds import BatchKind, ConversingKind, Said, get_kind, write_answer_schema
+from auditapp.batches.ledger.chains import read_exchanges
+from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.pure.conversations import Conversation, Exchange, Message, keep_messages, revive_conversation
 from auditapp.batches.pure.money import compute_cost, count_most_input, count_most_output
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import max_output_tokens
@@ -29,24 +31,43 @@ HASHED_TRAITS = TRAITS[:4]
 logger = logging.getLogger(__name__)
 
 
-def make_request(arm: Arm, prompt: str) -> ChatRequest:
-    """The request for one input. Reads arm.variant.account and arm.capabilities, and arm.batch where
-    the arm's answers are held to a schema."""
+def make_request(arm: Arm, said: Said) -> ChatRequest:
+    """The request for a user message under the arm's instructions, or for a conversation. Reads arm.variant.account and
+    arm.capabilities, and arm.batch where the arm's answers are held to a schema."""
+    conversation = complete_conversation(said, arm)
     variant, row = arm.variant, arm.capabilities
     known = {name: getattr(row, name) for name in TRAITS} if row else {}
     traits = Traits(**known, max_output_tokens=find_max_output(variant, row))
     return ChatRequest(
         request_id=str(uuid.uuid4()),
         model=variant.model,
-        system=arm.system_prompt,
-        user=prompt,
+        system=conversation.system,
+        history=tuple(conversation.history),
+        user=conversation.user,
         max_tokens=variant.max_tokens,
         reasoning=variant.reasoning,
         parameters={name: value for name, value in variant.parameters.items() if name not in PRIVATE_PARAMETERS},
-        answer_schema=write_answer_schema(arm, prompt),
+        answer_schema=write_answer_schema(arm, conversation.user),
         traits=traits,
         timeout_seconds=variant.timeout_seconds,
     )
+
+
+def keep_history(request: ChatRequest, arm: Arm) -> list[Message] | None:
+    """What an attempt keeps of its request as ``history``."""
+    return keep_messages(Conversation(request.system, request.history, request.user), arm.system_prompt)
+
+
+def rewrite_request(attempt: Attempt, arm: Arm) -> ChatRequest:
+    """The request of an attempt, written again from what it keeps; with an id of its own."""
+    return make_request(arm, revive_conversation(attempt.history, attempt.prompt, arm.system_prompt))
+
+
+def complete_conversation(said: Said, arm: Arm, before: Sequence[Exchange] | None = None) -> Conversation:
+    """What a kind gave, as a conversation. ``before``, where given, is what was said earlier in the cell's chain: it is always
+    sent, whatever the kind gave as history."""
+    given = Conversation(arm.system_prompt, (), said) if isinstance(said, str) else said
+    return given if before is None else given._replace(history=before)
 
 
 def write_requests(
@@ -55,43 +76,70 @@ def write_requests(
     """The requests by cell, and by cell the name of the error where the kind's own code failed. A cell in neither is one
     whose input is gone."""
     kind = get_kind(batch.kind)
+    exchanges = read_exchanges(cells) if batch.has_chains else {}
     requests: dict[int, ChatRequest] = {}
     broken: dict[int, str] = {}
     for arm_id in {cell.arm_id for cell in cells}:
-        own = [cell for cell in cells if cell.arm_id == arm_id]
-        prompts, errors = write_messages(kind, arms[arm_id], list(dict.fromkeys(cell.input_id for cell in own)))
-        for cell in own:
-            if cell.input_id in prompts:
-                requests[cell.pk] = make_request(arms[arm_id], prompts[cell.input_id])
-            elif cell.input_id in errors:
-                broken[cell.pk] = errors[cell.input_id]
+        arm = arms[arm_id]
+        # Nothing is sent without what was said before it.
+        own = [cell for cell in cells if cell.arm_id == arm_id and (cell.after_id is None or cell.pk in exchanges)]
+        written, errors = _write_said(kind, arm, own, exchanges)
+        broken |= errors
+        for pk, said in written.items():
+            requests[pk] = make_request(arm, complete_conversation(said, arm, exchanges.get(pk)))
     return requests, broken
 
 
-def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, str], dict[int, str]]:
-    """The kind's user messages by input, and by input the name of the error that its own code ended with.
+def _write_said(
+    kind: BatchKind, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
+) -> tuple[Mapping[int, Said], dict[int, str]]:
+    """What the kind says in each cell, and the names of its errors, both by cell."""
+    if isinstance(kind, ConversingKind):
+        by_key = {cell.pk: cell for cell in cells}
 
-    An input that it cannot write about must not stop the others, nor the engine. An input in neither is gone.
-    """
-    prompts, failure = _try(kind, arm, input_ids)
+        def write(keys: Sequence[int]) -> Mapping[int, Said]:
+            own = {pk: exchanges[pk] for pk in keys if pk in exchanges}
+            return kind.write_conversations(arm, [by_key[pk] for pk in keys], own)
+
+        return _write_each(write, arm, "cell", list(by_key))
+    messages, errors = write_messages(kind, arm, list(dict.fromkeys(cell.input_id for cell in cells)))
+    return (
+        {cell.pk: messages[cell.input_id] for cell in cells if cell.input_id in messages},
+        {cell.pk: errors[cell.input_id] for cell in cells if cell.input_id in errors},
+    )
+
+
+def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, Said], dict[int, str]]:
+    """The kind's user messages by input, and by input the name of the error that its own code ended with."""
+    return _write_each(lambda keys: kind.write_prompts(arm, keys), arm, "input", input_ids)
+
+
+def _write_each(
+    write: Callable[[Sequence[int]], Mapping[int, Said]], arm: Arm, what: str, keys: Sequence[int]
+) -> tuple[Mapping[int, Said], dict[int, str]]:
+    """What was written by key, and by key the name of the error. One that cannot be written must not stop the others, nor the
+    engine. A key in neither is gone."""
+    said, failure = _try(write, keys)
     if failure is None:
-        return prompts, {}
-    written: dict[int, str] = {}
+        return said, {}
+    written: dict[int, Said] = {}
     broken: dict[int, Exception] = {}
-    for input_id in input_ids:
-        prompts, failure = _try(kind, arm, [input_id])
-        written.update(prompts)
+    for key in keys:
+        said, failure = _try(write, [key])
+        written.update(said)
         if failure is not None:
-            broken[input_id] = failure
+            broken[key] = failure
     if broken:
-        _log_broken(arm, len(input_ids), broken)
-    return written, {input_id: type(failure).__name__ for input_id, failure in broken.items()}
+        _log_broken(arm, what, len(keys), broken)
+    return written, {key: type(failure).__name__ for key, failure in broken.items()}
 
 
-def _try(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, str], Exception | None]:
+def _try(
+    write: Callable[[Sequence[int]], Mapping[int, Said]], keys: Sequence[int]
+) -> tuple[Mapping[int, Said], Exception | None]:
     try:
         with transaction.atomic():
-            return kind.write_prompts(arm, input_ids), None
+            return write(keys), None
     except (OperationalError, InterfaceError):
         # The database is unavailable: that is temporary and has nothing to do with the inputs.
         raise
@@ -99,17 +147,19 @@ def _try(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[i
         return {}, failure
 
 
-def _log_broken(arm: Arm, tried: int, broken: Mapping[int, Exception]) -> None:
-    """Log what failed and where. The error's message stays out of the log: it may quote a text."""
-    input_id, failure = next(iter(broken.items()))
+def _log_broken(arm: Arm, what: str, tried: int, broken: Mapping[int, Exception]) -> None:
+    """Log what failed and where; keys are those of ``what``. The error's message stays out of the log: it may quote a text."""
+    key, failure = next(iter(broken.items()))
     frames = traceback.extract_tb(failure.__traceback__)
     last = [frame for frame in frames if "site-packages" not in frame.filename][-1]
     logger.error(
-        "Arm %s: of messages about %d inputs %d could not be written, the first about input %s (%s in %s, line %s of %s)",
+        "Arm %s: of messages about %d %ss %d could not be written, the first about %s %s (%s in %s, line %s of %s)",
         arm.pk,
         tried,
+        what,
         len(broken),
-        input_id,
+        what,
+        key,
         type(failure).__name__,
         last.name,
         last.lineno,
@@ -134,6 +184,8 @@ def hash_request(request: ChatRequest, account: ProviderAccount) -> str:
         content.append(request.traits.max_output_tokens)
     if request.answer_schema is not None:
         content.append(request.answer_schema)
+    if request.history:
+        content.append([list(exchange) for exchange in request.history])
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
@@ -149,7 +201,10 @@ def count_most_tokens(request: ChatRequest) -> tuple[int, int]:
     parameters = json.dumps(dict(request.parameters), ensure_ascii=False) if request.parameters else ""
     if request.answer_schema is not None:
         parameters += write_json(request.answer_schema)
-    sent = count_most_input(request.system + request.user + parameters)
+    said = "".join(part for exchange in request.history for part in exchange)
+    sent = count_most_input(
+        request.system + said + request.user + parameters, earlier_messages=2 * len(request.history)
+    )
     return sent, count_most_output(max_output_tokens(request), request.parameters)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import uuid
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
 from django.db import connection
@@ -14,6 +14,7 @@ from django.db.models import F, Min, Q, QuerySet
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import find_due_queues
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Attempt, Batch, Cell, Result, WorkQueue
+from auditapp.batches.pure.conversations import Message
 
 CELL = Cell._meta.db_table
 ATTEMPT = Attempt._meta.db_table
@@ -42,7 +43,7 @@ ATTEMPT_END = (
     "pk",
 )
 CELL_END = ("state", "outcome", "not_before", "tries", "unknown_ends", "answer_number", "pk", "fence", "state")
-PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends", "answer_number")
+PLANNED = ("arm_id", "input_id", "repeat", "fence", "tries", "unknown_ends", "answer_number", "after_id")
 """What is read of a cell that may be claimed."""
 
 END_ATTEMPT = (
@@ -58,12 +59,12 @@ END_CELL = (
 
 
 INSERT_ATTEMPTS = (
-    f"INSERT INTO {ATTEMPT} (cell_id, arm_id, copied_from_id, prompt, fence, request_id, runner, request_hash, reserved_nano, "  # noqa: S608
-    'written_at, "end", error_class, error, provider_request_id, provider_answer_id, served_route, served_model, finish_reason, '
-    "raw) VALUES "
+    f"INSERT INTO {ATTEMPT} (cell_id, arm_id, copied_from_id, prompt, history, fence, request_id, runner, request_hash, "  # noqa: S608
+    'reserved_nano, written_at, "end", error_class, error, provider_request_id, provider_answer_id, served_route, served_model, '
+    "finish_reason, raw) VALUES "
 )
-NEW_ATTEMPT = "(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 'open', '', '', '', '', '', '', '', '')"
-INSERT_RESULT = f"INSERT INTO {RESULT} (cell_id, attempt_id, answer, stored_at) VALUES (%s, %s, %s, %s)"  # noqa: S608
+NEW_ATTEMPT = "(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 'open', '', '', '', '', '', '', '', '')"
+INSERT_RESULT = f"INSERT INTO {RESULT} (cell_id, attempt_id, answer, reasoning, stored_at) VALUES (%s, %s, %s, %s, %s)"  # noqa: S608
 
 
 def end_attempts(attempts: Sequence[Attempt]) -> None:
@@ -107,29 +108,39 @@ def find_probe(batch: Batch, arm_ids: Sequence[int]) -> list[Cell]:
 
 
 def insert_attempts(
-    rows: Sequence[tuple[int, int, int | None, str, int, uuid.UUID, str, int]],
+    rows: Sequence[tuple[int, int, int | None, str, list[Message] | None, int, uuid.UUID, str, int]],
     *,
     runner: str,
     written_at: datetime.datetime,
 ) -> list[int]:
     """Write open attempts and return their keys in the same order.
 
-    A row is cell, arm, the attempt copied from, prompt, fence, request id, request hash and reserved nanodollars. One
+    A row is cell, arm, the attempt copied from, prompt, history, fence, request id, request hash and reserved nanodollars. One
     statement: the model's own insert takes three times as long, thousands of times a minute.
     """
     at = connection.ops.adapt_datetimefield_value(written_at)
     is_text = connection.vendor != "postgresql"
     values: list[int | str | uuid.UUID | datetime.datetime | None] = []
-    for *first, request_id, request_hash, reserved in rows:
-        values += [*first, request_id.hex if is_text else request_id, runner, request_hash, reserved, at]
+    for *first, history, fence, request_id, request_hash, reserved in rows:
+        messages = None if history is None else json.dumps(history, ensure_ascii=False)
+        values += [
+            *first,
+            messages,
+            fence,
+            request_id.hex if is_text else request_id,
+            runner,
+            request_hash,
+            reserved,
+            at,
+        ]
     with connection.cursor() as cursor:
         cursor.execute(INSERT_ATTEMPTS + ", ".join([NEW_ATTEMPT] * len(rows)) + " RETURNING cell_id, id", values)
         keys = dict(cursor.fetchall())
     return [keys[row[0]] for row in rows]
 
 
-def insert_results(rows: Sequence[tuple[int, int, str]], stored_at: datetime.datetime) -> None:
-    """Write results (cell, attempt, answer) of cells that have none."""
+def insert_results(rows: Sequence[tuple[int, int, str, str]], stored_at: datetime.datetime) -> None:
+    """Write results (cell, attempt, answer, reasoning) of cells that have none."""
     at = connection.ops.adapt_datetimefield_value(stored_at)
     with connection.cursor() as cursor:
         cursor.executemany(INSERT_RESULT, [(*row, at) for row in rows])
@@ -178,7 +189,7 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
     results = Result.objects.select_related("attempt", "cell").filter(
         attempt__request_hash__in=hashes, attempt__end=Attempt.End.ANSWERED, cell__repeat__in=repeats
     )
-    results = results.defer("attempt__raw", "attempt__prompt")
+    results = results.defer("attempt__raw", "attempt__prompt", "attempt__history")
     found: dict[tuple[str, int], Result] = {}
     for result in results.order_by("attempt_id"):
         found.setdefault((result.attempt.request_hash, result.cell.repeat), result)
@@ -201,19 +212,61 @@ def find_queues_to_notify(batch: Batch | None = None) -> list[int]:
 
 INSERT_CELLS = (
     f"INSERT INTO {CELL} (batch_id, arm_id, input_id, repeat, pilot, state, outcome, fence, tries, unknown_ends, lease_owner) "  # noqa: S608
-    "SELECT %s, arm.value, input.value, again.value, FALSE, 'planned', '', 0, 0, 0, '' "
-    "FROM {list} AS arm {names} CROSS JOIN {list} AS again {names} CROSS JOIN {list} AS input {names} "
+    "SELECT %s, arm.value, input.value, again.value, FALSE, {state}, '', 0, 0, 0, '' "
+    "FROM {list} AS arm {names} CROSS JOIN {list} AS again {names} CROSS JOIN {inputs} "
     "ORDER BY arm.place, again.place, input.place"
 )
-NUMBER_LISTS = {
-    "postgresql": INSERT_CELLS.format(list="unnest(%s::bigint[]) WITH ORDINALITY", names="(value, place)"),
-    "sqlite": INSERT_CELLS.format(list="(SELECT value, key AS place FROM json_each(%s))", names=""),
+# Each input of a chain finds the cell that it continues by the same arm and repeat.
+LINK_CELLS = (
+    f"UPDATE {CELL} SET after_id = earlier.id "  # noqa: S608
+    f"FROM {{list}} AS arm {{names}} CROSS JOIN {{list}} AS again {{names}} CROSS JOIN {{inputs}} CROSS JOIN {CELL} AS earlier "
+    "WHERE earlier.arm_id = arm.value AND earlier.repeat = again.value AND earlier.input_id = input.before "
+    f"AND {CELL}.arm_id = arm.value AND {CELL}.repeat = again.value AND {CELL}.input_id = input.value"
+)
+LISTS = {
+    "postgresql": {"list": "unnest(%s::bigint[]) WITH ORDINALITY", "names": "(value, place)"},
+    "sqlite": {"list": "(SELECT value, key AS place FROM json_each(%s))", "names": ""},
+}
+# A list of inputs, and with it the list of those that they continue, 0 for none.
+LONE_INPUTS = "{list} AS input {names}"
+CHAINED_INPUTS = {
+    "postgresql": "unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS input (value, before, place)",
+    "sqlite": (
+        "(SELECT value.value, before.value AS before, value.key AS place FROM json_each(%s) AS value "
+        "JOIN json_each(%s) AS before ON before.key = value.key) AS input"
+    ),
 }
 
 
-def insert_cells(*, batch_id: int, arm_ids: Sequence[int], input_ids: Sequence[int], repeats: Sequence[int]) -> None:
-    """Plan the grid of a batch, or a part of it, in one statement: 60,000 single inserts would keep a person waiting."""
-    lists: list[list[int]] = [list(arm_ids), list(repeats), list(input_ids)]
-    given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
+def insert_cells(
+    *,
+    batch_id: int,
+    arm_ids: Sequence[int],
+    input_ids: Sequence[int],
+    repeats: Sequence[int],
+    after: Mapping[int, int] | None = None,
+) -> None:
+    """Plan the grid of a batch, or a part of it, in one statement: 60,000 single inserts would keep a person waiting.
+
+    ``after`` says which of the inputs continues which other; those wait, and a second statement links them.
+    """
+    if not input_ids:
+        return
+    vendor = connection.vendor
+    lists = [list(arm_ids), list(repeats), list(input_ids)]
+    chained = {each: after[each] for each in input_ids if each in after} if after else {}
+    first = {"state": "'planned'", "inputs": LONE_INPUTS.format(**LISTS[vendor])}
+    if chained:
+        lists.append([chained.get(each, 0) for each in input_ids])
+        state = "CASE WHEN input.before = 0 THEN 'planned' ELSE 'waits' END"
+        first = {"state": state, "inputs": CHAINED_INPUTS[vendor]}
+    given = _write_lists(lists)
     with connection.cursor() as cursor:
-        cursor.execute(NUMBER_LISTS[connection.vendor], [batch_id, *given])
+        cursor.execute(INSERT_CELLS.format(**LISTS[vendor], **first), [batch_id, *given])
+        if chained:
+            pairs = _write_lists([*lists[:2], list(chained), list(chained.values())])
+            cursor.execute(LINK_CELLS.format(**LISTS[vendor], inputs=CHAINED_INPUTS[vendor]), pairs)
+
+
+def _write_lists(lists: list[list[int]]) -> list[list[int]] | list[str]:
+    return lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.kinds import Answered, get_kind
+from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import (
     NO_ROOM,
-    NOT_STORABLE,
     finish_if_complete,
     make_refusal_reason,
     pause_locked,
     resume_after_outage,
 )
+from auditapp.batches.ledger.chains import settle_chains
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
+from auditapp.batches.ledger.handing import hand_over
 from auditapp.batches.ledger.refusals import find_refusal
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.crashing import crash_point
@@ -30,8 +30,6 @@ USABLE = (CallOutcome.ANSWERED, CallOutcome.CACHED)
 # OpenAI's and Anthropic's words for an answer that reached the output limit.
 CUT_OFF_REASONS = ("length", "max_tokens", "MAX_TOKENS")
 ENDS_OF_BATCH = (Batch.Control.CANCEL, Batch.Control.ABORT)
-
-logger = logging.getLogger(__name__)
 
 
 def hand_back(batch_id: int, leased: Sequence[LeasedCell]) -> None:
@@ -64,6 +62,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
         end.outcome = outcomes.get(end.pk, end.outcome)
     _number_answers(batch, [end for each, end in zip(group, ends, strict=True) if _is_result(each, final)])
     statements.end_cells(ends)
+    settle_chains(batch, ids)
     _settle(batch, group)
     if batch.awaits_server and any(map(_is_sign_of_life, group)):
         resume_after_outage(batch)
@@ -116,7 +115,9 @@ def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, st
         return {}
     usable = [each for each in final if each.answer.end in USABLE]
     if usable:
-        rows = [(each.leased.cell_id, each.leased.attempt_id, each.answer.content) for each in usable]
+        rows = [
+            (each.leased.cell_id, each.leased.attempt_id, each.answer.content, each.answer.reasoning) for each in usable
+        ]
         statements.insert_results(rows, read_now())
     handed = [
         Answered(
@@ -129,7 +130,7 @@ def _store_results(batch: Batch, final: Sequence[CompletedCall]) -> dict[int, st
         )
         for each in final
     ]
-    return _hand_over(batch, handed) | {each.cell_id: NO_ROOM for each in handed if _has_no_room(each)}
+    return hand_over(batch, handed) | {each.cell_id: NO_ROOM for each in handed if _has_no_room(each)}
 
 
 def _is_result(each: CompletedCall, final: Mapping[int, CompletedCall]) -> bool:
@@ -147,26 +148,6 @@ def _number_answers(batch: Batch, answered: Sequence[Cell]) -> None:
 def _has_no_room(each: Answered) -> bool:
     """Whether the output limit was used up before the answer began: by thinking, as a rule."""
     return each.answer is not None and not each.answer.strip() and each.finish_reason in CUT_OFF_REASONS
-
-
-def _hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
-    """Let the kind store the answers. One that it cannot store must not stop the others, nor the engine: it keeps its result
-    and counts as not storable."""
-    kind = get_kind(batch.kind)
-    try:
-        with transaction.atomic():
-            return dict(kind.store_answers(batch, handed))
-    except Exception:
-        logger.exception("Batch %s: a group of %d answers could not be stored together", batch.pk, len(handed))
-    outcomes: dict[int, str] = {}
-    for each in handed:
-        try:
-            with transaction.atomic():
-                outcomes.update(kind.store_answers(batch, [each]))
-        except Exception:
-            logger.exception("Batch %s: the answer of cell %s could not be stored", batch.pk, each.cell_id)
-            outcomes[each.cell_id] = NOT_STORABLE
-    return outcomes
 
 
 def _settle(batch: Batch, group: Sequence[CompletedCall]) -> None:

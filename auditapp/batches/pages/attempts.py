@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from django.db.models import Count, Max, QuerySet
 
-from auditapp.batches.ledger.prompts import hash_request, make_request
+from auditapp.batches.ledger.prompts import hash_request, rewrite_request
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.providers import write_body
 from auditapp.llm.providers.reasoning import SettingRefused
@@ -62,7 +62,9 @@ def read_attempt_page(
     would read every row.
     """
     # Prompts and answers are long, and the list does not show them.
-    lean = found.select_related("arm__variant__account").defer("raw", "prompt", "error", "arm__system_prompt")
+    lean = found.select_related("arm__variant__account").defer(
+        "raw", "prompt", "history", "error", "arm__system_prompt"
+    )
     if after is not None:
         rows = list(lean.filter(pk__gt=after).order_by("pk")[: PER_PAGE + 1])
         has_newer, has_older = len(rows) > PER_PAGE, True
@@ -104,7 +106,7 @@ def rebuild_request(attempt: Attempt) -> dict[str, object]:
     if not attempt.prompt:
         return {"sentence": "The message of this attempt was not kept, so its request cannot be rebuilt."}
     variant = attempt.arm.variant
-    request = make_request(attempt.arm, attempt.prompt)
+    request = rewrite_request(attempt, attempt.arm)
     try:
         body = json.dumps(write_body(variant.provider, request), ensure_ascii=False, indent=2)
     except SettingRefused as error:

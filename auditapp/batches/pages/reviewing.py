@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -11,32 +10,26 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from auditapp.batches.kinds import ANSWER_SCHEMA, get_kind, write_answer_schema
 from auditapp.batches.launching import (
     LaunchOptions,
     LaunchPlan,
     PlannedArm,
     check_launch,
     count_cells,
+    count_chains,
     count_pilots,
     settle_pilot,
 )
-from auditapp.batches.ledger.prompts import (
-    compute_highest_price,
-    count_most_tokens,
-    hash_prompt,
-    make_request,
-    write_json,
-)
+from auditapp.batches.ledger.prompts import count_most_tokens, hash_prompt, make_request
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.pure.money import to_nano
+from auditapp.batches.pages.measuring import CallSize, measure_calls
+from auditapp.batches.pure.money import compute_cost, to_nano
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import ASSUMED_MAX_OUTPUT
 from auditapp.llm.pure.families import group_by_family, may_think
 from auditapp.llm.queries import find_capabilities, find_max_output, find_prices, list_noted
 
-READ_AT_ONCE = 2000
 # A limit below this number of tokens is likely to cut off a model that thinks.
 ROOM_FOR_THINKING = 8_192
 
@@ -48,23 +41,28 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``prompts`` has one arm for each of
     the different instructions; ``has_fake`` says whether this program would invent some of the answers. Raises ``BatchError``.
     """
-    check_launch(plan.arms, plan.input_ids, options)
+    check_launch(plan.arms, plan.input_ids, options, after=plan.after, stays_open=plan.stays_open)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     cells = count_cells(plan.arms, plan.input_ids, repeats=options.repeats)
     pilot = settle_pilot(plan.arms, plan.input_ids, options)
-    pilots = count_pilots(cells, pilot)
+    chains = count_chains(plan.arms, plan.input_ids, plan.after, repeats=options.repeats)
+    drawn = count_pilots(cells, pilot, chains)
+    # Chains differ in length: before they are drawn, the number of their calls is known by their mean length.
+    pilots = [
+        round(part * count / whole) if whole else 0 for part, count, whole in zip(drawn, cells, chains, strict=True)
+    ]
     arms = [
         _review_arm(
             planned,
-            lengths,
+            sizes,
             prices.get(planned.variant.pk),
             capabilities.get(planned.variant.pk),
             pilot=first,
             options=options,
         )
         | {"task": plan.names.get(planned.task, planned.task), "cells": count, "pilot_cells": first}
-        for planned, lengths, count, first in zip(plan.arms, _measure_prompts(plan), cells, pilots, strict=True)
+        for planned, sizes, count, first in zip(plan.arms, measure_calls(plan), cells, pilots, strict=True)
     ]
     highest = _add([arm["highest_nano"] for arm in arms])
     return {
@@ -101,7 +99,7 @@ def _render(template: str, warning: object) -> str:
 
 def _review_arm(
     planned: PlannedArm,
-    lengths: Counter[int],
+    sizes: Counter[CallSize],
     price: Price | None,
     row: Capabilities | None,
     *,
@@ -118,10 +116,12 @@ def _review_arm(
     )
     costs: Counter[int] = Counter()
     most_in = most_out = 0
-    for length, count in lengths.items():
-        request, calls = make_request(arm, "x" * length), count * options.repeats
-        costs[compute_highest_price(request, arm)] += calls
-        tokens_in, tokens_out = count_most_tokens(request)
+    # What is sent without any text, and the most that comes back: what comes back is sent again by later calls of a chain.
+    empty_in, tokens_out = count_most_tokens(make_request(arm, ""))
+    for size, count in sizes.items():
+        tokens_in, calls = empty_in + size.count_most_tokens(tokens_out), count * options.repeats
+        cost = compute_cost(tokens_in=tokens_in, tokens_out=tokens_out, price_in=arm.price_in, price_out=arm.price_out)
+        costs[cost or 0] += calls
         most_in, most_out = most_in + calls * tokens_in, most_out + calls * tokens_out
     return {
         "variant": planned.variant,
@@ -133,39 +133,6 @@ def _review_arm(
         "highest_nano": sum(cost * count for cost, count in costs.items()) if price else None,
         "pilot_nano": _sum_dearest(costs, pilot) if price else None,
     }
-
-
-def _measure_prompts(plan: LaunchPlan) -> list[Counter[int]]:
-    """For each arm, how many user messages have which length in bytes. Arms that share messages share the count."""
-    kind = get_kind(plan.kind)
-    measured: dict[tuple[object, ...], Counter[int]] = {}
-    found: list[Counter[int]] = []
-    for planned in plan.arms:
-        own = planned.list_inputs(plan.input_ids)
-        as_told = (planned.task, planned.system_prompt, json.dumps(planned.settings, sort_keys=True))
-        # A schema is written by arm: it names the codes.
-        is_shared = planned.messages and not planned.settings.get(ANSWER_SCHEMA)
-        key = (id(own), *((planned.variant.pk, planned.messages) if is_shared else as_told))
-        if key not in measured:
-            arm = Arm(
-                variant=planned.variant,
-                task=planned.task,
-                system_prompt=planned.system_prompt,
-                settings=planned.settings,
-                batch=Batch(kind=plan.kind),
-            )
-            measured[key] = Counter()
-            for start in range(0, len(own), READ_AT_ONCE):
-                prompts = kind.write_prompts(arm, own[start : start + READ_AT_ONCE])
-                measured[key].update(_measure(arm, prompt) for prompt in prompts.values())
-        found.append(measured[key])
-    return found
-
-
-def _measure(arm: Arm, prompt: str) -> int:
-    """The bytes of a user message, and of the schema that its answer is held to: both are paid for."""
-    schema = write_answer_schema(arm, prompt)
-    return len(prompt.encode()) + (len(write_json(schema).encode()) if schema else 0)
 
 
 def _sum_dearest(costs: Counter[int], calls: int) -> int:

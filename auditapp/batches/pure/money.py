@@ -38,10 +38,10 @@ def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | No
     return cost or 0
 
 
-def count_most_input(prompt: str) -> int:
+def count_most_input(prompt: str, *, earlier_messages: int = 0) -> int:
     """The most tokens that a call can send: no tokenizer produces more tokens than there are bytes. 64 tokens allow for the
-    chat format."""
-    return len(prompt.encode()) + 64
+    chat format, and 16 for each of the earlier messages of a conversation, whose texts are part of ``prompt``."""
+    return len(prompt.encode()) + 64 + 16 * earlier_messages
 
 
 def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:

@@ -19,7 +19,7 @@ from django.db.models import F
 from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.prompts import hash_request, make_request, write_requests
+from auditapp.batches.ledger.prompts import hash_request, keep_history, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.answer_lines import FileAnswer, read_answer_lines, refuse_line
 from auditapp.llm.models import ModelVariant
@@ -270,6 +270,7 @@ def _write_attempt(intake: AnswerImport, cell: Cell, request: ChatRequest | None
         cell=cell,
         arm=cell.arm,
         prompt=request.user if request else "",
+        history=keep_history(request, cell.arm) if request else None,
         fence=cell.fence,
         request_id=request.request_id if request else uuid.uuid4(),
         runner=intake.runner,

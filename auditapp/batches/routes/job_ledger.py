@@ -20,7 +20,7 @@ from auditapp.batches.ledger import claiming, leases, storing
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import OPEN_JOBS
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
-from auditapp.batches.ledger.prompts import make_request, write_requests
+from auditapp.batches.ledger.prompts import rewrite_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from auditapp.llm.providers.jobs_base import Line, Trouble, read_call_name, shorten_token
@@ -103,7 +103,7 @@ def read_requests(job: ProviderJob, arms: Mapping[int, Arm]) -> Iterator[tuple[i
     while group := list(attempts.filter(pk__gt=last)[:READ_SIZE]):
         last = group[-1].pk
         for attempt in group:
-            request = make_request(arms[attempt.arm_id], attempt.prompt)
+            request = rewrite_request(attempt, arms[attempt.arm_id])
             yield attempt.cell_id, replace(request, request_id=str(attempt.request_id))
 
 

@@ -94,7 +94,7 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
     attempt = get_object_or_404(attempts, pk=attempt_id, cell__batch=request.batch)
     if not request.visibility.shows(attempt.cell):
         return _show_why_unanswered(request, attempt)
-    lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
+    lean = Attempt.objects.defer("raw", "prompt", "history").order_by("pk")
     context = {
         "batch": attempt.cell.batch,
         "attempt": attempt,
@@ -116,7 +116,7 @@ def _show_why_unanswered(request: BatchRequest, attempt: Attempt) -> HttpRespons
     with an answer is hidden, and so is a message that could quote a request with a machine's labels."""
     if not attempt.is_unanswered:
         return show_closed(request, input_id=attempt.cell.input_id)
-    lean = Attempt.objects.defer("raw", "prompt").order_by("pk")
+    lean = Attempt.objects.defer("raw", "prompt", "history").order_by("pk")
     context = {
         "batch": attempt.cell.batch,
         "attempt": attempt,

@@ -1,8 +1,8 @@
 """Anthropic's messages, over aiohttp: one request, one answer, nothing retried here.
 
 ``max_tokens`` of a variant is the room for the answer; a budget for thinking comes on top of it (``reasoning.py``). The API
-demands a limit: a variant without one is asked with the model's recorded maximum, thinking included. Thinking is kept in the
-raw answer only.
+demands a limit: a variant without one is asked with the model's recorded maximum, thinking included. Earlier thinking is not
+sent back.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from auditapp.llm.providers.http import (
     refuse_setting,
     shorten,
 )
-from auditapp.llm.providers.openai_compatible import MAX_TOKENS, read_count
+from auditapp.llm.providers.openai_compatible import MAX_TOKENS, read_count, write_turns
 from auditapp.llm.providers.reasoning import (
     CONSTRAINTS,
     SettingRefused,
@@ -122,9 +122,10 @@ def write_body(request: ChatRequest) -> dict[str, object]:
             f"The thinking budget of {request.model} ({read_budget(request):,} tokens) leaves no room for an answer: "
             f"all output together can have {max_output_tokens(request):,} tokens. Add the model again with a smaller budget."
         )
-    folds = bool(request.system) and not request.traits.takes_system
-    body["messages"] = [{"role": "user", "content": f"{request.system}\n\n{request.user}" if folds else request.user}]
-    if request.system and not folds:
+    # The API takes no message without words. It joins the user messages on both sides of an answer that had none.
+    turns = write_turns(request)
+    body["messages"] = [turn for turn in turns if turn["role"] == "user" or turn["content"].strip()]
+    if request.system and request.traits.takes_system:
         body["system"] = request.system
     return body
 
@@ -168,7 +169,8 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     blocks = data.get("content")
     known = ChatAnswer(
         CallOutcome.ANSWERED,
-        content=make_storable(_join_text(blocks)),
+        content=make_storable(_join_text(blocks, "text")),
+        reasoning=make_storable(_join_text(blocks, "thinking")),
         raw=text,
         http_status=status,
         finish_reason=FINISH_REASONS.get(reason, reason),
@@ -206,9 +208,9 @@ def count_input(data: Mapping[str, object]) -> int | None:
     return whole if whole < MAX_TOKENS else None
 
 
-def _join_text(blocks: object) -> str:
-    """The text blocks; what was thought is no part of the answer."""
+def _join_text(blocks: object, kind: str) -> str:
+    """The blocks of text, or those of thinking, as one. Redacted thinking is no text."""
     if not isinstance(blocks, list):
         return ""
-    texts = [block.get("text") for block in blocks if isinstance(block, dict) and block.get("type") == "text"]
+    texts = [block.get(kind) for block in blocks if isinstance(block, dict) and block.get("type") == kind]
     return "".join(text for text in texts if isinstance(text, str))

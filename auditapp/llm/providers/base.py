@@ -5,7 +5,7 @@ No Django here. A provider turns a request into an answer and never raises becau
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
@@ -76,6 +76,7 @@ class Traits:
 class ChatRequest:
     """One call: instructions as the system message, the text as the user message.
 
+    ``history`` is what was said before it, oldest first: pairs of a user message and the answer to it.
     ``max_tokens``: the limit of the answer; ``None`` for none. ``answer_schema``: a JSON schema that the server is to hold
     the answer to.
     """
@@ -85,6 +86,7 @@ class ChatRequest:
     system: str
     user: str
     max_tokens: int | None
+    history: Sequence[tuple[str, str]] = ()
     reasoning: str = ""
     parameters: Mapping[str, object] = field(default_factory=dict)
     answer_schema: Mapping[str, object] | None = None
@@ -94,12 +96,14 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """The outcome of one call. ``raw`` is the body as received; unknown numbers are ``None``. ``retry_after`` and
-    ``first_byte_after`` are in seconds, the latter from the time of sending."""
+    """The outcome of one call. ``raw`` is the body as received; unknown numbers are ``None``. ``reasoning`` is what the model
+    wrote before its answer, where the API gives it in a field of its own. ``retry_after`` and ``first_byte_after`` are in
+    seconds, the latter from the time of sending."""
 
     end: CallOutcome
     next_step: NextStep = NextStep.NONE
     content: str = ""
+    reasoning: str = ""
     raw: str = ""
     http_status: int | None = None
     error_class: ErrorClass = ErrorClass.NONE

@@ -59,7 +59,8 @@ class FakeProvider:
         is_unsteady = request.model == UNSTEADY_MODEL
         sampling = describe_sampling(request.parameters)
         variation = (request.reasoning, sampling, request.request_id if is_unsteady and "seed" not in sampling else "")
-        asked = (request.model, request.system, request.user, *filter(None, variation))
+        before = [part for exchange in request.history for part in exchange]
+        asked = (request.model, request.system, *before, request.user, *filter(None, variation))
         seed = hashlib.sha256("\x1f".join(asked).encode()).hexdigest()
         draw = random.Random(seed)  # noqa: S311 - invented answers, not secrets
         codes = CODE_LINE.findall(request.system)
@@ -87,7 +88,7 @@ class FakeProvider:
             finish_reason=finish_reason,
             served_model=SERVED_MODEL,
             provider_request_id=f"fake-{seed[:16]}",
-            tokens_in=(len(request.system) + len(request.user)) // 4,
+            tokens_in=sum(map(len, (request.system, *before, request.user))) // 4,
             tokens_out=max(1, len(content) // 4),
         )
 

@@ -45,6 +45,8 @@ from auditapp.llm.providers.statuses import (
 
 # What a column of counts holds.
 MAX_TOKENS = 2**31
+# vLLM, llama.cpp and DeepSeek use the first, OpenRouter, Ollama and later versions of vLLM the second.
+REASONING_FIELDS = ("reasoning_content", "reasoning")
 RESERVED = frozenset(
     {"model", "messages", "stream", "n", "best_of", "max_tokens", "max_completion_tokens", *CONSTRAINTS}
 )
@@ -99,12 +101,25 @@ def write_body(request: ChatRequest) -> dict[str, object]:
 
 
 def write_messages(request: ChatRequest) -> list[dict[str, str]]:
-    """Instructions and text; in one message for a model that takes no system message."""
-    if not request.system:
-        return [{"role": "user", "content": request.user}]
-    if not request.traits.takes_system:
-        return [{"role": "user", "content": f"{request.system}\n\n{request.user}"}]
-    return [{"role": "system", "content": request.system}, {"role": "user", "content": request.user}]
+    """Instructions, what was said before, and the text. A model that takes no system message gets the instructions in the first
+    user message."""
+    said = write_turns(request)
+    if not request.system or not request.traits.takes_system:
+        return said
+    return [{"role": "system", "content": request.system}, *said]
+
+
+def write_turns(request: ChatRequest) -> list[dict[str, str]]:
+    """The messages without the system message, which the first of them holds for a model that takes none."""
+    said = [
+        {"role": role, "content": content}
+        for exchange in request.history
+        for role, content in zip(("user", "assistant"), exchange, strict=True)
+    ]
+    said.append({"role": "user", "content": request.user})
+    if request.system and not request.traits.takes_system:
+        said[0]["content"] = f"{request.system}\n\n{said[0]['content']}"
+    return said
 
 
 def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnswer:
@@ -119,11 +134,12 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     problem = read_problem(data)
     if status != 200:
         return read_refusal(status, headers, text, problem, request_id=request_id)
-    is_there, content, finish_reason, inner_problem = read_completion(data)
+    is_there, content, reasoning, finish_reason, inner_problem = read_completion(data)
     problem = problem or inner_problem
     known = ChatAnswer(
         CallOutcome.ANSWERED,
         content=content,
+        reasoning=reasoning,
         raw=text,
         http_status=status,
         finish_reason=finish_reason,
@@ -157,23 +173,36 @@ def read_answer(status: int, headers: Mapping[str, str], raw: bytes) -> ChatAnsw
     return known
 
 
-def read_completion(data: Mapping[str, object]) -> tuple[bool, str, str, Problem | None]:
-    """Whether there is a first choice, its words, why they ended, and the error in its place. A refusal of the model itself
-    is an answer, and ends as ``refusal``."""
+def read_completion(data: Mapping[str, object]) -> tuple[bool, str, str, str, Problem | None]:
+    """Whether there is a first choice, its words, its reasoning, why it ended, and the error in its place. A refusal of the model
+    itself is an answer, and ends as ``refusal``."""
     choices = data.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, dict):
-        return False, "", "", None
+        return False, "", "", "", None
     finish_reason = shorten(choice.get("finish_reason"), 50)
     problem = read_problem({"error": choice.get("error"), "choices": None})
     message = choice.get("message")
     if not isinstance(message, dict):
         # A filter may leave nothing of the message; asking again would pay again for the same.
-        return finish_reason == "content_filter", "", finish_reason, problem
+        return finish_reason == "content_filter", "", "", finish_reason, problem
     content, refusal = _join_parts(message.get("content")), message.get("refusal")
     if not content and isinstance(refusal, str) and refusal:
-        return True, make_storable(refusal), "refusal", problem
-    return True, make_storable(content), finish_reason, problem
+        return True, make_storable(refusal), _read_reasoning(message), "refusal", problem
+    return True, make_storable(content), _read_reasoning(message), finish_reason, problem
+
+
+def _read_reasoning(message: Mapping[str, object]) -> str:
+    """The model's reasoning in the field that the server has for it, or from OpenRouter's list of its parts. What is encrypted
+    or left out is no text."""
+    for name in REASONING_FIELDS:
+        words = message.get(name)
+        if isinstance(words, str) and words:
+            return make_storable(words)
+    details = message.get("reasoning_details")
+    parts = [each for each in details if isinstance(each, dict)] if isinstance(details, list) else []
+    texts = [part.get("text") or part.get("summary") for part in parts]
+    return make_storable("".join(text for text in texts if isinstance(text, str)))
 
 
 def _join_parts(content: object) -> str:

@@ -189,14 +189,14 @@ class TestPilot:
 
     def test_a_pilot_is_drawn_at_random_and_the_same_for_the_same_seed(self) -> None:
         ids = list(range(1, 1001))
-        drawn = draw_pilot(ids, 1, 30, seed="batch 1 arm 1")
-        assert drawn == draw_pilot(ids, 1, 30, seed="batch 1 arm 1")
-        assert drawn != draw_pilot(ids, 1, 30, seed="batch 1 arm 2")
+        drawn = draw_pilot([[each] for each in ids], 1, 30, seed="batch 1 arm 1")
+        assert drawn == draw_pilot([[each] for each in ids], 1, 30, seed="batch 1 arm 1")
+        assert drawn != draw_pilot([[each] for each in ids], 1, 30, seed="batch 1 arm 2")
         assert len(set(drawn[1])) == 30
         assert max(drawn[1]) > 500 > min(drawn[1])
 
     def test_a_pilot_is_drawn_from_all_repeats(self) -> None:
-        drawn = draw_pilot([1, 2, 3, 4], 5, 15, seed="x")
+        drawn = draw_pilot([[1], [2], [3], [4]], 5, 15, seed="x")
         assert set(drawn) <= {1, 2, 3, 4, 5}
         assert len(drawn) > 1
         assert sum(map(len, drawn.values())) == 15

@@ -137,7 +137,7 @@ class TestReadAnswer:
         answer = read_answer(200, {}, message(usage=None))
         assert (answer.tokens_in, answer.tokens_out) == (None, None)
 
-    def test_thinking_is_kept_in_the_raw_answer_only(self) -> None:
+    def test_thinking_is_no_part_of_the_answer(self) -> None:
         blocks = [
             {"type": "thinking", "thinking": "Hm.", "signature": "s"},
             {"type": "redacted_thinking", "data": "x"},

@@ -48,7 +48,7 @@ def answer_all(batch: Batch, part: str) -> None:
     for cell in Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).order_by("pk"):
         arm = arms[cell.arm_id]
         prompt = kind.write_prompts(arm, [cell.input_id]).get(cell.input_id)
-        if prompt is None:
+        if not isinstance(prompt, str):
             continue
         key = hash_prompt(arm.system_prompt + prompt)
         calls[key] += 1

@@ -1,0 +1,91 @@
+"""Cells that wait for other cells: a chain holds one conversation, and each of its calls sends what was said before.
+
+A cell with a forerunner (``Cell.after``) waits. It becomes planned in the transaction that stores its forerunner's answer; where
+the forerunner fails or is cancelled, the rest of the chain fails as ``earlier_failed``. A held forerunner keeps it waiting. What
+a cell sends as history follows from one row: the messages and the words of the forerunner's call, and its stored answer.
+
+The caller holds the lock of the batch's row. A batch without chains costs no statement here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from auditapp.batches.kinds import Answered
+from auditapp.batches.ledger.handing import hand_over
+from auditapp.batches.models import Batch, Cell, Result
+from auditapp.batches.pure.conversations import Exchange, read_words, revive_conversation
+
+EARLIER_FAILED = "earlier_failed"
+FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)
+GROUP = 1000
+
+
+def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
+    """What was said before each cell, oldest first: by the cell's key, for those with an answered forerunner. One query.
+
+    Each exchange is a question exactly as sent and the words of the stored answer to it; reasoning is left out. Reads
+    cell.after_id.
+    """
+    after = {cell.pk: cell.after_id for cell in cells if cell.after_id is not None}
+    if not after:
+        return {}
+    found: dict[int, Sequence[Exchange]] = {}
+    results = Result.objects.filter(cell__in=set(after.values()))
+    for cell_id, answer, prompt, history in results.values_list(
+        "cell_id", "answer", "attempt__prompt", "attempt__history"
+    ):
+        before = revive_conversation(history, prompt, "").history
+        found[cell_id] = (*before, (prompt, read_words(answer)))
+    return {pk: found[forerunner] for pk, forerunner in after.items() if forerunner in found}
+
+
+def settle_chains(batch: Batch, ended: Collection[int]) -> None:
+    """Take the next step in the chains of cells that may have ended: the followers of answered ones become planned, those of
+    failed ones fail. Reads the cells' states from the database."""
+    if not batch.has_chains or not ended:
+        return
+    waiting = Cell.objects.filter(after__in=ended, state=Cell.State.WAITS)
+    answered = Cell.objects.filter(pk__in=ended, state=Cell.State.DONE)
+    waiting.filter(after__in=answered).update(state=Cell.State.PLANNED)
+    fail_followers(batch, ended)
+
+
+def fail_followers(batch: Batch, ended: Collection[int]) -> int:
+    """Fail every waiting cell behind those of ``ended`` that failed or were cancelled; returns their number. Their kind is told
+    of each, as of a cell without an answer."""
+    count = 0
+    failed = Cell.objects.filter(pk__in=ended, state__in=FAILED_FOR_GOOD)
+    while lost := list(
+        Cell.objects.filter(after__in=failed, state=Cell.State.WAITS).only("arm_id", "input_id").order_by("pk")
+    ):
+        keys = [cell.pk for cell in lost]
+        Cell.objects.filter(pk__in=keys).update(state=Cell.State.FAILED, outcome=EARLIER_FAILED)
+        # The outcome stays, whatever the kind calls a cell without an answer.
+        hand_over(batch, [Answered(cell.pk, cell.arm_id, cell.input_id, None, "", EARLIER_FAILED) for cell in lost])
+        count += len(lost)
+        failed = Cell.objects.filter(pk__in=keys)
+    return count
+
+
+def list_behind(cells: Collection[int]) -> list[int]:
+    """The failed cells behind these, in all steps: those that failed because of them. One query for each step."""
+    found: list[int] = []
+    step: Collection[int] = cells
+    while step:
+        step = list(
+            Cell.objects.filter(after__in=step, state=Cell.State.FAILED, outcome=EARLIER_FAILED)
+            .order_by("pk")
+            .values_list("pk", flat=True)
+        )
+        found += step
+    return found
+
+
+def take_up(cells: Sequence[int]) -> None:
+    """Plan failed cells again from their beginning; one whose forerunner has no answer waits for it."""
+    chosen = Cell.objects.filter(pk__in=cells)
+    unanswered = chosen.filter(after__isnull=False).exclude(after__state=Cell.State.DONE)
+    waiting = list(unanswered.values_list("pk", flat=True))
+    chosen.update(state=Cell.State.PLANNED, outcome="", tries=0, unknown_ends=0, not_before=None)
+    Cell.objects.filter(pk__in=waiting).update(state=Cell.State.WAITS)

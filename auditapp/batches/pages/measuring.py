@@ -1,0 +1,98 @@
+"""How long the calls of a launch will be, before anything is written. In bytes: no tokenizer makes more tokens than that."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from auditapp.batches.kinds import ANSWER_SCHEMA, Said, get_kind, write_answer_schema
+from auditapp.batches.launching import LaunchPlan, PlannedArm
+from auditapp.batches.ledger.prompts import write_json
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.pure.chaining import list_chains, list_depths
+from auditapp.batches.pure.conversations import Conversation
+
+READ_AT_ONCE = 2000
+TOKENS_PER_MESSAGE = 16
+
+
+class CallSize(NamedTuple):
+    """What a call sends beside its arm's instructions: ``length`` bytes of texts that are known, and ``answers`` earlier answers,
+    which are not."""
+
+    length: int
+    answers: int = 0
+
+    def count_most_tokens(self, answer: int) -> int:
+        """The most tokens of it, where one answer has at most so many."""
+        return self.length + self.answers * (answer + 2 * TOKENS_PER_MESSAGE)
+
+
+class _Part(NamedTuple):
+    """The bytes of one call: what is said, and what goes with it each time (a schema, other instructions)."""
+
+    said: int
+    beside: int
+
+
+def measure_calls(plan: LaunchPlan) -> list[Counter[CallSize]]:
+    """For each arm, how many calls of one repeat have which size. Arms that share messages share the count.
+
+    A call that continues others sends their messages and answers too.
+    """
+    kind = get_kind(plan.kind)
+    measured: dict[tuple[object, ...], Counter[CallSize]] = {}
+    found: list[Counter[CallSize]] = []
+    for planned in plan.arms:
+        own = planned.list_inputs(plan.input_ids)
+        key = (id(own), *_name_messages(planned))
+        if key not in measured:
+            arm = Arm(
+                variant=planned.variant,
+                task=planned.task,
+                system_prompt=planned.system_prompt,
+                settings=planned.settings,
+                batch=Batch(kind=plan.kind),
+            )
+            parts: dict[int, _Part] = {}
+            for start in range(0, len(own), READ_AT_ONCE):
+                said = kind.write_prompts(arm, own[start : start + READ_AT_ONCE])
+                parts |= {input_id: _measure(arm, each) for input_id, each in said.items()}
+            measured[key] = _add_histories(own, parts, plan)
+        found.append(measured[key])
+    return found
+
+
+def _name_messages(planned: PlannedArm) -> tuple[object, ...]:
+    # A schema is written by arm: it names the codes.
+    if planned.messages and not planned.settings.get(ANSWER_SCHEMA):
+        return planned.variant.pk, planned.messages
+    return planned.task, planned.system_prompt, json.dumps(planned.settings, sort_keys=True)
+
+
+def _measure(arm: Arm, said: Said) -> _Part:
+    """The bytes of a call's messages, and of the schema that its answer is held to: both are paid for."""
+    given = Conversation(arm.system_prompt, (), said) if isinstance(said, str) else said
+    schema = write_answer_schema(arm, given.user)
+    messages = [given.user, *(part for exchange in given.history for part in exchange)]
+    beside = _count(given.system) - _count(arm.system_prompt) + (_count(write_json(schema)) if schema else 0)
+    return _Part(sum(map(_count, messages)) + 2 * TOKENS_PER_MESSAGE * len(given.history), beside)
+
+
+def _count(text: str) -> int:
+    return len(text.encode())
+
+
+def _add_histories(inputs: Sequence[int], parts: Mapping[int, _Part], plan: LaunchPlan) -> Counter[CallSize]:
+    if not plan.after:
+        return Counter(CallSize(part.said + part.beside) for part in parts.values())
+    sizes: Counter[CallSize] = Counter()
+    for chain in list_chains(inputs, plan.after):
+        for each, before in list_depths(chain, plan.after).items():
+            # Where one cannot be asked, nor can those behind it.
+            if each in parts and all(earlier in parts for earlier in before):
+                said = sum(parts[earlier].said for earlier in before)
+                sizes[CallSize(said + parts[each].said + parts[each].beside, len(before))] += 1
+    return sizes

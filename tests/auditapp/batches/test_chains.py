@@ -1,0 +1,335 @@
+"""Chains: a cell waits for another, and its call continues that conversation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from django.db.models import F
+
+from auditapp.batches import actions, kinds, planning
+from auditapp.batches.actions import BatchError
+from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
+from auditapp.batches.ledger import storing
+from auditapp.batches.ledger.claiming import Call
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.pages.attempts import rebuild_request
+from auditapp.batches.pages.reviewing import review_launch
+from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
+from tests.auditapp.batches.talking import (
+    ASKED_BACK,
+    Scripts,
+    Talks,
+    answer_request,
+    launch_talks,
+    number_inputs,
+    read_histories,
+    read_states,
+)
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+
+@pytest.fixture(autouse=True)
+def talks(monkeypatch: pytest.MonkeyPatch) -> Talks:
+    kind = Talks()
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)
+    monkeypatch.setitem(kinds._kinds, "scripts", Scripts())
+    return kind
+
+
+def say(batch: Batch, calls: list[Call], content: str = "") -> None:
+    """Each call is answered by ``answer_request``, or with this."""
+    now = read_now()
+    group = []
+    for call in calls:
+        said = answer_request(call.request)
+        group.append(CompletedCall(call.leased, replace(said, content=content or said.content), now, now))
+    storing.store_completed(batch.pk, group)
+    batch.refresh_from_db()
+
+
+def step(batch: Batch, count: int = 10, content: str = "") -> list[Call]:
+    """What can be asked now is asked and answered."""
+    calls = claim(batch, count)
+    say(batch, calls, content)
+    return calls
+
+
+class TestWaiting:
+    def test_only_the_first_question_of_each_play_is_planned(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        assert read_states(batch) == {
+            11: "planned", 12: "waits", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
+        }  # fmt: skip
+        assert batch.has_chains
+
+    def test_each_repeat_and_each_model_has_chains_of_its_own(self, project: Project) -> None:
+        batch = launch_talks(project, make_variant("a"), make_variant("b"), plays=2, repeats=2)
+        followers = Cell.objects.filter(batch=batch, after__isnull=False).select_related("after")
+        assert len(followers) == 16
+        for cell in followers:
+            assert (cell.after.arm_id, cell.after.repeat, cell.after.input_id) == (  # type: ignore[union-attr]
+                cell.arm_id,
+                cell.repeat,
+                cell.input_id - 1,
+            )
+
+    def test_an_answer_plans_the_next_question_when_it_is_stored(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        [first] = claim(batch, 1)
+        assert read_states(batch)[12] == "waits"
+        say(batch, [first])
+        assert read_states(batch) == {
+            11: "done", 12: "planned", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
+        }  # fmt: skip
+
+    def test_a_batch_is_done_with_the_last_question(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        assert [len(step(batch)) for _ in range(3)] == [2, 2, 2]
+        assert (batch.state, batch.reserved_nano) == ("done", 0)
+
+    def test_a_play_that_was_begun_is_finished_before_later_ones_are_begun(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        asked = [call.leased.input_id for _ in range(4) for call in step(batch, 1)]
+        assert asked == [11, 12, 13, 21]
+
+    def test_an_input_cannot_continue_one_that_is_not_asked_before_it(self, project: Project) -> None:
+        arms = [PlannedArm(make_variant(), "play", "")]
+        with pytest.raises(BatchError, match="Input 1 continues input 2"):
+            launch_batch(
+                project=project, kind="talks", title="T", arms=arms, input_ids=[1, 2], by=trail.SYSTEM, after={1: 2}
+            )
+
+
+class TestHistory:
+    def test_a_call_sends_what_was_said_before_and_an_attempt_keeps_it(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        step(batch)
+        [third] = claim(batch, 10)
+        exchanges = [("Question 11", "To “Question 11” after 0."), ("Question 12", "To “Question 12” after 1.")]
+        assert list(third.request.history) == exchanges
+        assert (third.request.system, third.request.user) == ("You are asked.", "Question 13")
+        assert read_histories(batch) == {
+            11: None,
+            12: [
+                {"role": "system", "content": "You are asked."},
+                {"role": "user", "content": "Question 11"},
+                {"role": "assistant", "content": "To “Question 11” after 0."},
+            ],
+            13: [
+                {"role": "system", "content": "You are asked."},
+                {"role": "user", "content": "Question 11"},
+                {"role": "assistant", "content": "To “Question 11” after 0."},
+                {"role": "user", "content": "Question 12"},
+                {"role": "assistant", "content": "To “Question 12” after 1."},
+            ],
+        }
+
+    def test_reasoning_is_stored_and_never_sent_back(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        assert Result.objects.get().reasoning == "Hidden thoughts."
+        step(batch, content="<think>Between marks.</think>Words.")
+        [third] = claim(batch, 10)
+        assert third.request.history[-1] == ("Question 12", "Words.")
+        assert Result.objects.get(cell__input_id=12).answer == "<think>Between marks.</think>Words."
+
+    def test_a_request_can_be_written_again_exactly_as_it_was_sent(self, project: Project) -> None:
+        for kind in ("talks", "scripts"):
+            batch = launch_talks(project, make_variant(kind), kind=kind)
+            for _ in range(3):
+                step(batch)
+        attempts = Attempt.objects.select_related("arm__variant__account", "arm__capabilities", "arm__batch")
+        assert [rebuild_request(attempt)["agrees"] for attempt in attempts] == [True] * 6
+
+    def test_a_kind_may_answer_what_the_model_asks(self, project: Project) -> None:
+        batch = launch_talks(project, kind="scripts", repeats=2)
+        step(batch, content=ASKED_BACK)
+        second = step(batch)
+        assert [(call.request.system, call.request.user) for call in second] == [
+            ("Play 1.", "Answer 12, repeat 1"),
+            ("Play 1.", "Answer 12, repeat 2"),
+        ]
+        assert [call.request.user for call in step(batch)] == ["Question 13, repeat 1", "Question 13, repeat 2"]
+
+    def test_an_earlier_answer_is_used_again_only_after_the_same_conversation(self, project: Project) -> None:
+        variant = make_variant()
+        first = launch_talks(project, variant)
+        for _ in range(3):
+            step(first)
+        same = launch_talks(project, variant, uses_cache=True)
+        for _ in range(3):
+            assert claim(same, 10) == []
+        same.refresh_from_db()
+        assert (same.state, same.spent_nano) == ("done", 0)
+        assert read_histories(same) == read_histories(first)
+        assert set(Result.objects.values_list("reasoning", flat=True)) == {"Hidden thoughts."}
+        other = launch_talks(project, make_variant("other"))
+        step(other, content="Something else.")
+        hashes = Attempt.objects.filter(cell__input_id=12).values_list("request_hash", flat=True)
+        claim(other, 10)
+        assert len(set(hashes)) == 2
+
+
+class TestFailing:
+    def test_where_a_question_fails_for_good_the_rest_of_its_play_fails(self, project: Project, talks: Talks) -> None:
+        batch = launch_talks(project, plays=2)
+        step(batch, 1)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert read_states(batch) == {
+            11: "done", 12: "silent", 13: "earlier_failed", 21: "planned", 22: "waits", 23: "waits"
+        }  # fmt: skip
+        assert [(each.input_id, each.error) for each in talks.told if each.answer is None] == [
+            (12, "no"),
+            (13, "earlier_failed"),
+        ]
+
+    def test_a_batch_ends_though_a_whole_play_failed(self, project: Project) -> None:
+        batch = launch_talks(project)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert read_states(batch) == {11: "silent", 12: "earlier_failed", 13: "earlier_failed"}
+        assert batch.state == "done"
+
+    def test_asking_a_failed_question_again_takes_its_play_up_again(self, project: Project, talks: Talks) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
+        assert read_states(batch) == {11: "done", 12: "planned", 13: "waits"}
+        assert len(talks.reopened) == 2
+        step(batch)
+        step(batch)
+        assert batch.state == "done"
+        assert read_states(batch) == {11: "done", 12: "done", 13: "done"}
+
+    def test_one_play_can_be_asked_again_alone(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        finish(batch, claim(batch, 2), GIVEN_UP)
+        chosen = Cell.objects.get(batch=batch, input_id=21)
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[chosen.pk]) == 3
+        assert read_states(batch) == {
+            11: "silent", 12: "earlier_failed", 13: "earlier_failed", 21: "planned", 22: "waits", 23: "waits"
+        }  # fmt: skip
+
+    def test_what_waits_behind_a_held_call_waits_until_a_person_decides(self, project: Project) -> None:
+        batch = launch_talks(project, lost_answers="hold")
+        finish(batch, claim(batch, 1), LOST)
+        assert read_states(batch) == {11: "held", 12: "waits", 13: "waits"}
+        assert batch.state == "paused"
+        with pytest.raises(BatchError, match="Only held cells are left"):
+            actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        actions.release_held(batch=batch, by=trail.SYSTEM, again=True)
+        step(batch)
+        assert read_states(batch)[12] == "planned"
+
+    def test_a_held_call_that_is_given_up_fails_the_rest(self, project: Project) -> None:
+        batch = launch_talks(project, lost_answers="hold")
+        finish(batch, claim(batch, 1), LOST)
+        actions.release_held(batch=batch, by=trail.SYSTEM, again=False)
+        assert read_states(batch) == {11: "silent", 12: "earlier_failed", 13: "earlier_failed"}
+        assert batch.state == "done"
+
+    def test_cancelling_cancels_what_waits(self, project: Project) -> None:
+        batch = launch_talks(project)
+        calls = claim(batch, 1)
+        actions.cancel_batch(batch=batch, by=trail.SYSTEM)
+        say(batch, calls)
+        assert read_states(batch) == {11: "done", 12: "cancelled", 13: "cancelled"}
+
+    def test_a_drained_batch_begins_no_further_question(self, project: Project) -> None:
+        batch = launch_talks(project)
+        calls = claim(batch, 1)
+        actions.drain_batch(batch=batch, by=trail.SYSTEM)
+        say(batch, calls)
+        assert (batch.state, read_states(batch)[12]) == ("paused", "planned")
+        actions.resume_batch(batch=batch, by=trail.SYSTEM)
+        step(batch)
+        step(batch)
+        assert batch.state == "done"
+
+    def test_an_answer_that_comes_late_plans_the_next_question_once(self, project: Project) -> None:
+        batch = launch_talks(project)
+        calls = claim(batch, 1)
+        say(batch, calls)
+        say(batch, calls)
+        assert read_states(batch) == {11: "done", 12: "planned", 13: "waits"}
+
+    def test_a_question_that_is_gone_fails_the_rest_of_its_play(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Talks, "write_prompts", lambda *_: {})
+        batch = launch_talks(project, plays=2)
+        assert claim(batch, 10) == []
+        batch.refresh_from_db()
+        assert set(read_states(batch).values()) == {"no_input", "earlier_failed"}
+        assert batch.state == "done"
+
+
+class TestMoney:
+    def test_the_reservation_counts_the_history(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch, content="x" * 1000)
+        reserved = Attempt.objects.get().reserved_nano
+        [second] = claim(batch, 1)
+        assert second.leased.reserved_nano >= reserved + 1000 * 1000
+
+    def test_a_cap_that_the_history_would_exceed_stops_the_batch(self, project: Project) -> None:
+        batch = launch_talks(project, cap_usd=Decimal("0.0006"))
+        step(batch, content="x" * 1000)
+        assert claim(batch, 1) == []
+        assert read_states(batch)[12] == "planned"
+
+    @pytest.mark.django_db
+    def test_the_review_counts_the_history_growing_with_each_question(self) -> None:
+        variant = make_variant()
+        inputs, after = number_inputs(2, 3)
+        arms = [PlannedArm(variant, "play", "You are asked.")]
+        alone = review_launch(LaunchPlan("talks", arms, inputs), LaunchOptions())["arms"][0]
+        chained = review_launch(LaunchPlan("talks", arms, inputs, after=after), LaunchOptions())["arms"][0]
+        # By hand: an answer of at most 100 tokens and a question of 11 bytes go along once with the second question and twice
+        # with the third, with 32 tokens for the format of each pair; two plays.
+        assert chained["tokens_in"] - alone["tokens_in"] == 2 * 3 * (100 + 11 + 32)
+        assert chained["tokens_out"] == alone["tokens_out"] == 600
+        assert chained["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
+
+
+class TestPilot:
+    def test_a_pilot_draws_whole_plays(self, project: Project) -> None:
+        batch = launch_talks(project, plays=9, pilot=5)
+        chosen = Cell.objects.filter(batch=batch, pilot=True)
+        plays = {number // 10 for number in chosen.values_list("input_id", flat=True)}
+        assert (batch.state, batch.pilot_cells, len(chosen), len(plays)) == ("pilot", 6, 6, 2)
+
+    def test_a_pilot_ends_with_the_last_question_of_its_plays(self, project: Project) -> None:
+        batch = launch_talks(project, plays=9, pilot=3)
+        assert [len(step(batch)) for _ in range(3)] == [1, 1, 1]
+        assert batch.state == "waiting"
+        actions.confirm_batch(batch=batch, by=trail.SYSTEM)
+        assert len(claim(batch, 100)) == 8
+
+    @pytest.mark.django_db
+    def test_the_review_names_its_calls(self) -> None:
+        inputs, after = number_inputs(9, 3)
+        plan = LaunchPlan("talks", [PlannedArm(make_variant(), "play", "")], inputs, after=after)
+        assert review_launch(plan, LaunchOptions(pilot=5))["pilot_cells"] == 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_large_launch_links_its_chains_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "SMALL_SIZE", 10)
+    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", 4)
+    batch = launch_talks(project, plays=5, repeats=2, pilot=6)
+    assert (batch.state, batch.pilot_cells) == ("pilot", 6)
+    pairs = Cell.objects.filter(batch=batch, state="waits").values_list("input_id", "after__input_id", "repeat")
+    assert sorted(pairs) == sorted(
+        (10 * play + question, 10 * play + question - 1, repeat)
+        for play in range(1, 6)
+        for question in (2, 3)
+        for repeat in (1, 2)
+    )
+    assert not Cell.objects.filter(batch=batch, after__isnull=False).exclude(after__repeat=F("repeat")).exists()

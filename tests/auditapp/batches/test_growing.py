@@ -1,0 +1,200 @@
+"""A batch that stays open: one question at a time, each sent when it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from auditapp.batches import actions, kinds
+from auditapp.batches.actions import BatchError
+from auditapp.batches.growing import add_cell, close_batch
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.ledger import storing
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
+from tests.auditapp.batches.talking import Talks, answer_request, launch_talks, read_states
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+
+@pytest.fixture(autouse=True)
+def talks(monkeypatch: pytest.MonkeyPatch) -> Talks:
+    kind = Talks()
+    monkeypatch.setitem(kinds._kinds, kind.name, kind)
+    return kind
+
+
+def open_talk(project: Project, **options: object) -> tuple[Batch, Arm]:
+    """A batch that stays open, without any cell."""
+    batch = launch_batch(
+        project=project,
+        kind="talks",
+        title="Talk",
+        arms=[PlannedArm(make_variant(), "play", "You are asked.")],
+        input_ids=[],
+        by=trail.SYSTEM,
+        options=LaunchOptions(**options),  # type: ignore[arg-type]
+        stays_open=True,
+    )
+    return batch, batch.arms.get()
+
+
+def ask(batch: Batch, arm: Arm, number: int, after: Cell | None = None, **more: int) -> Cell:
+    return add_cell(batch=batch, arm=arm, input_id=number, by=trail.SYSTEM, after=after, **more)
+
+
+def hear(batch: Batch, content: str = "") -> None:
+    """The open question is sent and answered."""
+    [call] = claim(batch, 10)
+    said = answer_request(call.request)
+    now = read_now()
+    given = replace(said, content=content or said.content)
+    storing.store_completed(batch.pk, [CompletedCall(call.leased, given, now, now)])
+    batch.refresh_from_db()
+
+
+def test_a_batch_may_be_opened_before_anything_is_asked_and_stays_open(project: Project) -> None:
+    batch, _ = open_talk(project)
+    assert claim(batch, 1) == []
+    batch.refresh_from_db()
+    assert batch.state == "running"
+
+
+def test_each_question_continues_the_one_before_it(project: Project) -> None:
+    batch, arm = open_talk(project)
+    first = ask(batch, arm, 11)
+    hear(batch)
+    assert batch.state == "running"
+    ask(batch, arm, 12, after=first)
+    [call] = claim(batch, 10)
+    assert list(call.request.history) == [("Question 11", "To “Question 11” after 0.")]
+
+
+def test_a_question_behind_an_unanswered_one_waits_for_it(project: Project) -> None:
+    batch, arm = open_talk(project)
+    ask(batch, arm, 12, after=ask(batch, arm, 11))
+    assert read_states(batch) == {11: "planned", 12: "waits"}
+    hear(batch)
+    assert read_states(batch) == {11: "done", 12: "planned"}
+
+
+def test_the_same_question_again_is_one_cell(project: Project) -> None:
+    batch, arm = open_talk(project)
+    first = ask(batch, arm, 11)
+    assert ask(batch, arm, 11) == first
+    assert Cell.objects.filter(batch=batch).count() == 1
+    assert AuditEvent.objects.filter(action="batch.cell_added").count() == 1
+    with pytest.raises(BatchError, match="already asked"):
+        ask(batch, arm, 11, after=ask(batch, arm, 12))
+
+
+def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(project: Project) -> None:
+    batch, arm = open_talk(project)
+    first = ask(batch, arm, 11)
+    hear(batch)
+    ask(batch, arm, 12, after=first)
+    hear(batch, "Cut o")
+    again = ask(batch, arm, 12, after=first, repeat=2)
+    hear(batch, "Whole.")
+    ask(batch, arm, 13, after=again)
+    [call] = claim(batch, 10)
+    assert call.request.history[-1] == ("Question 12", "Whole.")
+    assert len(call.request.history) == 2
+
+
+def test_nothing_is_added_that_could_exceed_the_cap(project: Project) -> None:
+    batch, arm = open_talk(project, cap_usd=Decimal("0.0006"))
+    first = ask(batch, arm, 11)
+    hear(batch, "x" * 1000)
+    with pytest.raises(BatchError, match=r"could cost as much as \$0\.001.*Raise the cap"):
+        ask(batch, arm, 12, after=first)
+    assert Cell.objects.filter(batch=batch).count() == 1
+    actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
+    ask(batch, arm, 12, after=first)
+    assert len(claim(batch, 10)) == 1
+
+
+def test_nothing_continues_a_question_without_an_answer(project: Project) -> None:
+    batch, arm = open_talk(project)
+    first = ask(batch, arm, 11)
+    finish(batch, claim(batch, 1), GIVEN_UP)
+    assert batch.state == "running"
+    with pytest.raises(BatchError, match="has no answer"):
+        ask(batch, arm, 12, after=first)
+    assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[first.pk]) == 1
+    hear(batch)
+    ask(batch, arm, 12, after=first)
+
+
+def test_a_held_call_pauses_it_and_a_person_decides(project: Project) -> None:
+    batch, arm = open_talk(project, lost_answers="hold")
+    ask(batch, arm, 11)
+    finish(batch, claim(batch, 1), LOST)
+    assert batch.state == "paused"
+    with pytest.raises(BatchError, match="is paused"):
+        ask(batch, arm, 12)
+    actions.release_held(batch=batch, by=trail.SYSTEM, again=False)
+    batch.refresh_from_db()
+    assert batch.state == "paused"
+    actions.resume_batch(batch=batch, by=trail.SYSTEM)
+    ask(batch, arm, 12)
+    hear(batch)
+
+
+def test_it_ends_when_it_is_closed(project: Project) -> None:
+    batch, arm = open_talk(project)
+    ask(batch, arm, 11)
+    hear(batch)
+    close_batch(batch=batch, by=trail.SYSTEM)
+    assert batch.state == "done"
+    close_batch(batch=batch, by=trail.SYSTEM)
+    assert AuditEvent.objects.filter(action="batch.closed").count() == 1
+    with pytest.raises(BatchError, match="has ended"):
+        ask(batch, arm, 12)
+
+
+def test_a_closed_one_ends_with_the_call_in_flight(project: Project) -> None:
+    batch, arm = open_talk(project)
+    ask(batch, arm, 11)
+    calls = claim(batch, 1)
+    close_batch(batch=batch, by=trail.SYSTEM)
+    assert batch.state == "running"
+    with pytest.raises(BatchError, match="is closed"):
+        ask(batch, arm, 12)
+    finish(batch, calls, answer_request(calls[0].request))
+    assert batch.state == "done"
+
+
+def test_a_drained_one_pauses_and_goes_on(project: Project) -> None:
+    batch, arm = open_talk(project)
+    actions.drain_batch(batch=batch, by=trail.SYSTEM)
+    assert batch.state == "paused"
+    actions.resume_batch(batch=batch, by=trail.SYSTEM)
+    ask(batch, arm, 11)
+    hear(batch)
+
+
+def test_nothing_is_added_to_any_other_batch(project: Project) -> None:
+    batch = launch_talks(project)
+    with pytest.raises(BatchError, match="is closed"):
+        ask(batch, batch.arms.get(), 99)
+
+
+@pytest.mark.parametrize("options", [{"route": "jobs"}, {"pilot": 3}])
+def test_it_is_asked_live_and_without_a_pilot(project: Project, options: dict[str, object]) -> None:
+    with pytest.raises(BatchError, match="live and without a pilot"):
+        open_talk(project, **options)
+
+
+def test_a_launched_play_can_grow(project: Project) -> None:
+    batch = launch_talks(project, questions=1, stays_open=True)
+    hear(batch)
+    ask(batch, batch.arms.get(), 12, after=Cell.objects.get(batch=batch))
+    hear(batch)
+    [*_, last] = Attempt.objects.latest("pk").history or []
+    assert last["content"] == "To “Question 11” after 0."

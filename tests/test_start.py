@@ -36,7 +36,7 @@ django.setup()
 import auditapp.batches.management.commands.worker
 from auditapp.batches.runner import worker_process
 from auditapp.celery import app
-worker_process.prepare(sweeps=True)
+worker_process.prepare(sweeps=True, queues=3)
 app.loader.import_default_modules()
 """
 

@@ -46,15 +46,18 @@ def is_sending(batch: Batch) -> bool:
     return batch.state in WORKING_STATES and batch.control in {Batch.Control.RUN, Batch.Control.DRAIN}
 
 
-def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime) -> bool:
+def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime, *, begins: bool = True) -> bool:
     """Whether the queue's planned cells can become a job. Reads queue.batch.
 
     All of them together: a job takes hours, while cells that wait for their next attempt take seconds. And one job after
-    the other: while one waits to be submitted, there is no next.
+    the other: while one waits to be submitted, there is no next. Chains go one question at a time: with jobs still at the
+    provider nothing more ``begins``, because each answer of theirs plans a further cell.
     """
     if not is_sending(queue.batch):
         return False
     if ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
+        return False
+    if begins and queue.batch.has_chains and ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).exists():
         return False
     account, _, model = queue.name.partition(":")
     cells = Cell.objects.filter(batch=queue.batch, arm__variant__account=int(account), arm__variant__model=model)

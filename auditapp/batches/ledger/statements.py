@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from operator import attrgetter
 
 from django.db import connection
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.due import find_due_queues
@@ -196,9 +196,14 @@ def find_answered(hashes: Collection[str], repeats: Collection[int]) -> dict[tup
     return found
 
 
-def find_queues_to_notify(batch: Batch | None = None) -> list[int]:
-    """Queues of batches that work or wait for their server (or of one batch) that have something to do now, and no runner."""
+def find_queues_to_notify(batch: Batch | None = None, *, talks: bool | None = None) -> list[int]:
+    """Queues of batches that work or wait for their server (or of one batch) that have something to do now, and no runner.
+
+    ``talks``: only those of batches that stay open, or only those of the others.
+    """
     queues = WorkQueue.objects.filter(
+        # Of the many talks that wait for their next question none is looked at.
+        Exists(Cell.objects.filter(batch=OuterRef("batch"), state=Cell.State.PLANNED)),
         runner="",
         batch__state__in=SENDING_STATES,
         batch__control__in=SENDING_CONTROLS,
@@ -206,8 +211,10 @@ def find_queues_to_notify(batch: Batch | None = None) -> list[int]:
     )
     if batch is not None:
         queues = queues.filter(batch=batch)
+    if talks is not None:
+        queues = queues.filter(batch__stays_open=talks)
     live = [queue.pk for queue in queues.select_related("batch") if read_seconds_until_due(queue.batch, queue) == 0.0]
-    return live + find_due_queues(batch)
+    return live if talks else live + find_due_queues(batch)
 
 
 INSERT_CELLS = (

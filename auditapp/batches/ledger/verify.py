@@ -2,25 +2,25 @@
 
 I1 every cell of an ended batch has ended in one state · I2 one result per cell, of its own answer · I3 money and calls in
 the ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6
-acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck. I6 cannot be read from a database: it
-needs the list of what was acknowledged to browsers (``tests/browser``).
+acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a chain sent what was said
+before it. I6 cannot be read from a database: it needs the list of what was acknowledged to browsers (``tests/browser``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
+from auditapp.batches.ledger.breaks import Break, list_breaks, list_numbers
 from auditapp.batches.ledger.claiming import LEASE
 from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.verify_chains import check_chains
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
 
-MAX_NUMBERS = 10
 WORDS = {
     "I1": "Ends",
     "I2": "Results",
@@ -30,6 +30,7 @@ WORDS = {
     "I6": "Acknowledged work",
     "I7": "Audit trail",
     "I8": "Nothing stuck",
+    "I9": "Chains",
 }
 UNPAID_PROVIDERS = ("fake", "file")
 FROM_FILE = "file:"
@@ -38,12 +39,8 @@ End, State = Attempt.End, Cell.State
 USABLE = (End.ANSWERED, End.CACHED)
 
 
-# The invariant that is broken, the batch or ``None`` where it does not belong to one, and what is wrong.
-Break = tuple[str, int | None, str]
-
-
 def verify_batches(billed: int | None = None, account: str = "", *, with_trail: bool = True) -> list[Break]:
-    """Every break of I1 to I5, I7 and I8. ``billed`` is the number of calls that providers charged for, where it is known;
+    """Every break of I1 to I5 and I7 to I9. ``billed`` is the number of calls that providers charged for, where it is known;
     with ``account`` only those of the account of this name. Without ``with_trail`` I7 is left out."""
     return [
         *_check_ends(),
@@ -56,34 +53,34 @@ def verify_batches(billed: int | None = None, account: str = "", *, with_trail: 
         *_check_claims(),
         *_check_idle_batches(),
         *_check_progress(),
+        *check_chains(),
     ]
 
 
 def _check_ends() -> Iterator[Break]:
     cells = Cell.objects.order_by()
-    is_open = Q(state__in=[State.PLANNED, State.LEASED, State.HELD])
+    is_open = Q(state__in=[State.WAITS, State.PLANNED, State.LEASED, State.HELD])
     left = cells.filter(is_open, batch__state=Batch.State.DONE)
-    yield from _list_breaks("I1", left, "the batch is done, but these cells have not ended")
-    left = cells.filter(state__in=[State.PLANNED, State.HELD], batch__state=Batch.State.CANCELLED)
-    yield from _list_breaks("I1", left, "the batch is cancelled, but these cells are still planned or held")
+    yield from list_breaks("I1", left, "the batch is done, but these cells have not ended")
+    is_left = Q(state__in=[State.WAITS, State.PLANNED, State.HELD])
+    left = cells.filter(is_left, batch__state=Batch.State.CANCELLED)
+    yield from list_breaks("I1", left, "the batch is cancelled, but these cells still wait, or are planned or held")
     without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
-    yield from _list_breaks("I1", without, "done without a result")
-    yield from _list_breaks("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
-    yield from _list_breaks("I1", cells.filter(state=State.DONE, outcome=""), "done without an outcome")
+    yield from list_breaks("I1", without, "done without a result")
+    yield from list_breaks("I1", cells.filter(state=State.FAILED, outcome=""), "failed without an outcome")
+    yield from list_breaks("I1", cells.filter(state=State.DONE, outcome=""), "done without an outcome")
 
 
 def _check_results() -> Iterator[Break]:
     results = Result.objects.order_by()
     wrong = ~Q(attempt__cell=F("cell")) | ~Q(attempt__end__in=USABLE) | ~Q(cell__state=State.DONE)
-    yield from _list_breaks(
+    yield from list_breaks(
         "I2", results.filter(wrong), "their result is not from a usable answer of their own", of_cell="cell__"
     )
     unused = Attempt.objects.order_by().filter(end__in=USABLE, result__isnull=True, cell__result__isnull=False)
-    yield from _list_breaks("I2", unused, "a second answer is counted as their result", of_cell="cell__")
+    yield from list_breaks("I2", unused, "a second answer is counted as their result", of_cell="cell__")
     unnumbered = results.filter(cell__answer_number__isnull=True)
-    yield from _list_breaks(
-        "I2", unnumbered, "their answer has no number, so that no stream shows it", of_cell="cell__"
-    )
+    yield from list_breaks("I2", unnumbered, "their answer has no number, so that no stream shows it", of_cell="cell__")
 
 
 def _check_money() -> Iterator[Break]:
@@ -137,7 +134,7 @@ def _check_repeats() -> Iterator[Break]:
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
     repeated = cells.order_by().filter(answers__gt=1 + F("unknown_ends"))
     repeated = repeated.exclude(batch__in=[int(batch) for batch in retried])
-    yield from _list_breaks("I4", repeated, "asked again although they had been answered")
+    yield from list_breaks("I4", repeated, "asked again although they had been answered")
 
 
 def _check_caps() -> Iterator[Break]:
@@ -167,18 +164,18 @@ def _check_claims() -> Iterator[Break]:
     """A leased cell has one open call, that of its latest claim; other cells have none, nor have provider jobs that ended."""
     cells, calls = Cell.objects.order_by(), Attempt.objects.order_by().filter(end=End.OPEN)
     mine = calls.filter(cell=OuterRef("pk"), fence=OuterRef("fence"))
-    yield from _list_breaks("I8", cells.filter(~Exists(mine), state=State.LEASED), "in progress without a call")
+    yield from list_breaks("I8", cells.filter(~Exists(mine), state=State.LEASED), "in progress without a call")
     stray = calls.filter(~Q(cell__state=State.LEASED) | ~Q(fence=F("cell__fence")))
-    yield from _list_breaks("I8", stray, "they have an open call that no runner waits for", of_cell="cell__")
+    yield from list_breaks("I8", stray, "they have an open call that no runner waits for", of_cell="cell__")
     left = calls.filter(job__state__in=[ProviderJob.State.COLLECTED, ProviderJob.State.FAILED])
-    yield from _list_breaks("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
+    yield from list_breaks("I8", left, "they have an open call in a provider job that has ended", of_cell="cell__")
 
 
 def _check_idle_batches() -> Iterator[Break]:
-    """A working batch has a planned or leased cell: the end of the last one changes the batch's state."""
+    """A working batch has a planned or leased cell: the end of the last one changes the batch's state, unless it stays open."""
     under_way = Cell.objects.filter(batch=OuterRef("pk"), state__in=[State.PLANNED, State.LEASED])
     is_idle = ~Exists(under_way) | Q(~Exists(under_way.filter(pilot=True)), state=Batch.State.PILOT)
-    for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES).order_by("pk"):
+    for batch in Batch.objects.filter(is_idle, state__in=WORKING_STATES, stays_open=False).order_by("pk"):
         yield ("I8", batch.pk, f"Batch {batch.pk}: it is {batch.state}, but no cell is left to ask.")
 
 
@@ -192,32 +189,16 @@ def _check_progress() -> Iterator[Break]:
             yield (
                 "I8",
                 batch.pk,
-                f"Batch {batch.pk}: arms {_list(missing)} have no queue, so no runner asks for them.",
+                f"Batch {batch.pk}: arms {list_numbers(missing)} have no queue, so no runner asks for them.",
             )
     now = read_now()
     if not any(each.alive and each.started_at and now - each.started_at > PATIENCE for each in read_workers()):
         return
     overdue = Cell.objects.order_by().filter(state=State.LEASED, lease_until__lt=now - PATIENCE)
-    yield from _list_breaks("I8", overdue, "in progress although their lease ended more than a minute ago")
+    yield from list_breaks("I8", overdue, "in progress although their lease ended more than a minute ago")
     for queue in WorkQueue.objects.exclude(runner="").filter(heartbeat_at__lt=now - LEASE - PATIENCE).order_by("pk"):
         yield (
             "I8",
             queue.batch_id,
             f"Batch {queue.batch_id}: queue {queue.pk} belongs to a runner that has been silent for minutes.",
         )
-
-
-def _list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
-    """One break per batch that has such rows, with the numbers of the first cells. One statement."""
-    found: dict[int, list[int]] = {}
-    for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
-        found.setdefault(batch, []).append(cell)
-    for batch in sorted(found):
-        cells = sorted(found[batch])
-        yield (invariant, batch, f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({_list(cells)}): {what}.")
-
-
-def _list(numbers: Sequence[int]) -> str:
-    """The first few, to keep the sentence short."""
-    more = ", …" if len(numbers) > MAX_NUMBERS else ""
-    return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more

@@ -71,6 +71,7 @@ def export_requests(
 ) -> tuple[int, Iterator[bytes]]:
     """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
 
+    Of a chain that is the next question only: once its answer is imported, the export has the one behind it.
     Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
     """
     _check_route(batch)
@@ -151,7 +152,7 @@ def import_answer_file(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run
             _count(intake, group, _leave_out_ended(group, intake.runner, lock=False))
         else:
             _store_group(intake, group)
-    intake.waiting = Cell.objects.filter(batch=batch, state=Cell.State.PLANNED).count()
+    intake.waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.PLANNED, Cell.State.WAITS]).count()
     return intake
 
 
@@ -193,15 +194,20 @@ def _find_problems(batch: Batch, group: Iterable[FileAnswer | str], seen: dict[i
     """The lines that are not one answer to a cell of the batch, in order. Adds to ``seen``."""
     group = list(group)
     ids = [each.cell_id for each in group if isinstance(each, FileAnswer)]
-    owners = dict(Cell.objects.filter(pk__in=ids).values_list("pk", "batch_id"))
+    cells = Cell.objects.filter(pk__in=ids).only("batch_id", "state").in_bulk()
     for each in group:
         if isinstance(each, str):
             yield each
             continue
-        owner = owners.get(each.cell_id)
-        if owner != batch.pk:
-            found = f"cell {each.cell_id}, which " + ("does not exist" if owner is None else f"is of batch {owner}")
+        cell = cells.get(each.cell_id)
+        if cell is None or cell.batch_id != batch.pk:
+            found = f"cell {each.cell_id}, which " + (
+                "does not exist" if cell is None else f"is of batch {cell.batch_id}"
+            )
             yield refuse_line(each.line, found, f"a cell of batch {batch.pk}")
+        elif cell.state == Cell.State.WAITS:
+            found = f"cell {each.cell_id}, whose request is only known when the question before it is answered"
+            yield refuse_line(each.line, found, "an answer to an exported request")
         elif each.cell_id in seen:
             first = seen[each.cell_id]
             yield refuse_line(each.line, f"cell {each.cell_id} again (as on line {first})", "one line for each cell")

@@ -145,9 +145,11 @@ class JobRun:
                 return
             if self._is_ending() or is_due(job, read_now()):
                 self._advance(job)
+        begins = True
         while not stopping.is_set() and not self.is_troubled and self._may_send():
-            if not has_cells_to_submit(self.queue, read_now()) or not self._make_job():
+            if not has_cells_to_submit(self.queue, read_now(), begins=begins) or not self._make_job():
                 return
+            begins = False
 
     def _read_orders(self) -> None:
         """Read what people want now, and write this runner's heartbeat."""

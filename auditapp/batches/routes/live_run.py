@@ -38,6 +38,8 @@ POLL_SECONDS = 0.5
 BEAT_SECONDS = 2.0
 LEASE_SECONDS = 10.0
 FLUSH_SECONDS = 0.2
+# The next question of a chain waits until the answer before it is stored.
+FLUSH_SECONDS_OF_CHAINS = 0.05
 TICK_SECONDS = 0.1
 FLUSH_ROWS = 100
 MAX_AHEAD = 600
@@ -205,7 +207,7 @@ class QueueRun:
         other queue waits for a process, though not for ever: its spool grows with it."""
         if age > MAX_LIFE_SECONDS:
             return True
-        return age > LIFE_SECONDS and bool(await self._write(statements.find_queues_to_notify))
+        return age > LIFE_SECONDS and bool(await self._write(lambda: statements.find_queues_to_notify(talks=False)))
 
     async def _note_limit(self) -> None:
         changes, in_flight = self.limiter.take_changes(), self.sender.in_flight
@@ -271,7 +273,8 @@ class QueueRun:
         waiting = len(self.sender.completed)
         if not waiting:
             return False
-        late = time.monotonic() - self.flushed_at >= FLUSH_SECONDS
+        patience = FLUSH_SECONDS_OF_CHAINS if self.queue.batch.has_chains else FLUSH_SECONDS
+        late = time.monotonic() - self.flushed_at >= patience
         return late or waiting >= FLUSH_ROWS or self.sender.is_idle
 
     async def _turn(self, missing: int) -> None:

@@ -23,7 +23,7 @@ from django.db import connections
 from auditapp.batches.ledger import worker_signs
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.runner import recovery, tasks
+from auditapp.batches.runner import recovery, slots, tasks
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ class Heartbeat(threading.Thread):
             tasks.notify_queues(settled)
         if self.sweeps:
             tasks.sweep()
-        if self.hearing.is_lost(queues=self.queues):
+        if self.hearing.is_lost(queues=self.queues + slots.KEPT_FOR_TALKS):
             self.end_worker("Messages wait, and this worker receives none of them")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import random
 import time
 from collections.abc import Sequence
 
@@ -14,7 +15,7 @@ from auditapp.batches.ledger import statements, worker_signs
 from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live
-from auditapp.batches.runner import recovery, sweeps
+from auditapp.batches.runner import recovery, slots, sweeps, talks
 from auditapp.batches.runner.sweeps import SWEEP, take_tick
 from auditapp.celery import app
 
@@ -39,17 +40,41 @@ class _Broker:
 
 @app.task(name="batches.run_queue")
 def run_queue(queue_id: int) -> None:
-    """Work on one queue, then ring it again when something is left.
+    """Work on one queue, then on another one that waits, until none does. Talks have a place of their own (``slots``).
 
-    While the broker is away no message arrives, so this process goes on with the queue itself.
+    A queue for which no slot is free is left to the processes that hold them: each looks for it when it has ended its own.
     """
     problem = worker_signs.find_problem()
     if problem:
         logger.warning("Queue %s is left alone: %s", queue_id, problem)
         return
+    if WorkQueue.objects.filter(pk=queue_id, batch__stays_open=True).exists():
+        talks.run_talks(queue_id)
+        return
+    wanted: int | None = queue_id
+    while wanted is not None:
+        with slots.take_queue_slot() as is_free:
+            if not is_free:
+                return
+            _run_to_end(wanted)
+        wanted = _find_other(wanted)
+
+
+def _run_to_end(queue_id: int) -> None:
+    """Work on a queue, then ring it again when something is left. While the broker is away no message arrives, so this process
+    goes on with the queue itself."""
     while work_on_queue(queue_id) and not stopping.is_set() and not worker_signs.find_problem():
         if notify_queue(queue_id):
             return
+
+
+def _find_other(queue_id: int) -> int | None:
+    """Another queue that waits because all slots of this worker were taken when its message came; any one, so that each gets its
+    turn."""
+    if not slots.are_kept() or stopping.is_set() or worker_signs.find_problem():
+        return None
+    waiting = [each for each in statements.find_queues_to_notify(talks=False) if each != queue_id]
+    return random.choice(waiting) if waiting else None  # noqa: S311 - a turn, not a secret
 
 
 def work_on_queue(queue_id: int) -> bool:

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from importlib import import_module
-from typing import Protocol
 
 from billiard.process import active_children
 from celery.signals import celeryd_after_setup, worker_process_init, worker_shutdown, worker_shutting_down
@@ -17,7 +16,7 @@ from django.conf import settings
 from django.db import connections
 
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.runner import heartbeat
+from auditapp.batches.runner import heartbeat, slots
 from transcripts.projects.registrations import load_registrations
 
 logger = logging.getLogger(__name__)
@@ -26,15 +25,10 @@ LAST_SECONDS = 5.0
 SWITCH_SECONDS = 0.0005
 
 
-class _Worker(Protocol):
-    """What is read of Celery's worker."""
-
-    concurrency: int
-
-
-def prepare(*, sweeps: bool) -> None:
-    """Set up the Celery worker that this process is about to become."""
+def prepare(*, sweeps: bool, queues: int) -> None:
+    """Set up the Celery worker that this process is about to become. It runs so many queues at once, and talks beside them."""
     heartbeat.guard_forks()
+    slots.keep_slots(queues)
     # What every process of a queue needs is loaded before they are forked, so that they share its memory and start at once.
     import_module("auditapp.llm.providers.openai_compatible")
     load_registrations()
@@ -47,11 +41,12 @@ def prepare(*, sweeps: bool) -> None:
         if os.getppid() != worker:
             os._exit(1)
 
-    def start_heartbeat(instance: _Worker, **kwargs: object) -> None:
+    def start_heartbeat(**kwargs: object) -> None:
         connections.close_all()
-        own = heartbeat.Heartbeat(queues=instance.concurrency, sweeps=sweeps)
+        own = heartbeat.Heartbeat(queues=queues, sweeps=sweeps)
         own.start()
         worker_shutdown.connect(lambda **_: own.end(), weak=False)
+        worker_shutdown.connect(lambda **_: slots.forget_slots(), weak=False)
 
     celeryd_after_setup.connect(start_heartbeat, weak=False)
     worker_process_init.connect(end_with_worker, weak=False)

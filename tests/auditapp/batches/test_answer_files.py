@@ -52,7 +52,13 @@ Launch = Callable[..., Batch]
 def launch(project: Project) -> Launch:
     """A batch whose answers come from a file."""
 
-    def launch_now(*, inputs: int = 3, models: Sequence[str] = ("m",), route: str = "file") -> Batch:
+    def launch_now(
+        *,
+        inputs: int = 3,
+        models: Sequence[str] = ("m",),
+        route: str = "file",
+        after: Mapping[int, int] | None = None,
+    ) -> Batch:
         variants = [
             add_model(
                 label=f"{model} of {route} {Batch.objects.count()}",
@@ -73,6 +79,7 @@ def launch(project: Project) -> Launch:
             input_ids=list(range(1, inputs + 1)),
             options=launching.LaunchOptions(route=route),
             by=trail.SYSTEM,
+            after=after,
         )
 
     return launch_now
@@ -396,3 +403,34 @@ class TestCommands:
             call_command("batch_answers", str(batch.pk), str(tmp_path / "none"))
         with pytest.raises(CommandError, match="cannot be written"):
             call_command("batch_requests", str(batch.pk), "--output", str(tmp_path / "no" / "where"))
+
+
+class TestChains:
+    """The next question of a chain is exported when the one before it is answered."""
+
+    def test_one_question_at_a_time(self, launch: Launch) -> None:
+        batch = launch(inputs=2, after={2: 1})
+        first, second = find_cells(batch)
+        count, lines = export_requests(batch=batch, by=trail.SYSTEM)
+        assert (count, [json.loads(line)["custom_id"] for line in lines]) == (1, [f"cell-{first}"])
+        assert import_lines(batch, answer_plainly(first)).waiting == 1
+        _, lines = export_requests(batch=batch, by=trail.SYSTEM)
+        [line] = map(json.loads, lines)
+        assert [each["content"] for each in line["body"]["messages"]] == [
+            "Say it.",
+            "a hateful text 1",
+            f"answer to {first}",
+            "a hateful text 2",
+        ]
+        import_lines(batch, answer_plainly(second))
+        batch.refresh_from_db()
+        assert batch.state == "done"
+        kept = Attempt.objects.get(cell=second).history or []
+        assert [each["role"] for each in kept] == ["system", "user", "assistant"]
+
+    def test_an_answer_to_a_question_that_nobody_could_ask_yet_is_refused(self, launch: Launch) -> None:
+        batch = launch(inputs=2, after={2: 1})
+        first, second = find_cells(batch)
+        with pytest.raises(AnswerFileError, match="only known when the question before it is answered"):
+            import_lines(batch, answer_plainly(first), answer_plainly(second))
+        assert not Result.objects.exists()

@@ -15,6 +15,7 @@ from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages.attempts import rebuild_request
 from auditapp.batches.pages.reviewing import review_launch
@@ -333,3 +334,58 @@ def test_a_large_launch_links_its_chains_too(project: Project, monkeypatch: pyte
         for repeat in (1, 2)
     )
     assert not Cell.objects.filter(batch=batch, after__isnull=False).exclude(after__repeat=F("repeat")).exists()
+
+
+class TestInvariants:
+    """Each break is made in the rows themselves: the product makes none."""
+
+    def test_a_finished_chain_breaks_none(self, project: Project) -> None:
+        batch = launch_talks(project, kind="scripts", plays=2, repeats=2)
+        assert verify_batches() == []
+        for _ in range(3):
+            step(batch)
+            assert verify_batches() == []
+
+    def test_nor_does_one_that_failed_and_is_taken_up_again(self, project: Project) -> None:
+        batch = launch_talks(project, plays=2)
+        step(batch)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        assert verify_batches() == []
+        actions.retry_failed(batch=batch, by=trail.SYSTEM)
+        assert verify_batches() == []
+
+    def find_break(self) -> str:
+        return " ".join(sentence for broken, _, sentence in verify_batches() if broken == "I9")
+
+    def test_a_history_that_is_not_what_was_said_is_found(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        step(batch)
+        attempt = Attempt.objects.get(cell__input_id=12)
+        assert attempt.history is not None
+        attempt.history[-1]["content"] += " And more."
+        attempt.save()
+        assert "sent another history" in self.find_break()
+
+    def test_a_call_that_was_written_before_the_answer_is_found(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        step(batch)
+        Attempt.objects.filter(cell__input_id=12).update(written_at=batch.created_at)
+        assert "before the answer it continues" in self.find_break()
+
+    def test_a_cell_that_still_waits_behind_an_answer_is_found(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        Cell.objects.filter(batch=batch, input_id=12).update(state="waits")
+        assert "still wait although" in self.find_break()
+
+    def test_a_cell_that_did_not_wait_is_found(self, project: Project) -> None:
+        batch = launch_talks(project)
+        Cell.objects.filter(batch=batch, input_id=12).update(state="planned")
+        assert "did not wait" in self.find_break()
+
+    def test_a_cell_that_waits_for_none_is_found(self, project: Project) -> None:
+        batch = launch_talks(project)
+        Cell.objects.filter(batch=batch, input_id=12).update(after=None)
+        assert "wait for no other cell" in self.find_break()

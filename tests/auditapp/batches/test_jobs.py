@@ -80,7 +80,9 @@ Launch = Callable[..., WorkQueue]
 def launch(project: Project, shop: Shop) -> Launch:
     """A batch over the provider's batch service; its queue."""
 
-    def launch_now(provider: str = "openai_compatible", *, inputs: int = 5, **more: Any) -> WorkQueue:
+    def launch_now(
+        provider: str = "openai_compatible", *, inputs: int = 5, after: Mapping[int, int] | None = None, **more: Any
+    ) -> WorkQueue:
         variant = add_model(
             label=f"model of {provider}",
             provider=provider,
@@ -101,6 +103,7 @@ def launch(project: Project, shop: Shop) -> Launch:
             input_ids=list(range(1, inputs + 1)),
             options=launching.LaunchOptions(route="jobs", **more),
             by=trail.SYSTEM,
+            after=after,
         )
         return batch.queues.get()
 
@@ -165,6 +168,31 @@ class TestWay:
         assert job.ended_at is not None
         assert shop.stats() | {"checks": 1} == shop.stats() | {"jobs": 1, "billed": 5, "billed_twice": 0, "checks": 1}
         assert WorkQueue.objects.get().runner == ""
+
+    def test_chains_go_one_question_at_a_time(self, launch: Launch, shop: Shop, provider: str) -> None:
+        queue = launch(provider, inputs=6, after={2: 1, 3: 2, 5: 4, 6: 5})
+        jobs.run_job_queue(queue.pk)
+        assert count_states() == {"leased": 2, "waits": 4}
+        for depth in (2, 3):
+            look_after(queue)
+            assert ProviderJob.objects.count() == depth
+        look_after(queue)
+        assert set(ProviderJob.objects.values_list("state", "calls")) == {("collected", 2)}
+        assert Batch.objects.get().state == "done"
+        last = Attempt.objects.get(cell__input_id=6)
+        first = Result.objects.get(cell__input_id=4)
+        assert [each["content"] for each in last.history or []][:3] == ["Say it.", "text 4", first.answer]
+
+    def test_nothing_more_is_begun_while_a_job_of_a_chain_is_out(
+        self, launch: Launch, shop: Shop, provider: str
+    ) -> None:
+        shop.order(seconds=3600)
+        queue = launch(provider, inputs=4, after={2: 1, 4: 3})
+        jobs.run_job_queue(queue.pk)
+        Cell.objects.filter(input_id=2).update(state="planned")
+        assert not due.has_cells_to_submit(WorkQueue.objects.select_related("batch").get(), read_now())
+        Cell.objects.filter(input_id=2).update(state="waits")
+        shop.order(seconds=0)
 
     def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(
         self, launch: Launch, shop: Shop, provider: str

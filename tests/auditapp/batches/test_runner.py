@@ -352,7 +352,7 @@ class TestControl:
     ) -> None:
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 0.05)
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
-        monkeypatch.setattr(statements, "find_queues_to_notify", lambda: [7] if waiting else [])
+        monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: [7] if waiting else [])
         use(ScriptedProvider(takes=0.02))
         queue = plan(project, inputs=range(20, 220), concurrency=5)
         assert live.run_queue(queue.pk) is waiting

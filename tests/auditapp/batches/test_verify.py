@@ -76,7 +76,7 @@ class TestEnds:
     def test_a_cell_that_did_not_end_in_a_batch_that_did(self, batch: Batch) -> None:
         cell = Cell.objects.get(state="planned")
         Batch.objects.update(state="cancelled", control="cancel")
-        number, sentence = find("I1", "still planned or held")
+        number, sentence = find("I1", "planned or held")
         assert number == batch.pk
         assert f"({cell.pk})" in sentence
 

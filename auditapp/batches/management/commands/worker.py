@@ -33,7 +33,10 @@ class Command(BaseCommand):
             type=int,
             default=QUEUES,
             metavar="N",
-            help=f"work queues that this worker runs at once (default {QUEUES}); --lanes is the old, deprecated name",
+            help=(
+                f"work queues that this worker runs at once, beside interviews that are being held (default {QUEUES}); --lanes "
+                "is the old, deprecated name"
+            ),
         )
         parser.add_argument(
             "--pool",
@@ -72,10 +75,10 @@ class Command(BaseCommand):
         self.stdout.write("A worker on this machine is running.")
 
     def _run(self, options: dict[str, object]) -> None:
-        from auditapp.batches.runner import worker_process
+        from auditapp.batches.runner import slots, worker_process
         from auditapp.celery import app
 
-        worker_process.prepare(sweeps=not options["no_beat"])
+        worker_process.prepare(sweeps=not options["no_beat"], queues=options["queues"])  # type: ignore[arg-type]
         os.environ["CELERY_SKIP_CHECKS"] = "1"
         # Celery refuses to run as root only where it would accept pickled messages; ours are JSON.
         warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -84,7 +87,7 @@ class Command(BaseCommand):
         # Not through Celery's command line, which loads an interactive shell that takes a tenth of the memory.
         worker = app.Worker(
             pool_cls=options["pool"],
-            concurrency=options["queues"],
+            concurrency=options["queues"] + slots.KEPT_FOR_TALKS,  # type: ignore[operator]
             queues=[tasks.WORK, tasks.SWEEPS],
             loglevel=logging.WARNING,
             quiet=True,

@@ -1,0 +1,102 @@
+"""What a worker's processes may take: so many queues, and talks beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from auditapp.batches import kinds
+from auditapp.batches.growing import add_cell
+from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
+from auditapp.batches.ledger import statements
+from auditapp.batches.models import WorkQueue
+from auditapp.batches.runner import slots, talks, tasks
+from tests.auditapp.batches.counting import make_variant
+from tests.auditapp.batches.talking import Talks, launch_talks
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+
+@pytest.fixture
+def two_queues() -> Iterator[None]:
+    slots.keep_slots(2)
+    yield
+    slots.forget_slots()
+
+
+@pytest.fixture(autouse=True)
+def kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(kinds._kinds, "talks", Talks())
+
+
+@pytest.mark.usefixtures("two_queues")
+class TestSlots:
+    def test_so_many_queues_run_at_once_and_talks_beside_them(self) -> None:
+        with slots.take_queue_slot() as first, slots.take_queue_slot() as second:
+            with slots.take_queue_slot() as third, slots.take_talks_slot() as beside:
+                assert (first, second, third, beside) == (True, True, False, True)
+            with slots.take_talks_slot() as again:
+                assert again
+
+    def test_a_slot_that_was_let_go_is_free(self) -> None:
+        for _ in range(3):
+            with slots.take_queue_slot() as first, slots.take_queue_slot() as second:
+                assert first
+                assert second
+
+
+def test_without_a_worker_every_slot_is_free() -> None:
+    with slots.take_talks_slot() as first, slots.take_talks_slot() as second:
+        assert first
+        assert second
+
+
+def open_talk(project: Project, label: str) -> WorkQueue:
+    batch = launch_batch(
+        project=project,
+        kind="talks",
+        title="Talk",
+        arms=[PlannedArm(make_variant(label), "play", "You are asked.")],
+        input_ids=[],
+        by=trail.SYSTEM,
+        options=LaunchOptions(),
+        stays_open=True,
+    )
+    return batch.queues.get()
+
+
+class TestTalks:
+    def test_talks_and_other_queues_are_found_apart(self, project: Project) -> None:
+        talk, idle = open_talk(project, "a"), open_talk(project, "b")
+        add_cell(batch=talk.batch, arm=talk.batch.arms.get(), input_id=11, by=trail.SYSTEM)
+        other = launch_talks(project, make_variant("c")).queues.get()
+        assert statements.find_queues_to_notify(talks=True) == [talk.pk]
+        assert statements.find_queues_to_notify(talks=False) == [other.pk]
+        assert set(statements.find_queues_to_notify()) == {talk.pk, other.pk}
+        assert idle.pk not in statements.find_queues_to_notify()
+
+    def test_a_message_about_a_talk_goes_to_its_own_slot(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        said: list[tuple[str, int]] = []
+        monkeypatch.setattr(talks, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
+        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: bool(said.append(("queue", queue_id))))
+        talk, other = open_talk(project, "a"), launch_talks(project, make_variant("c")).queues.get()
+        tasks.run_queue(talk.pk)
+        tasks.run_queue(other.pk)
+        assert said == [("talk", talk.pk), ("queue", other.pk)]
+
+    @pytest.mark.usefixtures("two_queues")
+    def test_a_queue_for_which_no_slot_was_free_is_found_by_those_that_hold_them(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        ran: list[int] = []
+        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: bool(ran.append(queue_id)))
+        waiting, later = [[7], [8], []], launch_talks(project, make_variant("c")).queues.get()
+        monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: waiting.pop(0))
+        with slots.take_queue_slot(), slots.take_queue_slot():
+            tasks.run_queue(later.pk)
+        assert ran == []
+        tasks.run_queue(later.pk)
+        assert ran == [later.pk, 7, 8]

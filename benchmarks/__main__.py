@@ -48,7 +48,17 @@ MEASURES = {
     "install": "benchmarks.install",
 }
 # What a person set for a site of her own would change what is measured.
-NOT_FOR_BENCHMARKS = ("BASE_URL", "CONN_MAX_AGE", "DATABASE_URL", "DEBUG", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FILE")
+NOT_FOR_BENCHMARKS = (
+    "BASE_URL",
+    "CONN_MAX_AGE",
+    "DATABASE_URL",
+    "DEBUG",
+    # Without bytecode on disk every process would compile Django and the product anew, which only some machines are set to.
+    "PYTHONDONTWRITEBYTECODE",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "SECRET_KEY_FILE",
+)
 NOTE = "Peers: one run on a like machine, with the caveats in docs/benchmarks.md. Ratios carry over, times do not."
 
 

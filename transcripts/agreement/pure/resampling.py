@@ -7,6 +7,7 @@ often each cluster counts, so every figure is computed from sums over clusters, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,12 +47,28 @@ def draw_resamples(clusters: int, *, resamples: int, seed: int) -> Resamples:
         return Resamples(None, Reason.NOT_DRAWN)
     if clusters < 2:
         return Resamples(None, Reason.ONE_CLUSTER)
-    generator = np.random.default_rng(seed)
     # A byte is enough: a cluster is drawn once on average, and 256 times in no draw that will ever be seen.
     weights = np.empty((resamples, clusters), dtype=np.uint8)
-    for row in weights:
-        row[:] = np.bincount(generator.integers(0, clusters, clusters), minlength=clusters)
+    for row, drawn in zip(weights, _draw(clusters, resamples, seed), strict=True):
+        row[:] = drawn
     return Resamples(np.ascontiguousarray(weights.T))
+
+
+def draw_sums(tallies: NDArray[Any], *, resamples: int, seed: int) -> Floats:
+    """What `sum_draws` gives of the draws of `draw_resamples`, for tallies that are summed once: no draw is kept.
+
+    For small tables of many clusters; ``tallies`` are kinds x clusters, of two clusters at least.
+    """
+    numbers = tallies.astype(float)
+    draws = _draw(tallies.shape[1], resamples, seed)
+    return np.array([numbers @ drawn for drawn in draws]).T
+
+
+def _draw(clusters: int, resamples: int, seed: int) -> Iterator[NDArray[np.intp]]:
+    """How often each cluster is drawn, in each resample."""
+    generator = np.random.default_rng(seed)
+    for _ in range(resamples):
+        yield np.bincount(generator.integers(0, clusters, clusters), minlength=clusters)
 
 
 def sum_draws(tallies: NDArray[Any], drawn: Resamples) -> Floats | None:

@@ -61,11 +61,12 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
 def _list_entries(study: Study, work: Work) -> Entries:
     """Entries in the conduct; of several in one turn the last that says a status."""
     entries: Entries = {}
-    for coding in work.iterate(FEATURES):
-        place = coding.thread, coding.turn
-        if study.stages.get(place) in CONDUCT:
-            unit = place, coding.code
-            entries[unit] = coding.attributes.get("status") or entries.get(unit, "")
+    for thread, codings in work.iterate_threads(FEATURES):
+        stages = study.stages[thread]
+        for coding in codings:
+            if stages.get(coding.turn) in CONDUCT:
+                unit = (thread, coding.turn), coding.code
+                entries[unit] = coding.attributes.get("status") or entries.get(unit, "")
     return entries
 
 
@@ -76,11 +77,12 @@ def _list_sheets(study: Study) -> set[str]:
 def _list_decided(study: Study, work: Work) -> set[Place]:
     """The turns of the conduct that a coder decided for features, by an entry or because she was through with them; every one
     where nobody's decisions are known."""
+    stages = study.stages
     if not study.records.decided:
-        return {place for place, stage in study.stages.items() if stage in CONDUCT}
+        return {(thread, turn) for thread, found in stages.items() for turn, stage in found.items() if stage in CONDUCT}
     coded = {(coding.thread, coding.turn) for coding in work.iterate(FEATURES)}
     through = {place for place, _ in work.list_decided(FEATURES) if study.is_decided(work, FEATURES, place)}
-    return {place for place in coded | through if study.stages.get(place) in CONDUCT}
+    return {(thread, turn) for thread, turn in coded | through if stages[thread].get(turn) in CONDUCT}
 
 
 def _compare(one: Entries, other: Entries, turns: set[Place]) -> dict[str, Any]:
@@ -108,9 +110,11 @@ def _measure_alpha(entries: Sequence[Entries]) -> float | None:
 
     number_of = {status: float(number) for number, status in enumerate(STATUSES)}
     # Units with the same statuses count together; sorted, so that rounding does not depend on the order of a set.
-    columns = Counter(
-        tuple(number_of.get(each.get(unit, ""), -1.0) for each in entries) for unit in set().union(*entries)
-    )
+    # What one alone entered is in no pair.
+    units = set().union(*(one.keys() & other.keys() for one, other in combinations(entries, 2)))
+    columns: Counter[tuple[float, ...]] = Counter()
+    for found, times in Counter(tuple([each.get(unit, "") for each in entries]) for unit in units).items():
+        columns[tuple(number_of.get(status, -1.0) for status in found)] += times
     shared = sorted((column, times) for column, times in columns.items() if sum(value >= 0 for value in column) > 1)
     if not shared:
         return None

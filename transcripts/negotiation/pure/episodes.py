@@ -223,7 +223,7 @@ def _draw_rates(decided: dict[str, list[Episode]]) -> dict[str, Floats]:
     import numpy as np
 
     from transcripts.agreement.pure.coefficients import divide
-    from transcripts.agreement.pure.resampling import draw_resamples, sum_draws
+    from transcripts.agreement.pure.resampling import draw_sums
 
     threads = sorted({episode.thread for found in decided.values() for episode in found})
     places = {thread: place for place, thread in enumerate(threads)}
@@ -232,7 +232,5 @@ def _draw_rates(decided: dict[str, list[Episode]]) -> dict[str, Floats]:
         for episode in found:
             tallies[2 * row, places[episode.thread]] += 1
             tallies[2 * row + 1, places[episode.thread]] += episode.outcome == REVISED
-    sums = sum_draws(tallies, draw_resamples(len(threads), resamples=RESAMPLES, seed=SEED))
-    if sums is None:
-        return {kind: np.full(RESAMPLES, np.nan) for kind in decided}
+    sums = draw_sums(tallies, resamples=RESAMPLES, seed=SEED)
     return {kind: divide(sums[2 * row + 1], sums[2 * row]) for row, kind in enumerate(decided)}

@@ -74,7 +74,7 @@ class Track:
         flags = []
         if said and said[0] in CHANGES:
             flags.append(CHANGED_FIRST)
-        if any(now == DROPPED and then != DROPPED for now, then in pairwise(said)):
+        if DROPPED in said and any(now == DROPPED and then != DROPPED for now, then in pairwise(said)):
             flags.append(TAKEN_UP_AGAIN)
         if len(said) < len(self.entries):
             flags.append(NO_STATUS)
@@ -121,24 +121,27 @@ def read_ledger(study: Study, work: Work, thread: str) -> ThreadLedger:
     """The ledger of a thread by one coder; the case sheet of the thread says what is relevant."""
     conduct: dict[str, Track] = {}
     back: dict[str, Track] = {}
+    stages, links = study.stages[thread], study.links
     for coding in work.list_codings(FEATURES, thread):
-        stage = study.find_stage(coding)
+        stage = stages.get(coding.turn)
         if stage is None:
             continue
         tracks = back if stage == BACK else conduct
-        has_warrant = coding.id in study.links and any(link.kind == "warrant" for link in study.links[coding.id])
-        entry = Entry(coding.id, coding.turn, coding.attributes.get("status") or "", has_warrant)
+        has_warrant = coding.id in links and any(link.kind == "warrant" for link in links[coding.id])
         track = tracks.get(coding.code)
         if track is None:
             track = tracks[coding.code] = Track()
-        track.add(entry)
+        track.add(Entry(coding.id, coding.turn, coding.attributes.get("status") or "", has_warrant))
     coverage = _count_coverage(study.threads[thread], conduct, back)
     return ThreadLedger(conduct, back, coverage, _asks_first(study, work, thread, conduct.values()))
 
 
 def needs_warrants(study: Study, work: Work) -> bool:
     """Whether the coder says at all what entries rest on: one who never does is not told of each that it rests on nothing."""
-    return any(link.kind == "warrant" for coding in work.iterate(FEATURES) for link in study.links.get(coding.id, ()))
+    links = study.links
+    return bool(links) and any(
+        link.kind == "warrant" for coding in work.iterate(FEATURES) for link in links.get(coding.id, ())
+    )
 
 
 def measure_ledger(study: Study, work: Work) -> dict[str, Any]:

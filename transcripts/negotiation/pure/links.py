@@ -22,9 +22,9 @@ class ActedOn(NamedTuple):
 
 def list_moves(study: Study, work: Work, stages: Collection[str]) -> Iterator[Coding]:
     """The enacted moves in these stages."""
-    return (
-        coding for coding in work.iterate(MOVES) if coding.enactment == ENACTED and study.find_stage(coding) in stages
-    )
+    for thread, codings in work.iterate_threads(MOVES):
+        stage_of = study.stages[thread]
+        yield from (each for each in codings if each.enactment == ENACTED and stage_of.get(each.turn) in stages)
 
 
 def list_acted_on(study: Study, work: Work, move: Coding) -> list[ActedOn]:
@@ -40,7 +40,7 @@ def measure_links(study: Study, work: Work, stages: Collection[str]) -> dict[str
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     moves = links = without_link = without_entry = 0
     for move in list_moves(study, work, stages):
-        found = list_acted_on(study, work, move)
+        found = list_acted_on(study, work, move) if move.id in study.links else []
         moves += 1
         links += len(found)
         without_link += not found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from transcripts.corpus.pure.readers.base import CHANNELS, ROLES, ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
@@ -76,27 +76,17 @@ class _Reading:
         self._pairs: dict[str, tuple[str | None, str | None, str]] = {}
         self._scored: set[Score] = set()
         self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
+        # A name stands in many lines: kept once, it is hashed and compared once.
+        self._names: dict[str, str] = {}
         self._of_layers: Counter[tuple[str, str]] = Counter()
         self._unknown: Counter[str] = Counter()
-        self._readers: dict[str, Callable[[Row, int], None]] = {
-            "thread": self._read_thread,
-            "turn": self._read_turn,
-            "coding": self._read_coding,
-            "decided": self._read_decided,
-            "link": self._read_link,
-            "pair": self._read_pair,
-            "score": self._read_score,
-            "stance": self._read_stance,
-            "case_sheet": self._read_case_sheet,
-            "case sheet": self._read_case_sheet,
-        }
 
     def read(self, row: Row, line: int) -> None:
         """Take in one object of the file."""
         kind = row.get("record")
         reader = self._readers.get(kind) if isinstance(kind, str) else None
         if reader is not None:
-            reader(row, line)
+            reader(self, row, line)
             return
         if not isinstance(kind, str):
             expected = f"its kind: {', '.join(self._readers)}"
@@ -110,11 +100,12 @@ class _Reading:
         self._finish_threads()
         records = self.records
         for number, turn in zip(self._lines["turn"], records.turns, strict=True):
-            self._need_thread(number, turn.thread)
+            if turn.thread not in self._threads:
+                self._need_thread(number, turn.thread)
         places = self._places
-        for coding in records.codings:
-            if (coding.thread, coding.turn) not in places:
-                self._refuse_turn(self._codings[coding.id], coding.thread, coding.turn)
+        for key, thread, position, *_ in records.codings:
+            if (thread, position) not in places:
+                self._refuse_turn(self._codings[key], thread, position)
         for number, decided in zip(self._lines["decided"], records.decided, strict=True):
             if (decided.thread, decided.turn) not in places:
                 self._refuse_turn(number, decided.thread, decided.turn)
@@ -161,14 +152,16 @@ class _Reading:
 
     def _read_coding(self, row: Row, line: int) -> None:
         get = row.get
-        key = get("id")
-        if type(key) is not str or not key:
+        key = get("id") or get("coding_id")
+        if type(key) is not str:
             key = self._key(row, line, "id", "coding_id")
         if key in self._codings:
             found = f"the coding {shorten(key)} again"
             raise self._refuse(line, found, f"each coding once; line {self._codings[key]} has it")
         self._codings[key] = line
-        if self._is_left_out(row, line, "coding"):
+        if (get("withdrawn") or get("superseded_by") or get("layer", self._layer) != self._layer) and self._is_left_out(
+            row, line, "coding"
+        ):
             self._left_out.add(key)
             return
         enactment, attributes, start = get("enactment"), get("attributes") or _NONE, get("quote_start")
@@ -196,19 +189,13 @@ class _Reading:
             coder, code = self._text(row, line, "coder"), self._text(row, line, "code_id", "code")
             start = self._whole(row, line, "quote_start", "start")
         family = get("family") or ""
-        self.records.codings.append(
-            Coding(
-                key,
-                thread,
-                turn,
-                start,
-                coder,
-                code,
-                enactment or "",
-                attributes,
-                family if type(family) is str else "",
-            )
-        )
+        if type(family) is not str:
+            family = ""
+        # The constructor that a named tuple has would take twice as long.
+        same = self._names.setdefault
+        thread, coder, code = same(thread, thread), same(coder, coder), same(code, code)
+        cells = (key, thread, turn, start, coder, code, enactment or "", attributes, family)
+        self.records.codings.append(tuple.__new__(Coding, cells))
 
     def _read_decided(self, row: Row, line: int) -> None:
         if self._is_left_out(row, line, "decision"):
@@ -272,6 +259,20 @@ class _Reading:
         self.records.stances[label] = {
             key: value for key, value in row.items() if key != "record" and isinstance(value, str)
         }
+
+    # Functions, not methods of one reading: it would hold itself, and its records stay until the program ends.
+    _readers: ClassVar[Mapping[str, Callable[[_Reading, Row, int], None]]] = {
+        "thread": _read_thread,
+        "turn": _read_turn,
+        "coding": _read_coding,
+        "decided": _read_decided,
+        "link": _read_link,
+        "pair": _read_pair,
+        "score": _read_score,
+        "stance": _read_stance,
+        "case_sheet": _read_case_sheet,
+        "case sheet": _read_case_sheet,
+    }
 
     # Cells ----------------------------------------------------------------------------------------------------------------
 

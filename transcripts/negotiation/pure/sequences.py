@@ -30,26 +30,28 @@ def count_decided(study: Study, work: Work) -> dict[str, int]:
     """Sentences of each stage that the coder decided for moves."""
     counts = dict.fromkeys(STAGES, 0)
     for place, sentences in work.list_decided(MOVES):
-        if stage := study.stages.get(place):
+        if stage := study.stages[place[0]].get(place[1]):
             counts[stage] += sentences
     return counts
 
 
 def measure_presence(study: Study, work: Work) -> dict[str, dict[str, dict[str, float | None]]]:
     """Codings of each move by enactment and stage; enacted ones per 100 decided sentences of the stage, None without one."""
-    counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    for coding in work.iterate(MOVES):
-        if stage := study.find_stage(coding):
-            counts[coding.code][coding.enactment or NOT_STATED, stage] += 1
+    counts = Counter(
+        (coding.code, coding.enactment or NOT_STATED, stages.get(coding.turn, ""))
+        for thread, codings in work.iterate_threads(MOVES)
+        for stages in [study.stages[thread]]
+        for coding in codings
+    )
     decided = count_decided(study, work)
     presence: dict[str, dict[str, dict[str, float | None]]] = {}
-    for move in sorted(counts):
-        found = counts[move]
+    for move in sorted({code for code, _, stage in counts if stage}):
         presence[move] = {
-            enactment: {stage: found[enactment, stage] for stage in STAGES} for enactment in (*ENACTMENTS, NOT_STATED)
+            enactment: {stage: counts[move, enactment, stage] for stage in STAGES}
+            for enactment in (*ENACTMENTS, NOT_STATED)
         }
         presence[move]["per_100"] = {
-            stage: 100 * found[ENACTED, stage] / decided[stage] if decided[stage] else None for stage in STAGES
+            stage: 100 * counts[move, ENACTED, stage] / decided[stage] if decided[stage] else None for stage in STAGES
         }
     return presence
 
@@ -65,8 +67,9 @@ def count_failures(work: Work) -> dict[str, dict[str, int]]:
 def list_positions(study: Study, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:
     """The sequence of a thread: at each place where enacted moves begin, the set of them."""
     places: dict[tuple[int, int], set[str]] = {}
+    stage_of = study.stages[thread]
     for coding in work.list_codings(MOVES, thread):
-        if coding.enactment == ENACTED and study.find_stage(coding) in stages:
+        if coding.enactment == ENACTED and stage_of.get(coding.turn) in stages:
             places.setdefault((coding.turn, coding.start), set()).add(coding.code)
     return [frozenset(moves) for moves in places.values()]
 

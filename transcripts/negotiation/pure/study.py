@@ -49,13 +49,21 @@ class Work:
         """Her codings with codes of a family in a thread."""
         return self.codings[family].get(thread, []) if family in self.codings else []
 
+    def iterate_threads(self, family: str) -> Iterable[tuple[str, list[Coding]]]:
+        """The threads that she coded with a family, each with its codings."""
+        return self.codings[family].items() if family in self.codings else ()
+
     def iterate(self, family: str) -> Iterator[Coding]:
         """Her codings with codes of a family."""
         return chain.from_iterable(self.codings[family].values()) if family in self.codings else iter(())
 
     def count_decided(self, family: str, place: Place) -> int:
         """How many sentences of a turn she decided for a family."""
-        return sum(self._decided[key][place] for key in {"", family} if key in self._decided)
+        decided = self._decided.get("")
+        number = decided[place] if decided else 0
+        if family and family in self._decided:
+            number += self._decided[family][place]
+        return number
 
     def list_decided(self, family: str) -> Iterator[tuple[Place, int]]:
         """The turns of which she decided sentences for a family, and how many."""
@@ -72,24 +80,25 @@ class Work:
 
 
 class Study:
-    """All records with their indexes. ``stages``: of each turn of a model, "front", "back" or "tool"."""
+    """All records with their indexes. ``stages``: by thread, of each turn of a model by its position "front", "back" or "tool"."""
 
     def __init__(self, records: Records) -> None:
         self.records = records
         self.threads: dict[str, Thread] = {thread.id: thread for thread in records.threads}
-        self.stages: dict[Place, str] = {}
+        self.stages: dict[str, dict[int, str]] = {thread.id: {} for thread in records.threads}
         self.sentences: dict[Place, int] = {}
         # By thread, the turns that are to be decided: what the model says, and where the records say so, its calls.
         self.answers: dict[str, list[Place]] = defaultdict(list)
         self.turns: dict[str, list[Turn]] = defaultdict(list)
         for turn in records.turns:
-            self.turns[turn.thread].append(turn)
-            if stage := find_stage(turn.role, turn.channel):
-                self.stages[turn.thread, turn.position] = stage
-            if turn.sentences:
-                self.sentences[turn.thread, turn.position] = turn.sentences
-            if turn.is_answer if turn.is_answer is not None else stage == FRONT:
-                self.answers[turn.thread].append((turn.thread, turn.position))
+            thread, position, role, channel, sentences, is_answer = turn
+            self.turns[thread].append(turn)
+            if stage := find_stage(role, channel):
+                self.stages[thread][position] = stage
+            if sentences:
+                self.sentences[thread, position] = sentences
+            if is_answer if is_answer is not None else stage == FRONT:
+                self.answers[thread].append((thread, position))
         for turns in self.turns.values():
             turns.sort(key=lambda turn: turn.position)
         self.links: Mapping[str, list[Link]] = _group_links(records.links)
@@ -106,7 +115,7 @@ class Study:
 
     def find_stage(self, coding: Coding) -> str | None:
         """Where what was coded took place; None for what interviewers and system texts say."""
-        return self.stages.get((coding.thread, coding.turn))
+        return self.stages[coding.thread].get(coding.turn)
 
     def counts_as_shown(self, coding: Coding) -> bool:
         """Whether it is enacted; codes that never carry an enactment always are."""
@@ -150,19 +159,20 @@ class Study:
 
     def _index_work(self) -> None:
         records, work = self.records, self.work
-        families: dict[tuple[str, str], str] = {}
+        places: dict[tuple[str, str, str, str], dict[str, list[Coding]]] = {}
         for coding in records.codings:
-            theirs = self._find_work(coding.coder)
-            code = coding.code
-            key = code, coding.family
-            family = families.get(key)
-            if family is None:
-                family = families[key] = find_family(coding)
-            self.family_of.setdefault(code, family)
-            theirs.codings[family][coding.thread].append(coding)
-            self.codes.add(code)
-            if coding.enactment:
-                self._with_enactment.add(code)
+            _, thread, _, _, coder, code, enactment, _, named = coding
+            key = coder, code, enactment, named
+            place = places.get(key)
+            # What is the same for all codings of a code by a coder is done for the first of them.
+            if place is None:
+                family = find_family(coding)
+                place = places[key] = self._find_work(coder).codings[family]
+                self.family_of.setdefault(code, family)
+                self.codes.add(code)
+                if enactment:
+                    self._with_enactment.add(code)
+            place[thread].append(coding)
         for decided in records.decided:
             theirs = self._find_work(decided.coder)
             theirs.add_decided(decided.families, (decided.thread, decided.turn), decided.sentences)
@@ -171,7 +181,8 @@ class Study:
         for theirs in work.values():
             for family in _COUNTED & theirs.codings.keys():
                 for codings in theirs.codings[family].values():
-                    codings.sort(key=_BY_PLACE)
+                    if len(codings) > 1:
+                        codings.sort(key=_BY_PLACE)
 
 
 def _group_links(links: Iterable[Link]) -> Mapping[str, list[Link]]:

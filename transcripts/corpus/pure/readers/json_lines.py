@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, ReadError, Source
 
+_LINE_ENDS = frozenset({"", "\n", "\r\n"})
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"
 _A_SEPARATOR = "a comma or the end of the list"
@@ -177,7 +178,10 @@ def _refuse_size(line: int, name: str) -> ReadError:
 def read_line(line: str, number: int, name: str) -> JsonObject:
     """The one object of a line. Raises `ReadError` for what `read_json_objects` refuses."""
     try:
-        content = _DECODER.decode(line)
+        # `decode` looks for white space before and after the value, which takes as long as an ordinary line.
+        content, end = _DECODER.raw_decode(line) if line[:1] == "{" else (None, 0)
+        if not end or line[end:] not in _LINE_ENDS:
+            content = _DECODER.decode(line)
     except json.JSONDecodeError as error:
         raise ReadError(name, number, _describe(error, line), _ONE_OBJECT) from None
     except (ValueError, RecursionError) as error:

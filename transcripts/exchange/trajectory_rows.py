@@ -8,14 +8,17 @@ reads the file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Exists, OuterRef
+from django.db.models import Count, Q
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.codebook.pure.lineage import follow_merges
+from transcripts.coding.models import Coding, Decision, Layer, Link
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.corpus.pure.readers.threads import find_stage
@@ -23,8 +26,10 @@ from transcripts.exchange import coding_rows, negotiation_rows
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
 from transcripts.formats.tabular import encode_json
-from transcripts.negotiation.models import CaseSheet, Stance
+from transcripts.negotiation.models import CaseSheet, Score, Stance
+from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book
 from transcripts.negotiation.queries.records import TEXTS_OF_STANCES
+from transcripts.negotiation.queries.scores import has_place
 
 Line = dict[str, Any]
 # What the line of the thread, or the name of the record, says already; and a deprecated name.
@@ -65,27 +70,69 @@ def list_threads(scope: Scope) -> Iterator[tuple[Interview, Hanging, list[Turn]]
         yield interview, hanging or Hanging(""), list(interview.turns.order_by("position"))
 
 
+@dataclass
+class Counted:
+    """What figures of the study count as blind readings: numbers of codings, links, decisions and scores.
+
+    ``coded``: how many sentences of a turn somebody coded with a family and did not finish, by (thread, turn, coder, family).
+    """
+
+    codings: set[int] = field(default_factory=set)
+    links: set[int] = field(default_factory=set)
+    decisions: set[int] = field(default_factory=set)
+    scores: set[int] = field(default_factory=set)
+    coded: Counter[tuple[str, int, str, str]] = field(default_factory=Counter)
+
+
+def _find_counted(scope: Scope, book: CodeBook) -> Counted:
+    """By the rules of ``negotiation.queries.records``, for the rows of the export."""
+    of_sentences = Q(scope.within("sentence__turn__interview"), sentence__retired_by__isnull=True)
+    decisions = scope.keep(Decision.objects.blind().filter(of_sentences), "coder").order_by()
+    finished = {(sentence, coder): pk for pk, sentence, coder in decisions.values_list("pk", "sentence", "coder")}
+    found = Counted(decisions=set(finished.values()))
+    codings = scope.keep(Coding.objects.blind().filter(of_sentences), "coder").order_by("pk")
+    place = ("sentence__turn__interview__external_id", "sentence__turn__position", "coder__username")
+    merged, open_ones = MergedCodes(), set()
+    for pk, sentence, coder, code, *at in codings.values_list("pk", "sentence", "coder", "code", *place):
+        row = book.rows[code]
+        if not merged.counts(sentence, coder, row):
+            continue
+        found.codings.add(pk)
+        if row.unit == CodeFamily.Unit.SENTENCE and (sentence, coder) not in finished:
+            open_ones.add((sentence, *at, row.family))
+    found.coded.update((thread, turn, coder, family) for _, thread, turn, coder, family in open_ones)
+    links = scope.keep(Link.objects.blind().filter(scope.within("coding__sentence__turn__interview")), "coder")
+    found.links = {pk for pk, coding in links.order_by().values_list("pk", "coding") if coding in found.codings}
+    scores = scope.keep(Score.objects.blind().filter(scope.within("interview"), has_place()), "coder")
+    found.scores = set(scores.order_by().values_list("pk", flat=True))
+    return found
+
+
 def _list_records(scope: Scope) -> Iterator[Line]:
-    sheets = _read_sheets(scope)
+    sheets, book = _read_sheets(scope), read_code_book(scope.project)
+    counted = _find_counted(scope, book)
     for interview, hanging, turns in list_threads(scope):
         scope.watch(0, 0)
         sheet = next((each for each in reversed(sheets) if each.interview_id == interview.pk), None)
-        yield _describe_thread(interview, hanging, sheet)
+        yield _describe_thread(interview, hanging, sheet, book)
         sentences = Sentence.objects.current().filter(turn__interview=interview).order_by()
-        counted = dict(sentences.values_list("turn").annotate(number=Count("pk")))
+        numbers = dict(sentences.values_list("turn").annotate(number=Count("pk")))
         for turn, call in zip(turns, pair_results(turns), strict=True):
-            yield {**_describe_turn(interview, turn, call), "sentences": counted.get(turn.pk, 0)}
+            yield {**_describe_turn(interview, turn, call), "sentences": numbers.get(turn.pk, 0)}
     for row in coding_rows.read_codings(scope):
         coding = _describe_row("coding", coding_rows.HEADINGS, row)
         coding["attributes"] = json.loads(coding["attributes"] or "{}")
-        yield coding
-    yield from _list_links(scope)
-    for decision in coding_rows.read_decisions(scope):
-        yield _describe_row("decided", _HEADINGS_OF_DECISIONS, decision)
-    yield from _list_coded(scope)
-    yield from map(_describe_sheet, sheets)
+        now = follow_merges(coding["code_id"], book.merged)
+        coding |= {"code_now": now, "family_now": book.family_of.get(now, coding["family"])}
+        yield {**coding, "is_blind": coding["coding_id"] in counted.codings}
+    yield from _list_links(scope, counted, book)
+    for cells in coding_rows.read_decisions(scope):
+        decision = _describe_row("decided", _HEADINGS_OF_DECISIONS, cells)
+        yield {**decision, "is_blind": decision["decision_id"] in counted.decisions}
+    yield from _list_coded(counted)
+    yield from (_describe_sheet(each, book) for each in sheets)
     yield from _list_pairs(scope)
-    yield from _list_scores(scope)
+    yield from _list_scores(scope, counted)
 
 
 def _read_sheets(scope: Scope) -> list[Any]:
@@ -93,7 +140,7 @@ def _read_sheets(scope: Scope) -> list[Any]:
     return list(rows.order_by("interview_id", "number"))
 
 
-def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | None) -> Line:
+def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | None, book: CodeBook) -> Line:
     """``relevant`` and ``irrelevant`` are the features of the case sheet that holds. What a masked thread was is sealed."""
     condition = "" if interview.is_masked else interview.metadata.get("condition", "")
     return {
@@ -106,14 +153,19 @@ def _describe_thread(interview: Interview, hanging: Hanging, sheet: CaseSheet | 
         "model": interview.model_label,
         "run": interview.run,
         "condition": condition if isinstance(condition, str) else "",
-        "relevant": [each["feature"] for each in sheet.relevant] if sheet else [],
-        "irrelevant": [each["feature"] for each in sheet.irrelevant] if sheet else [],
+        "relevant": [each["feature_now"] for each in _follow(sheet.relevant, book)] if sheet else [],
+        "irrelevant": [each["feature_now"] for each in _follow(sheet.irrelevant, book)] if sheet else [],
     }
 
 
-def _list_links(scope: Scope) -> Iterator[Line]:
+def _follow(listed: Sequence[Mapping[str, str]], book: CodeBook) -> list[dict[str, str]]:
+    """Features of a case sheet, with what each is now that may have been merged since."""
+    return [{**each, "feature_now": follow_merges(each["feature"], book.merged)} for each in listed]
+
+
+def _list_links(scope: Scope, counted: Counted, book: CodeBook) -> Iterator[Line]:
     for row in negotiation_rows.read_links(scope):
-        link = dict(zip(_HEADINGS_OF_LINKS, row, strict=True))
+        link: Line = dict(zip(_HEADINGS_OF_LINKS, row, strict=True))
         # What it acts on, or the place that it leads to; the coding says the rest.
         yield {
             "record": "link",
@@ -121,24 +173,18 @@ def _list_links(scope: Scope) -> Iterator[Line]:
             "coding_id": link["coding_id"],
             "kind": link["kind"],
             "code_id": link["feature"],
+            "code_now": follow_merges(link["feature"], book.merged) if link["feature"] else None,
             "to_thread": link["to_interview"],
             "turn": link["to_turn"],
             "sentence_id": link["to_sentence_id"],
             **{name: link[name] for name in _OF_LINKS},
+            "is_blind": link["link_id"] in counted.links,
         }
 
 
-def _list_coded(scope: Scope) -> Iterator[Line]:
-    """How many sentences of a turn somebody coded blind with a family, and did not finish: decided for that family alone."""
-    within, unit = scope.within("sentence__turn__interview"), CodeFamily.Unit.SENTENCE
-    finished = Decision.objects.blind().filter(sentence=OuterRef("sentence"), coder=OuterRef("coder"))
-    codings = Coding.objects.blind().filter(within, code__family__unit=unit, sentence__retired_by__isnull=True)
-    columns = ("sentence__turn__interview__external_id", "sentence__turn__position", "coder__username")
-    open_ones = scope.keep(codings.filter(~Exists(finished)), "coder").order_by()
-    rows = open_ones.values_list(*columns, "code__family__identifier")
-    for thread, turn, coder, family, number in rows.annotate(number=Count("sentence", distinct=True)).order_by(
-        "sentence__turn__interview", "sentence__turn__position", "coder__username", "code__family__identifier"
-    ):
+def _list_coded(counted: Counted) -> Iterator[Line]:
+    """What somebody coded blind with a family, and did not finish: decided for that family alone."""
+    for (thread, turn, coder, family), number in sorted(counted.coded.items()):
         yield {
             "record": "decided",
             "thread": thread,
@@ -147,16 +193,17 @@ def _list_coded(scope: Scope) -> Iterator[Line]:
             "layer": Layer.BLIND.value,
             "families": [family],
             "sentences": number,
+            "is_blind": True,
         }
 
 
-def _describe_sheet(sheet: Any) -> Line:
+def _describe_sheet(sheet: Any, book: CodeBook) -> Line:
     return {
         "record": "case_sheet",
         "thread": sheet.interview.external_id,
         "number": sheet.number,
-        "relevant": sheet.relevant,
-        "irrelevant": sheet.irrelevant,
+        "relevant": _follow(sheet.relevant, book),
+        "irrelevant": _follow(sheet.irrelevant, book),
         "intents": sheet.told_intents,
         "reason": sheet.reason,
         "written": sheet.written_at,
@@ -177,7 +224,7 @@ def _list_pairs(scope: Scope) -> Iterator[Line]:
         }
 
 
-def _list_scores(scope: Scope) -> Iterator[Line]:
+def _list_scores(scope: Scope, counted: Counted) -> Iterator[Line]:
     """The scores, after the normative stances that they name."""
     scored = set(negotiation_rows.find_scores(scope).values_list("stance", flat=True))
     for stance in Stance.objects.filter(pk__in=scored).order_by("name", "number"):
@@ -188,7 +235,8 @@ def _list_scores(scope: Scope) -> Iterator[Line]:
         score = dict(zip(headings, row, strict=True))
         label = f"{score.pop('stance')}/{score.pop('stance_number')}"
         kept = {name: value for name, value in score.items() if name not in {"project", "interview", "stance_author"}}
-        yield {"record": "score", "thread": score["interview"], "stance": label, **kept}
+        is_blind = score["score_id"] in counted.scores
+        yield {"record": "score", "thread": score["interview"], "stance": label, **kept, "is_blind": is_blind}
 
 
 def _describe_turn(interview: Interview, turn: Turn, call: int | None) -> Line:

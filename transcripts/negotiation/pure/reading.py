@@ -2,7 +2,9 @@
 
 A file is taken whole or not at all. The export writes a thread's ``id``, a turn's ``position`` and a coding's ``coding_id`` and
 ``code_id``; ``thread``, ``turn``, ``id`` and ``code`` are read as well. What was withdrawn is passed over, as is what belongs to
-another layer; the latter is counted in the warnings.
+another layer; the latter is counted in the warnings. Where a row of the layer blind says ``is_blind``, that decides: a blind
+reading that was withdrawn only after its coder had seen others' labels counts. ``code_now`` and ``family_now`` say what a code is
+that was merged.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from transcripts.negotiation.pure.records import (
     Turn,
 )
 
-LAYERS = ("blind", "assisted", "adjudicated")
+BLIND = "blind"
+LAYERS = (BLIND, "assisted", "adjudicated")
 ENACTMENTS = ("enacted", "demonstrated", "described")
 LINK_KINDS = ("acts_on", "warrant", "revises")
 EXPECTATIONS = ("change", "no_change")
@@ -37,9 +40,10 @@ Row = Mapping[str, Any]
 _STATUSES = frozenset(STATUSES) | {"", None}
 _ENACTMENTS = frozenset(ENACTMENTS) | {"", None}
 _NONE: Mapping[str, str] = {}
+_PLAIN = (None, True)
 
 
-def read_records(lines: Iterable[bytes], *, name: str, layer: str = "blind") -> Records:
+def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Records:
     """What a file holds, given line by line; ``name`` is the file's, for errors. ``layer``: whose codings, decisions, links and
     scores are read; those that name no layer always are.
 
@@ -159,9 +163,8 @@ class _Reading:
             found = f"the coding {shorten(key)} again"
             raise self._refuse(line, found, f"each coding once; line {self._codings[key]} has it")
         self._codings[key] = line
-        if (get("withdrawn") or get("superseded_by") or get("layer", self._layer) != self._layer) and self._is_left_out(
-            row, line, "coding"
-        ):
+        is_plain = not (get("withdrawn") or get("superseded_by")) and get("is_blind") in _PLAIN
+        if not (is_plain and get("layer", self._layer) == self._layer) and self._is_left_out(row, line, "coding"):
             self._left_out.add(key)
             return
         enactment, attributes, start = get("enactment"), get("attributes") or _NONE, get("quote_start")
@@ -172,7 +175,8 @@ class _Reading:
                 raise self._refuse(line, f"{name_json_type(attributes)} for “attributes”", "an object")
             if attributes.get("status") not in _STATUSES:
                 raise self._refuse(line, f"the status {_show(attributes['status'])}", _list_choices(STATUSES))
-        thread, turn, coder, code = get("thread"), get("turn"), get("coder"), get("code_id") or get("code")
+        thread, turn, coder = get("thread"), get("turn"), get("coder")
+        code = get("code_now") or get("code_id") or get("code")
         if start is None:
             start = get("start", 0)
         # Almost every line is in order: one test of all cells, and each by itself only to say which is not.
@@ -186,9 +190,9 @@ class _Reading:
             and start >= 0
         ):
             thread, turn = self._text(row, line, "thread"), self._whole(row, line, "turn", lowest=1)
-            coder, code = self._text(row, line, "coder"), self._text(row, line, "code_id", "code")
+            coder, code = self._text(row, line, "coder"), self._text(row, line, "code_now", "code_id", "code")
             start = self._whole(row, line, "quote_start", "start")
-        family = get("family") or ""
+        family = get("family_now") or get("family") or ""
         if type(family) is not str:
             family = ""
         # The constructor that a named tuple has would take twice as long.
@@ -215,7 +219,7 @@ class _Reading:
         kind = self._choice(row, line, "kind", LINK_KINDS)
         coding = self._key(row, line, "coding", "coding_id")
         if kind == "acts_on":
-            link = Link(coding, kind, self._text(row, line, "code_id", "code"))
+            link = Link(coding, kind, self._text(row, line, "code_now", "code_id", "code"))
         else:
             link = Link(coding, kind, "", self._whole(row, line, "turn", lowest=1))
         self.records.links.append(link)
@@ -315,21 +319,27 @@ class _Reading:
         raise self._refuse_cell(row, line, (key,), _list_choices(choices))
 
     def _features(self, row: Row, line: int, key: str) -> tuple[str, ...]:
-        """A list of codes, or of objects that have one under ``feature``."""
+        """A list of codes, or of objects that have one under ``feature``, or under ``feature_now`` what it was merged into."""
         value = row.get(key) or []
         if isinstance(value, list):
-            names = [each.get("feature") if isinstance(each, dict) else each for each in value]
+            names = [
+                each.get("feature_now") or each.get("feature") if isinstance(each, dict) else each for each in value
+            ]
             features = [each for each in names if isinstance(each, str) and each]
             if len(features) == len(names):
                 return tuple(dict.fromkeys(features))
         raise self._refuse_cell(row, line, (key,), "a list of codes of features")
 
     def _is_left_out(self, row: Row, line: int, what: str) -> bool:
-        """Whether a row was withdrawn or is of another layer than is read."""
+        """Whether a row does not count, or is of another layer than is read."""
         get = row.get
+        layer, is_blind = get("layer"), get("is_blind")
+        if is_blind not in (None, True, False):
+            raise self._refuse(line, f"{_show(is_blind)} for “is_blind”", "true or false")
+        if is_blind is not None and layer == BLIND == self._layer:
+            return not is_blind
         if get("withdrawn") or get("superseded_by"):
             return True
-        layer = get("layer")
         if not layer or layer == self._layer:
             return False
         if layer not in LAYERS:

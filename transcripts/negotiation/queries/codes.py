@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -22,6 +23,17 @@ class Row(NamedTuple):
     version: int
     unit: str
     family: str
+
+
+class MergedCodes:
+    """Two codes that were merged into one count once on a sentence: the coding that was made first."""
+
+    def __init__(self) -> None:
+        self._applied: dict[tuple[int, Hashable, str], str] = {}
+
+    def counts(self, sentence: int, coder: Hashable, row: Row) -> bool:
+        """Whether a coding counts; they are asked for in the order in which they were made."""
+        return self._applied.setdefault((sentence, coder, row.identifier), row.applied) == row.applied
 
 
 @dataclass

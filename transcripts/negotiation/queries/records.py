@@ -23,7 +23,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.cases import is_not_masked, latest_sheets, list_pairs, visible_sheets
-from transcripts.negotiation.queries.codes import CodeBook, read_code_book
+from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book
 from transcripts.negotiation.queries.scores import has_place, visible_scores
 from transcripts.projects.models import Project
 
@@ -266,7 +266,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
     columns = ("pk", "sentence__turn", "sentence", "coder__username", "code", "enactment", "attributes", "layer")
     rows = _codings_of(asked).annotate(begins=begins).order_by("pk")
     coded = _Coded(set(), set(), openings)
-    applied: dict[tuple[int, str, str], str] = {}
+    merged = MergedCodes()
     for pk, turn, sentence, coder, code, enactment, attributes, layer, created, start in rows.values_list(
         *columns, "created_at", "begins"
     ):
@@ -275,8 +275,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
             found.left_out += 1
             continue
         row = codes[code]
-        # Two codes that were merged into one count once on a sentence.
-        if applied.setdefault((sentence, coder, row.identifier), row.applied) != row.applied:
+        if not merged.counts(sentence, coder, row):
             continue
         found.records.codings.append(
             records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes, row.family)

@@ -73,7 +73,7 @@ def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, si
     page.reload()
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     assert "rests on 1" in chip(page, SECOND_ANSWER, "Power")
-    expect(page.locator("#ledger li")).to_have_text(["Position #7 Power / asymmetry revised"])
+    expect(page.locator("#ledger li")).to_have_text(["Turn #7 Power / asymmetry revised"])
     press(page, "Control+z")
     assert "rests on" not in chip(page, SECOND_ANSWER, "Power")
     press(page, "Control+z")
@@ -300,3 +300,128 @@ def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_
     expect(page.locator(f"{back} summary")).to_contain_text("1 code of yours")
     expect(score).to_contain_text("care/1")
     expect(page.locator("#ledger li")).to_have_count(3)
+
+
+def listen(page: Page) -> None:
+    """Keep what is said to screen readers from now on."""
+    page.evaluate(
+        "() => { window.said = []; for (const id of ['announcer', 'problem']) { const part = document.getElementById(id); "
+        "new MutationObserver(() => part.textContent && window.said.push(part.textContent))"
+        ".observe(part, {childList: true, characterData: true, subtree: true}); } }"
+    )
+
+
+def told(page: Page) -> list[str]:
+    found: list[str] = page.evaluate("() => window.said.splice(0)")
+    return found
+
+
+def test_only_what_is_stored_is_said_to_be_and_what_was_not_goes_with_the_next_that_is(page: Page) -> None:
+    refused = page.get_by_role("region", name="Not stored")
+    go_to(page, FIRST_ANSWER)
+    press(page, "6", "4")
+    await_saved(page)
+    go_to(page, CHALLENGE)
+    listen(page)
+    press(page, "'")
+    expect(refused).to_contain_text("a link of Power")
+    assert len(words := told(page)) == 1
+    assert "comes after Power" in words[0]
+    # Undo takes back what was done before it, not the link that never was.
+    press(page, "Control+z")
+    expect(refused).to_be_hidden()
+    await_saved(page)
+    assert told(page) == ["Undone: status “supported” of Power / asymmetry at 8"]
+    go_to(page, CHALLENGE)
+    press(page, "'")
+    expect(refused).to_be_visible()
+    refused.get_by_role("button", name="Dismiss").click()
+    expect(refused).to_be_hidden()
+    page.reload()
+    expect(refused).to_be_hidden()
+
+
+def test_refused_link_of_a_strip_is_shown_as_off_again(page: Page) -> None:
+    go_to(page, SECOND_ANSWER)
+    press(page, "u", "1")
+    await_saved(page)
+    listen(page)
+    page.route("**/link/", lambda route: route.fulfill(status=422, content_type="text/plain", body="Not here."))
+    press(page, ";", "6")
+    expect(page.locator("#problem")).to_contain_text("Not here.")
+    option = page.locator("#strip").get_by_role("option", name="Power")
+    expect(option).to_have_attribute("aria-selected", "false")
+    page.unroute("**/link/")
+    press(page, "6")
+    expect(option).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#announcer")).to_have_text("Power / asymmetry on")
+    assert told(page)[-1] == "Power / asymmetry on"
+    assert "acts on Power" in chip(page, SECOND_ANSWER, "Revise")
+
+
+def test_what_belongs_to_something_refused_is_told_with_it(page: Page) -> None:
+    go_to(page, SECOND_ANSWER)
+    page.route("**/add/", lambda route: route.abort())
+    press(page, "6", "Escape")
+    go_to(page, "#turn-1")
+    press(page, "'")
+    page.route("**/add/", lambda route: route.fulfill(status=422, content_type="text/plain", body="Not now."))
+    page.evaluate("window.dispatchEvent(new Event('online'))")
+    refused = page.locator("#refused li")
+    expect(refused).to_have_count(2)
+    expect(refused.nth(1)).to_contain_text("It belongs to what was not stored.")
+    expect(page.locator("#problem")).to_contain_text("Not now.")
+    page.unroute("**/add/")
+    press(page, "Control+z")
+    expect(page.locator("#notice")).to_have_text("Nothing to undo.")
+
+
+def test_status_is_asked_before_the_questions_of_a_feature_and_taken_back_under_its_name(page: Page) -> None:
+    go_to(page, FIRST_ANSWER)
+    listen(page)
+    press(page, "2")
+    expect(page.get_by_role("listbox", name="Stakeholders: How does the turn leave it?")).to_be_focused()
+    press(page, "3")
+    expect(page.get_by_role("radio", name="the person in the conversation")).to_be_focused()
+    assert chip(page, FIRST_ANSWER, "Stakeholders") == ""
+    press(page, "2", "Enter")
+    await_saved(page)
+    entered = chip(page, FIRST_ANSWER, "Stakeholders")
+    assert "elicited" in entered
+    assert "an absent third party" in entered
+    assert told(page) == ["Stakeholders applied to 8", "status “elicited” of Stakeholders at 8"]
+    press(page, "Control+z")
+    await_saved(page)
+    assert told(page) == ["Undone: status “elicited” of Stakeholders at 8"]
+    assert "elicited" not in chip(page, FIRST_ANSWER, "Stakeholders")
+    press(page, "Control+z")
+    await_saved(page)
+    assert told(page) == ["Undone: Stakeholders applied to 8"]
+    assert chip(page, FIRST_ANSWER, "Stakeholders") == ""
+    press(page, "Control+y", "Control+y")
+    await_saved(page)
+    assert chip(page, FIRST_ANSWER, "Stakeholders") == entered
+
+
+def test_status_left_unsaid_goes_on_to_the_questions_and_another_key_leaves_both(page: Page) -> None:
+    go_to(page, FIRST_ANSWER)
+    press(page, "2", "Escape", "1", "Enter")
+    await_saved(page)
+    assert "the person in the conversation" in chip(page, FIRST_ANSWER, "Stakeholders")
+    press(page, "3", "Control+z")
+    expect(page.locator("#strip")).to_be_hidden()
+    expect(page.locator("form.ask")).to_have_count(0)
+    await_saved(page)
+    assert chip(page, FIRST_ANSWER, "Identity cues") == ""
+    assert chip(page, FIRST_ANSWER, "Stakeholders") == ""
+
+
+def test_turns_have_one_numbering(page: Page, site: Site) -> None:
+    listed = page.locator("#turns a")
+    expect(listed).to_have_text(["Turn 1", "turn 2 reasoning", "turn 3 search", "Turn 6"])
+    addresses = [link.get_attribute("href") or "" for link in listed.all()]
+    assert addresses == ["#t1", "#turn-2", "#turn-3", "#t6"]
+    expect(page.get_by_role("region", name="Turns 1 to 5")).to_have_count(1)
+    expect(page.locator("#t6 .place").first).to_have_text("#6")
+    listed.nth(3).click()
+    expect(page.locator("#t6 [aria-current='true']")).to_have_count(1)

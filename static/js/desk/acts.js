@@ -16,13 +16,17 @@ import { currentRow, findRow, moveToNextAnswer, numberOf, select, sentenceOf, tu
 import { refreshMarks } from "./refresh.js";
 import { openStrip } from "./strip.js";
 import { Stored } from "./stored.js";
-import { keepRefused } from "./refused.js";
-import { forgetDone, remember, renameDone } from "./undo.js";
+import { clearRefused, keepRefused } from "./refused.js";
+import { forgetDone, remember, renameDone, tellEntry } from "./undo.js";
 
+const STATUS = "status";
 const recent = new Stored(window.localStorage, `desk:recent:${site.user}`, []);
 let last = null;
 let savedListener = () => {};
 let refusedListener = () => {};
+// What waits for the server's answer, and what was done since it last refused something.
+const outcomes = new Map();
+const doneSince = new Set();
 
 /** Call back for each change that the server has stored, after the page shows it. */
 export function onActSaved(listener) {
@@ -44,16 +48,33 @@ export function isClosed() {
   return Boolean(site.closed);
 }
 
-/** Show acts and send them. */
+/** Show acts and send them. Gives a promise of whether the server stored them all; it waits as long as the acts do. */
 export function perform(...acts) {
   showProblem("");
   acts.forEach(showAct);
+  const stored = acts.map(({ id }) => new Promise((resolve) => outcomes.set(id, resolve)));
+  for (const { id } of acts) {
+    doneSince.add(id);
+  }
   enqueue(...acts);
   if (document.activeElement === document.body) {
     currentRow()?.focus({ preventScroll: true });
   }
   showPressed();
   scheduleCount();
+  return Promise.all(stored).then((each) => each.every(Boolean));
+}
+
+/** Show acts, send them, and say what was done once it is stored: a refusal is said in its place. */
+export async function performAndTell(words, ...acts) {
+  if (await perform(...acts)) {
+    announce(words);
+  }
+}
+
+function tellOutcome({ id }, isStored) {
+  outcomes.get(id)?.(isStored);
+  outcomes.delete(id);
 }
 
 /** The server has stored an act: what it says takes the place of what the page showed. */
@@ -67,20 +88,42 @@ export function settle(act, html, storedId) {
     showPressed();
     scheduleCount();
   }
+  // Acts that were on their way when another was refused leave its message in sight.
+  if (doneSince.delete(act.id)) {
+    clearRefused();
+  }
   savedListener(act);
+  tellOutcome(act, true);
 }
 
-/** The server refused an act: show its message, and what is stored. */
-export function rollBack(act, words) {
-  forgetDone(act.id);
+/** The server refused an act, and with it those that depend on it: show its message, and what is stored. */
+export function rollBack(act, words, dependent = []) {
+  takeBack(act, words);
+  for (const other of dependent) {
+    takeBack(other, "It belongs to what was not stored.");
+  }
+  showProblem(tellWhere(act, words));
+  doneSince.clear();
+}
+
+const placeOf = (act) => {
   const row = act.sentence ? findRow(act.sentence) : null;
-  const where = row ? `Sentence ${numberOf(row)}` : "";
-  showProblem(where && !words.startsWith(where) ? `${where}: ${words}` : words);
-  keepRefused(act, where, words);
+  return row ? `Sentence ${numberOf(row)}` : "";
+};
+
+function tellWhere(act, words) {
+  const where = placeOf(act);
+  return where && !words.startsWith(where) ? `${where}: ${words}` : words;
+}
+
+function takeBack(act, words) {
+  forgetDone(act.id);
+  keepRefused(act, placeOf(act), words);
   if (act.sentence) {
     refreshMarks(act.sentence);
   }
   refusedListener(act);
+  tellOutcome(act, false);
 }
 
 /** One row for each place where a code can be applied: codes of a turn or an interview are applied once. */
@@ -157,56 +200,81 @@ export function changeCoding(row, code, values, reason) {
   }
 }
 
-async function putCode(code, spots) {
-  const isLatent = spots[0][1].level === "latent";
+/** What a code still has to be told, none of which a key can say. */
+function listNeeds(code, spots, isLatent) {
   const needs = {
     enactment: code.enactment && spots.some(([, values]) => !values.enactment),
     questions: code.questions.filter(({ key, required }) => required && spots.some(([, values]) => !values.attributes[key])),
     note: isLatent && spots.some(([, values]) => !values.note),
     reason: spots.some(([row]) => hasSeenOthers(row, code)),
   };
-  let answer = null;
-  if (needs.enactment || needs.questions.length || needs.note || needs.reason) {
-    answer = await ask(currentRow(), `${code.name}${isLatent ? ", latent" : ""}${onHowMany(spots)}`, needs);
-    if (!answer) {
-      return;
+  return needs.enactment || needs.questions.length || needs.note || needs.reason ? needs : null;
+}
+
+/** Apply a code. The status of a feature is asked first, for it is the entry; a code that needs no more stands at once. */
+async function putCode(code, spots) {
+  const isLatent = spots[0][1].level === "latent";
+  const question = findStatus(code, spots);
+  if (!listNeeds(code, spots, isLatent)) {
+    send(code, spots);
+    if (question) {
+      sayStatus(code, spots.map(([row]) => row), await askStatus(code, question));
     }
+    return;
+  }
+  const status = question ? await askStatus(code, question) : "";
+  if (status === null) {
+    announce("Cancelled.");
+    return;
+  }
+  // A status that the codebook requires goes with the code; any other is an act of its own, as where it is asked alone.
+  const isPart = Boolean(status) && question.required;
+  const asked = isPart ? spots.map(([row, values]) => [row, withStatus(values, status)]) : spots;
+  const needs = listNeeds(code, asked, isLatent);
+  const answer = needs ? await ask(currentRow(), `${code.name}${isLatent ? ", latent" : ""}${onHowMany(spots)}`, needs) : {};
+  if (!answer) {
+    return;
   }
   const fill = (values) => ({
     ...values,
-    enactment: values.enactment || (answer?.enactment ?? ""),
-    attributes: { ...answer?.attributes, ...values.attributes },
-    note: values.note || (answer?.note ?? ""),
+    enactment: values.enactment || (answer.enactment ?? ""),
+    attributes: { ...answer.attributes, ...values.attributes },
+    note: values.note || (answer.note ?? ""),
   });
-  const filled = spots.map(([row, values]) => [row, fill(values)]);
-  const reason = answer?.reason ?? "";
-  send(code, filled, reason);
-  if (answer?.opensMemo) {
+  const reason = answer.reason ?? "";
+  send(code, asked.map(([row, values]) => [row, fill(values)]), reason);
+  if (status && !isPart) {
+    sayStatus(code, spots.map(([row]) => row), status, reason);
+  }
+  if (answer.opensMemo) {
     openMemo(false, "interpretive");
-  } else {
-    askStatus(code, filled, reason);
   }
 }
 
-/** The status with which the turn leaves a feature, where its code asks for one: by a digit, or left unsaid. */
-function askStatus(code, spots, reason) {
-  const question = code.questions.find(({ key, kind }) => key === "status" && kind === "choice");
-  if (!question || spots.some(([, { attributes }]) => attributes.status)) {
-    return;
-  }
-  openStrip({
-    title: `${code.name}: ${question.label}`,
-    options: question.choices.map((choice) => ({ name: choice })),
-    onChoose: ({ name }) => {
-      const changed = spots.filter(([row]) => findChip(row, code)).map(([row]) => {
-        const values = valuesAt(row, code);
-        return [row, { ...values, attributes: { ...values.attributes, status: name } }];
-      });
-      if (changed.length) {
-        send(code, changed, reason);
-      }
-    },
+/** The question for the status with which a turn leaves a feature, where it is not answered yet. */
+function findStatus(code, spots) {
+  const question = code.questions.find(({ key, kind }) => key === STATUS && kind === "choice");
+  return spots.some(([, { attributes }]) => attributes[STATUS]) ? undefined : question;
+}
+
+/** A status by digit; an empty word where it is left unsaid, null where the person went elsewhere meanwhile. */
+const askStatus = (code, question) =>
+  new Promise((resolve) => {
+    openStrip({
+      title: `${code.name}: ${question.label}`,
+      options: question.choices.map((choice) => ({ name: choice })),
+      onChoose: ({ name }) => resolve(name),
+      onClose: (isLeft) => resolve(isLeft ? "" : null),
+    });
   });
+
+const withStatus = (values, status) => ({ ...values, attributes: { ...values.attributes, [STATUS]: status } });
+
+function sayStatus(code, rows, status, reason) {
+  const standing = rows.filter((row) => findChip(row, code));
+  if (status && standing.length) {
+    send(code, standing.map((row) => [row, withStatus(valuesAt(row, code), status)]), reason);
+  }
 }
 
 const onHowMany = (spots) => (spots.length > 1 ? `, on ${spots.length} sentences` : "");
@@ -222,8 +290,11 @@ function send(code, spots, reason) {
     const decision = decisionEndedBy(code, row, { isPut: true });
     const entry = { kind: "put", sentence, number: numberOf(row), current: id, hint, decision };
     if (replaced) {
-      const hintBefore = hintOf(code, readValues(replaced, row));
-      Object.assign(entry, { kind: "change", before: replaced.dataset.coding, hintBefore });
+      const before = readValues(replaced, row);
+      Object.assign(entry, { kind: "change", before: replaced.dataset.coding, hintBefore: hintOf(code, before) });
+      if (isSameButStatus(before, values)) {
+        entry.status = values.attributes[STATUS] ?? "";
+      }
     }
     entries.push(entry);
     const fields = { sentence, code: code.id, ...writeFields(values), ...(reason && { reason }) };
@@ -231,12 +302,17 @@ function send(code, spots, reason) {
   }
   remember(...entries);
   dropQuote();
-  perform(...acts);
+  performAndTell(tellEntry(...entries), ...acts);
   const [row, { level, enactment }] = spots[0];
   aimAt(sentenceOf(row), code);
   last = { code, level, enactment };
   recent.write([code.identifier, ...recent.read().filter((identifier) => identifier !== code.identifier)].slice(0, 8));
-  announce(`${code.name} on ${numberOf(row)}${spots.length > 1 ? ` to ${numberOf(spots.at(-1)[0])}` : ""}`);
+}
+
+/** Whether only the status, or nothing, differs between two ways in which a code is applied. */
+function isSameButStatus(one, other) {
+  const serialize = (values) => JSON.stringify(Object.entries(writeFields(withStatus(values, ""))).sort());
+  return serialize(one) === serialize(other);
 }
 
 /** Take a code off every row; asks why where others' labels were seen. */
@@ -260,8 +336,7 @@ async function takeOff(code, rows) {
   }
   if (acts.length) {
     remember(...entries);
-    perform(...acts);
-    announce(`${code.name} removed from ${numberOf(rows[0])}${rows.length > 1 ? ` to ${numberOf(rows.at(-1))}` : ""}`);
+    performAndTell(tellEntry(...entries), ...acts);
   }
 }
 

@@ -1,8 +1,8 @@
 // Undo and redo. What was done in another interview is undone there.
 
-import { askReason, isClosed, perform } from "./acts.js";
+import { askReason, isClosed, performAndTell } from "./acts.js";
 import { redoBoundaryEdit } from "./boundaries.js";
-import { announce, findCodeById, showProblem, site } from "./page.js";
+import { findCodeById, showProblem, site } from "./page.js";
 import { findRow, select } from "./rows.js";
 import { Stored } from "./stored.js";
 import { deskOf, dropEntry, lookBack, redo, undo } from "./undo.js";
@@ -65,8 +65,7 @@ export async function goBack(isRedo) {
   const reason = isDeciding || isLink ? "" : await askReason(rows, code ?? null, isRedo ? "Redo" : "Undo");
   const taken = reason === null ? null : (isRedo ? redo : undo)();
   if (taken) {
-    perform(...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
-    announce(taken.words);
+    performAndTell(taken.words, ...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
   }
 }
 

@@ -55,7 +55,7 @@ function makeLine({ code, turn, statuses, isBackStage }) {
   return make(
     "li",
     {},
-    make("a", { href: `#${turn}` }, make("span", { class: "vh", text: "Position " }), `#${position}`),
+    make("a", { href: `#${turn}` }, make("span", { class: "vh", text: "Turn " }), `#${position}`),
     " ",
     make("bdi", { text: name }),
     " ",

@@ -51,7 +51,7 @@ export function openLinks() {
 }
 
 /** What was pointed at is evidence for the last entry or Revise; pointed at again, it no longer is. */
-function addEvidence({ sentence, quote, number }) {
+async function addEvidence({ sentence, quote, number }) {
   const aim = aimedAt();
   const row = aim && findRow(aim.sentence);
   const code = aim && findCode(aim.code);
@@ -67,12 +67,14 @@ function addEvidence({ sentence, quote, number }) {
   const before = findEnd(chip, fields);
   const isOn = !before || Boolean(quote);
   const was = before ? { ...fields, ...readQuote(before) } : null;
-  toggleLink(row, code, quote ? { ...fields, quote_from: quote[0], quote_to: quote[1] } : (was ?? fields), isOn, isOn ? was : null);
+  const link = quote ? { ...fields, quote_from: quote[0], quote_to: quote[1] } : (was ?? fields);
   const words = code.identifier === REVISE ? ["revises", "no longer revises"] : ["rests on", "no longer rests on"];
-  notify(`${code.name} at ${numberOf(row)} ${words[isOn ? 0 : 1]} ${number}.`);
+  if (await toggleLink(row, code, link, isOn, isOn ? was : null)) {
+    notify(`${code.name} at ${numberOf(row)} ${words[isOn ? 0 : 1]} ${number}.`);
+  }
 }
 
-/** Whether it could be done. `was` is the link to other words of the same sentence that this one replaces. */
+/** False, or a promise of whether it was stored. `was` is the link to other words of the same sentence that this one replaces. */
 function toggleLink(row, code, link, isOn, was = null) {
   const chip = findChip(row, code);
   if (!chip) {
@@ -84,8 +86,7 @@ function toggleLink(row, code, link, isOn, was = null) {
   const kind = isOn ? "link" : "unlink";
   const more = was ? { was } : {};
   remember({ kind, sentence, number: numberOf(row), current: id, coding, link, hint: { code: code.id }, ...more });
-  perform({ id, kind, sentence, hint: { code: code.id }, fields: { coding, ...link } });
-  return true;
+  return perform({ id, kind, sentence, hint: { code: code.id }, fields: { coding, ...link } });
 }
 
 /** Go to a sentence that is evidence; false where this page does not have it. */

@@ -1,7 +1,7 @@
 // Memos: on the current sentence and on the interview. A text begun and left stays as a draft while the page is open.
 
 import { announce, makeIdempotencyKey } from "./page.js";
-import { onActRefused, perform } from "./acts.js";
+import { onActRefused, performAndTell } from "./acts.js";
 import { memoKindOn, memoOn } from "./marks.js";
 import { kindOf, textOf } from "./memobox.js";
 import { currentRow, onCurrentChange, sentenceOf } from "./rows.js";
@@ -81,9 +81,8 @@ function save(box, { sentence, saved }) {
   drafts.delete(place);
   if (text !== before.text || (text && kind !== before.kind)) {
     const fields = { ...(place && { sentence: place }), text, kind };
-    perform({ id: makeIdempotencyKey(), kind: "memo", sentence: place, fields });
+    performAndTell(text ? "Memo saved." : "Memo removed.", { id: makeIdempotencyKey(), kind: "memo", sentence: place, fields });
     saved({ text, kind });
-    announce(text ? "Memo sent." : "Memo removed.");
   }
   leave(box);
 }

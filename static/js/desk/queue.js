@@ -20,7 +20,7 @@ let wake = null;
 
 /**
  * `onState(state, count)`: "refused" when nothing waits and the last act was not stored. `onSaved(act, html, storedId)`,
- * `onRefused(act, words)`; `onHeld(words)` when the person has to do something first, and again without words when she has.
+ * `onRefused(act, words, dependent)`, with the acts that cannot be stored without it; `onHeld(words)` when the person has to do something first, and again without words when she has.
  */
 export function startQueue(callbacks) {
   listener = callbacks;
@@ -106,9 +106,10 @@ async function send(act) {
     forget((other) => other.id !== act.id);
     listener.onSaved(act, words, storedId ?? act.id);
   } else {
-    forget((other) => other.id !== act.id && !dependsOn(other, act));
+    const dependent = listDependent(act);
+    forget(({ id }) => id !== act.id && !dependent.some((other) => other.id === id));
     const isSentence = response.headers.get("Content-Type")?.startsWith("text/plain");
-    listener.onRefused(act, isSentence ? words : `The server refused this (status ${response.status}).`);
+    listener.onRefused(act, isSentence ? words : `The server refused this (status ${response.status}).`, dependent);
   }
   return true;
 }
@@ -131,8 +132,16 @@ export function readCookie(name) {
   return found ? found.slice(name.length + 1) : "";
 }
 
-const dependsOn = (act, earlier) =>
-  [act.fields.coding, act.fields.decision, act.fields.again].includes(earlier.id);
+/** Acts that name what an act would have stored, or what one of them would have. */
+function listDependent(act) {
+  const gone = [act.id];
+  for (const { id, fields } of pendingActs()) {
+    if ([fields.coding, fields.decision, fields.again].some((named) => gone.includes(named))) {
+      gone.push(id);
+    }
+  }
+  return pendingActs().filter(({ id }) => id !== act.id && gone.includes(id));
+}
 
 function forget(isKept) {
   const acts = stored.read().filter(isKept);

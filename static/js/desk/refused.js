@@ -1,4 +1,5 @@
-// Acts that the server refused, kept in sight until the person has seen them: nothing she typed is lost without a word.
+// Acts that the server refused, in sight until the next one is stored or the person dismisses them. What she typed stays until
+// she does: nothing of it is lost without a word.
 
 import { findCodeById, make, storageName } from "./page.js";
 import { Stored } from "./stored.js";
@@ -22,8 +23,18 @@ export function startRefused() {
 
 /** Keep an act with the sentence that says why it was refused. */
 export function keepRefused(act, where, why) {
-  stored.write([...stored.read(), { what: describe(act), where, why }].slice(-MAX_STORED));
+  const wasTyped = Boolean(act.fields.note || act.fields.text || act.fields.reason);
+  stored.write([...stored.read(), { what: describe(act), where, why, wasTyped }].slice(-MAX_STORED));
   show();
+}
+
+/** Something that was done since is stored: what was refused before is over, apart from what was typed. */
+export function clearRefused() {
+  const acts = stored.read();
+  if (acts.some(({ wasTyped }) => wasTyped === false)) {
+    stored.write(acts.filter(({ wasTyped }) => wasTyped !== false));
+    show();
+  }
 }
 
 function describe(act) {

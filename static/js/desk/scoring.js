@@ -24,6 +24,9 @@ let draft = null;
 let release = null;
 // One after the other: each names what the one before has stored.
 let sending = Promise.resolve();
+// Notes that the server did not take: they are offered again.
+const unsavedNotes = new Map();
+const nameScore = (stance, criterion) => `${stance.id} ${criterion.id}`;
 
 /** Offer the strip, and show what the person has scored. */
 export function startScoring() {
@@ -102,7 +105,7 @@ function openValues(stance, criterion) {
 }
 
 function give(stance, criterion, value, before) {
-  draft = { stance, criterion, value, note: before?.note ?? "", evidence: (before?.evidence ?? []).map((each) => ({ ...each, quote: "kept" })) };
+  draft = { stance, criterion, value, note: unsavedNotes.get(nameScore(stance, criterion)) ?? before?.note ?? "", evidence: (before?.evidence ?? []).map((each) => ({ ...each, quote: "kept" })) };
   if (value === WITHOUT) {
     askNote();
     return;
@@ -127,7 +130,14 @@ function addEvidence({ sentence, quote, number }) {
   } else {
     draft.evidence = [...others, { sentence: String(sentence), number, quote: quote ? `${quote[0]}:${quote[1]}` : "" }];
   }
-  send();
+  const score = draft;
+  const { evidence: given } = draft;
+  send().then((isStored) => {
+    // What was refused is not sent again with the next sentence.
+    if (!isStored && score.evidence === given) {
+      score.evidence = before;
+    }
+  });
 }
 
 /** Without a score it says why: a line of its own, for the strip takes digits. */
@@ -144,7 +154,9 @@ function askNote() {
   form.addEventListener("submit", () => {
     draft.note = field.value;
     draft.evidence = [];
-    send();
+    const name = nameScore(draft.stance, draft.criterion);
+    unsavedNotes.set(name, field.value);
+    send().then((isStored) => isStored && unsavedNotes.delete(name));
   });
   dialog.addEventListener("keydown", (event) => {
     event.stopPropagation();
@@ -161,6 +173,7 @@ function askNote() {
   field.focus();
 }
 
+/** Gives a promise of whether it was stored. */
 function send() {
   const { stance, criterion, value, note, evidence } = draft;
   const fields = [["stance", stance.id], ["criterion", criterion.id], ["value", value], ["note", note]];
@@ -173,7 +186,7 @@ function send() {
   sending = sending.then(async () => {
     const was = before();
     if (!(await post(state.put, fields))) {
-      return;
+      return false;
     }
     const now = findScore(stance, criterion);
     notify(`${criterion.name}: ${tell(now)} Saved.`);
@@ -181,7 +194,9 @@ function send() {
       const words = `${now.value === WITHOUT ? "not applicable" : now.value} for “${criterion.name}”`;
       remember({ kind: "score", ...place, current: now.id, before: was, stance: stance.id, criterion: criterion.id, words, hint: {} });
     }
+    return true;
   });
+  return sending;
 }
 
 /** Undo gives the score that was there before again, or withdraws the one that is; redo the other way round. */

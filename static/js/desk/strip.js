@@ -6,9 +6,9 @@
 // options   in order: { name, value?, isOn?, note?, digit?, more? }. The first ten get the digits 1 to 9 and 0, unless an option
 //           names its own `digit` ("0"). `isOn` shows what holds now; `note` stands behind the name.
 // onChoose  (option, isOn) => …  With one answer the strip closes first, and `isOn` is true. With `isMany` it stays open, and
-//           `isOn` says what the option is to be from now on; give back false to leave it as it was.
-// onClose   () => …  The strip went without an answer (Escape, Enter on nothing, the focus went elsewhere); with `isMany`,
-//           whenever it goes.
+//           `isOn` says what the option is to be from now on; give back false, or a promise of it, to leave it as it was.
+// onClose   (isLeft) => …  The strip went without an answer: left by the person (Escape, Enter on nothing), or because the focus
+//           or another key of the desk went elsewhere; with `isMany`, whenever it goes.
 // isMany    several options may be on at once.
 // act       the name of the act (keys.py) whose key opened it: the same key closes it again.
 // about     an element shown above the options, such as a text that one judges by.
@@ -156,23 +156,34 @@ function choose(at) {
     return;
   }
   const isOn = !option.isOn;
-  if (onChoose(option, isOn) === false) {
+  const outcome = onChoose(option, isOn);
+  if (outcome === false) {
     return;
   }
+  mark(option, isOn);
+  Promise.resolve(outcome).then((isDone) => {
+    if (isDone !== false) {
+      announce(`${option.name} ${isOn ? "on" : "off"}`);
+    } else if (option.isOn === isOn) {
+      mark(option, !isOn);
+    }
+  });
+}
+
+/** Show of an option whether it holds, if the strip that offers it is still there. */
+function mark(option, isOn) {
   option.isOn = isOn;
-  // The answer may have closed the strip.
-  list.children[at]?.setAttribute("aria-selected", String(isOn));
-  announce(`${option.name} ${isOn ? "on" : "off"}`);
+  list.children[open?.options.indexOf(option) ?? -1]?.setAttribute("aria-selected", String(isOn));
 }
 
 /** Turned away from by the person. */
 function leave() {
   const { isMany } = open;
-  closeStrip();
+  end({ takesFocus: true, isLeft: true });
   announce(isMany ? "Closed." : "Left unsaid.");
 }
 
-function end({ takesFocus }) {
+function end({ takesFocus, isLeft = false }) {
   if (!open) {
     return;
   }
@@ -183,5 +194,5 @@ function end({ takesFocus }) {
   if (hadFocus) {
     currentRow()?.focus({ preventScroll: true });
   }
-  onClose();
+  onClose(isLeft);
 }

@@ -1,5 +1,5 @@
 // What was done in this study, to be undone and done again: one list for all its interviews and for every tab of this
-// browser. Ids and states only.
+// browser. Ids, states and chosen answers, nothing that was typed.
 
 import { announce, findCodeById, make, makeIdempotencyKey, notify, site } from "./page.js";
 import { Stored } from "./stored.js";
@@ -42,8 +42,9 @@ const WAYS = {
 };
 
 /**
- * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision, coding, link}, where
- * a hint is {code, level, …} and `decision` is one that the act takes away. `link` holds the fields that name a link of `coding`,
+ * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision, status, coding, link},
+ * where a hint is {code, level, …}, `decision` is one that the act takes away, and `status` what a change says of a feature where it
+ * changes nothing else. `link` holds the fields that name a link of `coding`,
  * `was` those of the link that it replaced.
  */
 export function remember(...entries) {
@@ -187,8 +188,15 @@ function describe(entry) {
   const { code, level, enactment } = first.hint;
   const how = [level === "latent" ? "latent" : "", enactment].filter(Boolean).join(", ");
   const name = findCodeById(code)?.name ?? "a code";
-  return `${name}${how ? ` (${how})` : ""} ${first.kind === "off" ? "removed from" : "applied to"} ${where}`;
+  if (first.status !== undefined) {
+    return first.status ? `status “${first.status}” of ${name} at ${where}` : `status of ${name} removed at ${where}`;
+  }
+  const did = { put: "applied to", off: "removed from", change: "changed at" }[first.kind];
+  return `${name}${how ? ` (${how})` : ""} ${did} ${where}`;
 }
+
+/** What was done, in words, of entries that were done at once. */
+export const tellEntry = (...entries) => describe(entries.length > 1 ? { kind: "several", entries } : entries[0]);
 
 const LINKED = { acts_on: "acts on", warrant: "rests on", revises: "revises" };
 

@@ -237,6 +237,9 @@ def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
     page = browser.get(address).content.decode()
     for told in ("Claude 3.5 Sonnet", "Anthropic", "xenobriefed-3", FILE_NAME, "You negotiate openly.", "arcade-page"):
         assert told in page
+    assert "<dt>Task</dt><dd><bdi>xenobriefed-task</bdi></dd>" in page
+    details = browser.get(reverse("corpus:details", args=[project.slug, interview.pk])).content.decode()
+    assert ("See the condition" in details, "Open the condition for me" in details) == (True, False)
     after = put(find_answer(interview, 1), find_code(project, "theme.balance"), coder, reason="I go on.")
     other = next(each for each in threads if each != interview)
     elsewhere = put(find_answer(other, 1), find_code(project, "theme.balance"), coder)

@@ -84,7 +84,7 @@ def test_filter_without_script(site: Site, sign_in: SignIn) -> None:
 def test_list_of_turns_is_one_stop_and_reaches_challenges(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
-    expect(page.locator("#turns li")).to_have_text(["Turn 1 open 0", "Turn 2 challenge 0"])
+    expect(page.locator("#turns li")).to_have_text(["Turn 1 open 0", "Turn 3 challenge 0"])
     press(page, ",")
     expect(page.locator("#turns a").first).to_be_focused()
     press(page, "ArrowDown")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -13,10 +13,11 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.actions import UnblindingRefused, check_belongs
 from transcripts.coding.models import CONDITION, Unblinding
 from transcripts.corpus import masked
-from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Standing
+from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
 from transcripts.rounds.queries import find_unlocked_rounds
+from transcripts.ui.told import write_value
 
 MAX_REASON_LENGTH = 1_000
 LABELS_NAMED = 5
@@ -85,8 +86,11 @@ def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
     """What is sealed of an interview, as the page of its condition shows it: ``known`` facts by name, the ``files`` that
     brought it, the ``system`` prompts, and the ``models`` that its turns name."""
     sealed = facts.facts
-    known = [(label, sealed[name]) for name, label in SHOWN.items() if sealed.get(name)]
-    more = [(str(name), str(value)) for name, value in _flatten(sealed.get("metadata", {}), sealed.get("run", {}))]
+    known = [(label, write_value(sealed[name])) for name, label in SHOWN.items() if sealed.get(name)]
+    more = [(str(name), write_value(value)) for name, value in sealed.get("metadata", {}).items()]
+    more += [
+        (RUN_FACTS.get(name, name.capitalize()), write_value(value)) for name, value in sealed.get("run", {}).items()
+    ]
     turns = [facts.turns[position] for position in sorted(facts.turns, key=int)]
     systems = set(facts.interview.turns.filter(role="system").values_list("position", flat=True))
     return {
@@ -95,10 +99,6 @@ def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
         "system": [facts.turns[str(position)]["text"] for position in sorted(systems) if str(position) in facts.turns],
         "models": sorted({str(turn["details"]["model"]) for turn in turns if turn.get("details", {}).get("model")}),
     }
-
-
-def _flatten(*objects: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return [(name, value) for each in objects for name, value in each.items()]
 
 
 @transaction.atomic

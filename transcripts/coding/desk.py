@@ -285,12 +285,12 @@ def _derive_prompting(turns: list[TurnBlock], families: list[PanelFamily], openi
 def _group_turns(turns: list[TurnBlock]) -> Iterator[Exchange]:
     """A new exchange begins where an interviewer speaks after somebody else has."""
     groups = groupby(turns, key=lambda turn: turn.role == Turn.Role.INTERVIEWER)
-    exchange = Exchange(1)
+    exchange = Exchange()
     for is_question, group in groups:
         if is_question:
             if exchange.answers:
                 yield exchange
-                exchange = Exchange(exchange.number + 1)
+                exchange = Exchange()
             exchange.question = list(group)
         else:
             exchange.answers = list(group)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from transcripts.coding.annotations import SentenceAnnotations
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.readers.calls import pair_results
+from transcripts.ui.told import write_time
 
 LONG_QUESTION = 240
 SHORT_QUESTION = 60
@@ -124,12 +124,7 @@ class TurnBlock:
     def at(self) -> str:
         """When it was said, to the second, in the zone that the file gives; "" where it gives none."""
         given = self.details.get("at")
-        if not isinstance(given, str):
-            return ""
-        try:
-            return datetime.fromisoformat(given).isoformat(" ", "seconds")
-        except ValueError:
-            return ""
+        return write_time(given) if isinstance(given, str) else ""
 
     @property
     def facts(self) -> list[str]:
@@ -170,12 +165,22 @@ class TurnBlock:
 class Exchange:
     """A question and what answers it; ``decided`` of ``total`` counts the model's sentences."""
 
-    number: int
     question: list[TurnBlock] = field(default_factory=list)
     answers: list[TurnBlock] = field(default_factory=list)
     decided: int = 0
     total: int = 0
     is_hidden: bool = False
+
+    @property
+    def first(self) -> int:
+        """The position of its first turn, by which it is known on the page; as on all pages and in exports."""
+        return self.turns[0].position
+
+    @property
+    def title(self) -> str:
+        """Which turns it has, in words."""
+        last = max((result for turn in self.turns for result in (turn, *turn.results)), key=lambda turn: turn.position)
+        return f"Turn {self.first}" if last.position == self.first else f"Turns {self.first} to {last.position}"
 
     @property
     def has_many(self) -> bool:

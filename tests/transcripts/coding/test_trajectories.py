@@ -76,7 +76,7 @@ def test_a_call_stands_with_its_arguments_and_its_result(run: Interview, coder: 
     assert "bash" in card
     assert "<dt><bdi>command</bdi></dt><dd><pre><bdi>ls -la\ncat notes.txt</bdi></pre></dd>" in card
     assert "<dt><bdi>limit</bdi></dt><dd><pre><bdi>5</bdi></pre></dd>" in card
-    assert "2026-03-01 10:00:05+00:00" in card
+    assert "1 Mar 2026, 10:00:05 UTC" in card
     assert "m-2" in card
     assert "1,200 tokens in" in card
     assert 'id="turn-5"' in card, "the result is in the card of its call though words stand between them"

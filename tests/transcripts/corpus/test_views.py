@@ -278,7 +278,7 @@ class TestGrownConversations:
             assert name in text
         assert f"Interviews as JSON objects, by version {READERS_VERSION} of the readers" in text
         assert f"by {lead.username}" in text
-        assert "Version 2: 2 turns appended, from position 3 on" in text
+        assert "Version 2: 2 turns appended, from turn 3 on" in text
 
     def test_its_import_cannot_be_undone_and_says_why(self, project: Project, lead: User) -> None:
         bring(project, lead, make_line("a"))

@@ -220,6 +220,31 @@ class TestPairPages:
         assert not Pair.objects.active().exists()
         assert page.get(reverse("negotiation:pair", args=[threads[0].project.slug, "p"])).status_code == 404
 
+    def test_pairs_and_threads_are_listed_as_people_count(
+        self, client_of: ClientOf, project: Project, lead: User, owner: User
+    ) -> None:
+        made = bring_in(project, owner, [f"m{number}" for number in (1, 10, 2)])
+        for thread, number in zip(made, (1, 10, 2), strict=True):
+            Interview.objects.filter(pk=thread.pk).update(title=f"Case {number}")
+        for number in (10, 2, 1):
+            pair_up(made[:2], lead, name=f"case {number}")
+        page = client_of(lead).get(reverse("negotiation:pairs", args=[project.slug]))
+        assert [view.pair.name for view in page.context["pairs"]] == ["case 1", "case 2", "case 10"]
+        offered = [label.partition(" (")[0] for _, label in page.context["form"].fields["a"].choices]
+        assert [label for label in offered if label.startswith("Case")] == ["Case 1", "Case 2", "Case 10"]
+
+    def test_only_what_a_case_sheet_does_not_need_is_called_optional(
+        self, client_of: ClientOf, project: Project, threads: list[Interview], owner: User
+    ) -> None:
+        write_sheet(threads[0], owner)
+        page = text(client_of(owner).get(sheet_path(threads[0])))
+        assert "Why it changes <span" not in page
+        assert "(needed where it is listed)" in page
+        assert page.count("(optional)") == page.count("Not listed")
+        pairs = text(client_of(owner).get(reverse("negotiation:pairs", args=[project.slug])))
+        assert "(needed if it replaces one)" in pairs
+        assert "(optional)" not in pairs
+
     def test_the_list_takes_as_many_queries_for_three_pairs_as_for_one(
         self,
         client_of: ClientOf,

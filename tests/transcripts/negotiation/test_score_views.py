@@ -253,6 +253,53 @@ def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
     assert all(not criterion["alpha"] for each in reflexive.context["figures"] for criterion in each["criteria"])
 
 
+def test_stances_stand_everywhere_in_the_order_of_the_strip(
+    project: Project, interview: Interview, stance: Stance, lead: User, coder: User, client_of: SignIn
+) -> None:
+    first = write(project, lead, "autonomy", author="Somebody else")
+    last = write(project, lead, "duty", author="Somebody else")
+    for each in (last, stance, first):
+        score(each, interview, coder, 1)
+    browser = client_of(coder)
+    strip = browser.get(page_of(project, "own_scores", interview.pk)).json()["stances"]
+    page = browser.get(page_of(project, "scores"))
+    assert [each["label"] for each in strip] == ["autonomy/1", "care/1", "duty/1"]
+    assert [each.label for each in page.context["stances"]] == ["autonomy/1", "care/1", "duty/1"]
+    assert [each["stance"] for each in page.context["figures"]] == [first, stance, last]
+
+
+def test_figures_say_in_how_many_threads_and_why_there_is_no_interval(
+    project: Project,
+    interview: Interview,
+    stance: Stance,
+    owner: User,
+    coder: User,
+    second_coder: User,
+    client_of: SignIn,
+) -> None:
+    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
+    for criterion, value in (("features", 1), ("moves", 3)):
+        score(stance, interview, coder, value, criterion)
+    score(stance, interview, second_coder, 2, "moves")
+    set_member_role(project=project, user=second_coder, role="reader", by=owner)
+    page = client_of(second_coder).get(page_of(project, "scores")).content.decode()
+    assert "3 in 1 thread" in page
+    assert "×" not in page
+    assert "fewer than two people scored" in page
+    assert "all scores are of one thread, so threads cannot be drawn" in page
+    assert "turns cannot be drawn" not in page
+
+
+def test_what_a_score_needs_is_not_called_optional(
+    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+) -> None:
+    put(list_sentences(interview)[1], find_code(project, "feature.power"), coder)
+    page = client_of(coder).get(page_of(project, "thread_scores", interview.pk)).content.decode()
+    assert "(optional)" not in page
+    for needed in ("needed with a score", "needed without a score", "needed with yes or no", "needed with unclear"):
+        assert f"({needed})" in page
+
+
 def test_closed_reasoning_is_not_shown_as_evidence(
     project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
 ) -> None:

@@ -11,6 +11,7 @@ from transcripts.corpus.models import Interview, InterviewQuerySet
 from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.pure.ordering import natural_key
 
 MAX_NUMBER = 2**31 - 1
 MAX_ID = 2**63 - 1
@@ -23,7 +24,6 @@ class CaseSheetForm(forms.Form):
     reason = forms.CharField(
         label="Why it changes",
         max_length=MAX_REASON,
-        required=False,
         help_text="Both numbers are kept, with the reason.",
         widget=forms.Textarea({"rows": 2, "dir": "auto"}),
     )
@@ -38,13 +38,15 @@ class CaseSheetForm(forms.Form):
             self.fields[f"listed_{number}"] = forms.ChoiceField(
                 label=name, choices=LISTED, required=False, initial=where
             )
-            self.fields[f"why_{number}"] = forms.CharField(
+            reason = forms.CharField(
                 label=f"Why, of {name}",
                 max_length=MAX_REASON,
                 required=False,
                 initial=why,
                 widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
             )
+            reason.needed_when = "needed where it is listed"  # type: ignore[attr-defined]
+            self.fields[f"why_{number}"] = reason
         self.fields["based_on"].initial = latest.number if latest else 0
         if latest is None:
             del self.fields["reason"]
@@ -128,3 +130,11 @@ class PairForm(forms.Form):
             field = self.fields[name]
             assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
             field.queryset = threads
+            field.choices = [("", field.empty_label), *_list_choices(threads, field)]
+        self.fields["reason"].needed_when = "needed if it replaces one"  # type: ignore[attr-defined]
+
+
+def _list_choices(threads: InterviewQuerySet, field: forms.ModelChoiceField) -> list[tuple[int, str]]:  # type: ignore[type-arg] # as above
+    """The threads by their names as people count: 2 before 10."""
+    named = [(each.pk, field.label_from_instance(each)) for each in threads]
+    return sorted(named, key=lambda choice: natural_key(choice[1]))

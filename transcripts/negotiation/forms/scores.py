@@ -120,7 +120,7 @@ class ScoreForm(forms.Form):
         help_text="Numbers of sentences of the thread that this one hangs on.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
-    note = _text("Note", rows=2, max_length=MAX_NOTE_LENGTH, help_text="Needed without a score.")
+    note = _text("Note", rows=2, max_length=MAX_NOTE_LENGTH)
     stance = forms.IntegerField(min_value=1, max_value=MAX_ID, widget=forms.HiddenInput)
     criterion = forms.ChoiceField(choices=Score.Criterion.choices, widget=forms.HiddenInput)
     turn = forms.IntegerField(min_value=1, max_value=MAX_ID, required=False, widget=forms.HiddenInput)
@@ -134,6 +134,9 @@ class ScoreForm(forms.Form):
         value.choices = GRADES if is_graded else ANSWERS
         if not is_graded:
             value.label = "Answer"
+        given, other = ("with a score", "without a score") if is_graded else ("with yes or no", "with unclear")
+        self.fields["evidence"].needed_when = f"needed {given}{', here or below' if hangs else ''}"  # type: ignore[attr-defined]
+        self.fields["note"].needed_when = f"needed {other}"  # type: ignore[attr-defined]
         if not hangs:
             del self.fields["above"]
 

@@ -17,6 +17,7 @@ from transcripts.negotiation.actions import pairs as actions
 from transcripts.negotiation.actions.errors import NegotiationError, WrittenMeanwhile
 from transcripts.negotiation.forms.cases import PairForm
 from transcripts.negotiation.models import Pair
+from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_pairs
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -28,7 +29,7 @@ from transcripts.projects.roles import Permission
 def show_pairs(request: ProjectRequest) -> HttpResponse:
     """Every pair with how far one is in its threads, and for leads the form of another."""
     may_write = Permission.SET_METHOD in request.role.permissions
-    threads = request.project.interviews.order_by("title", "pk")
+    threads = request.project.interviews.all()
     if request.method != "POST":
         form = PairForm(threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
         return _render_list(request, form)
@@ -96,5 +97,6 @@ def _find(request: ProjectRequest, name: str) -> PairView:
 
 def _render_list(request: ProjectRequest, form: PairForm | None, *, status: int = 200) -> HttpResponse:
     viewer = get_viewer(request)
-    context = {"pairs": list_pairs(viewer), "form": form, "may_code": viewer.codes}
+    pairs = sorted(list_pairs(viewer), key=lambda view: natural_key(view.pair.name))
+    context = {"pairs": pairs, "form": form, "may_code": viewer.codes}
     return render(request, "negotiation/pairs.html", context, status=status)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from transcripts.agreement.pure.figures import two_decimals, write_figure
+from django.template.defaultfilters import pluralize
+
+from transcripts.agreement.pure.figures import Figure, Reason, two_decimals, write_figure
 from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
@@ -23,6 +25,11 @@ from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
+OF_SCORES: dict[str, str] = {
+    Reason.NO_PAIR: "fewer than two people scored",
+    Reason.NOTHING_SHARED: "nothing was scored by two people",
+    Reason.ONE_CLUSTER: "all scores are of one thread, so threads cannot be drawn",
+}
 REFLEXIVE = MethodStance.Stance.REFLEXIVE
 
 
@@ -34,18 +41,17 @@ def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str)
     records, assisted, gone = read_score_records(viewer)
     measured = measure_scores(records)
     is_reflexive = find_stance(viewer.project) == REFLEXIVE
-    by_label = {stance.label: stance for stance in stances}
+    by_stance = [(stance, measured[stance.label]) for stance in stances if stance.label in measured]
     figures = [
         {
-            "stance": by_label[label],
-            "chart": _draw_counts(by_label[label], found, scores_url),
+            "stance": stance,
+            "chart": _draw_counts(stance, found, scores_url),
             "criteria": [_describe(key, found[key], is_reflexive=is_reflexive) for key in CRITERIA if key in found],
             "determinations": [
                 _describe(key, each, is_reflexive=is_reflexive) for key, each in found.items() if key not in CRITERIA
             ],
         }
-        for label, found in measured.items()
-        if label in by_label
+        for stance, found in by_stance
     ]
     return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted, "gone": gone}
 
@@ -74,13 +80,26 @@ def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url:
 
 
 def _count_in_words(counts: Counts) -> str:
-    words = ", ".join(f"{times} × {value}" for value, times in enumerate(counts.values) if times)
-    without = f"{counts.without} n/a" if counts.without else ""
-    return ", ".join(part for part in (words, without) if part)
+    """In how many threads each score was given: "2 in 1 thread, 3 in 2 threads; not applicable in 1 thread"."""
+    words = ", ".join(f"{value} in {_count_threads(times)}" for value, times in enumerate(counts.values) if times)
+    without = f"not applicable in {_count_threads(counts.without)}" if counts.without else ""
+    return "; ".join(part for part in (words, without) if part)
+
+
+def _count_threads(number: int) -> str:
+    return f"{number} thread{pluralize(number)}"
+
+
+def _say_of_scores(alpha: Figure) -> Figure:
+    """What agreement says of units and turns, said of scores: they are drawn by threads."""
+    return alpha._replace(
+        reason=OF_SCORES.get(alpha.reason, alpha.reason),
+        no_interval=OF_SCORES.get(alpha.no_interval, alpha.no_interval),
+    )
 
 
 def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[str, Any]:
-    alpha = found.alpha
+    alpha = _say_of_scores(found.alpha)
     low = alpha.interval.low if alpha.interval else None
     return {
         "name": Score.Criterion(key).label,

@@ -75,7 +75,7 @@ def show_scores(request: ProjectRequest) -> HttpResponse:
     scored = set(visible.order_by().values_list("stance", flat=True).distinct())
     every = list_stances(request.project)
     latest = {stance.pk for stance in list_latest(request.project)}
-    stances = [each for each in reversed(every) if each.pk in scored or each.pk in latest]
+    stances = [each for each in every if each.pk in scored or each.pk in latest]
     is_scored = Exists(visible.filter(interview=OuterRef("pk")))
     threads = request.project.interviews.annotate(is_scored=is_scored).order_by("-is_scored", "pk")
     page = Paginator(threads, THREADS_PER_PAGE).get_page(request.GET.get("page"))

@@ -285,8 +285,19 @@ def read_tau(data: bytes) -> Iterator[Conversation]:
         yield [read_openai(row["traj"])]
 
 
+def list_results(told: str) -> list[str]:
+    """What each of several calls gave, where one text tells of all."""
+    try:
+        results = json.loads(told)
+        contents = [(each["name"], each["content"])[1] for each in results]
+    except (ValueError, KeyError, TypeError):
+        return [told]
+    return [each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in contents]
+
+
 def read_typed(data: bytes) -> Iterator[Conversation]:
-    """A call is text with the whole call; a result goes with the first call of the group before it that has none."""
+    """A call is text with the whole call, of which the arguments count; a result goes with the first call of the group before it
+    that has none, and one message may hold the results of several calls, each with the name of its tool."""
     for row in read_lines(data):
         line, waiting = Line(), list[int]()
         for message in row["messages"]:
@@ -295,11 +306,14 @@ def read_typed(data: bytes) -> Iterator[Conversation]:
                 if part["type"] == "tool_call":
                     waiting = [] if is_first else waiting
                     is_first = False
-                    line.turns.append(("model", "tool_call", part["value"], None))
+                    # The arguments are all that stands between the key and the brace that closes the call.
+                    arguments = part["value"].split('"arguments": ', 1)[1].removesuffix("}")
+                    line.turns.append(("model", "tool_call", arguments, None))
                     waiting.append(len(line.turns))
                 elif message["role"] == "tool":
-                    at = waiting.pop(0) if waiting else None
-                    line.turns.append(("tool", "tool_result", part["value"], at))
+                    for result in list_results(part["value"]):
+                        at = waiting.pop(0) if waiting else None
+                        line.turns.append(("tool", "tool_result", result, at))
                 else:
                     add_parts(line, ROLES[message["role"]], [part])
         yield [line.turns]

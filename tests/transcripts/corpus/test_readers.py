@@ -198,19 +198,34 @@ class TestChatMessages:
         assert (turn.role, turn.channel, turn.speaker, turn.text) == ("model", "tool_call", "look", '{"at": "ü"}')
 
     def test_typed_parts_keep_their_order(self) -> None:
-        call = '{"name": "look", "arguments": {}}'
         parts = [
             {"type": "reasoning", "value": "Hm."},
             {"type": "text", "value": "One."},
-            {"type": "tool_call", "value": call},
+            {"type": "tool_call", "value": '{"name": "look", "arguments": {}}'},
             {"type": "tool_result", "content": [{"type": "text", "text": "Found."}]},
         ]
         assert read_message({"content": parts}) == [
             ReadTurn("model", "reasoning", "", "Hm."),
             ReadTurn("model", "utterance", "", "One."),
-            ReadTurn("model", "tool_call", "look", call),
+            ReadTurn("model", "tool_call", "look", "{}"),
             ReadTurn("tool", "tool_result", "look", "Found."),
         ]
+
+    @pytest.mark.parametrize(
+        ("call", "arguments"),
+        [
+            ('{"name": "look", "arguments": {"at":  1.50, "of": "\\u0061"}}', '{"at":  1.50, "of": "\\u0061"}'),
+            ('{"arguments": "{\\"at\\": 1}", "name": "look"}', '{"at": 1}'),
+            ('{"name": "look", "arguments": {"arguments": [1]}}', '{"arguments": [1]}'),
+            ('{"name": "look", "arguments": ""}', "{}"),
+            ('{"name": "look"}', '{"name": "look"}'),
+            ('{"name": "look", "arguments": {}, "why": "x"}', '{"name": "look", "arguments": {}, "why": "x"}'),
+            ("look(1)", "look(1)"),
+        ],
+    )
+    def test_arguments_in_the_text_of_a_call_are_kept_as_they_are_written(self, call: str, arguments: str) -> None:
+        [turn] = read_message({"content": [{"type": "tool_call", "value": call}]})
+        assert (turn.channel, turn.text) == ("tool_call", arguments)
 
     def test_refusal_is_an_utterance(self) -> None:
         assert read_message({"content": None, "refusal": "No."}) == [ReadTurn("model", "utterance", "", "No.")]
@@ -230,7 +245,7 @@ class TestChatMessages:
             (
                 "trajectories/typed_messages/reason_tool_use_50.jsonl",
                 50,
-                {"utterance": 179, "reasoning": 112, "tool_call": 68, "tool_result": 42},
+                {"utterance": 179, "reasoning": 112, "tool_call": 68, "tool_result": 48},
             ),
         ],
     )

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -38,6 +38,57 @@ def list_turns(thread: ReadInterview) -> list[tuple[str, str, str, str, int | No
 
 def list_texts(thread: ReadInterview) -> list[str]:
     return [turn.text for turn in thread.turns]
+
+
+def answer_calls(result: str, *calls: dict[str, Any]) -> ReadInterview:
+    """A conversation in which the model makes calls, and one message tells what they gave."""
+    parts = [{"type": "tool_call", **call} for call in calls]
+    messages: list[dict[str, Any]] = [
+        {"role": "user", "content": "How large?"},
+        {"role": "assistant", "content": parts},
+        {"role": "tool", "content": result},
+    ]
+    return read({"id": "m", "messages": messages}, name="m.json").interviews[0]
+
+
+class TestResultsInOneMessage:
+    AREA: ClassVar = {"value": '{"name": "area", "arguments": {"radius": 2}}'}
+    SIZE: ClassVar = {"value": '{"name": "size", "arguments": {}}'}
+
+    def test_each_is_a_turn_under_its_own_call(self) -> None:
+        told = '[{"tool_call_id": "c1", "name": "area", "content": "12.6"}, {"name": "size", "content": {"cm": 3}}]'
+        thread = answer_calls(told, self.AREA, self.SIZE)
+        assert list_turns(thread)[1:] == [
+            ("model", "tool_call", "area", '{"radius": 2}', None),
+            ("model", "tool_call", "size", "{}", None),
+            ("tool", "tool_result", "area", "12.6", 2),
+            ("tool", "tool_result", "size", '{"cm": 3}', 3),
+        ]
+        # No call bears the id, so it is kept beside the turn.
+        assert thread.turns[3].details == {"other": {"tool_call_id": "c1"}}
+
+    def test_ids_that_calls_bear_join_them(self) -> None:
+        told = '[{"tool_call_id": "a", "name": "area", "content": "1"}, {"tool_call_id": "b", "name": "area", "content": "2"}]'
+        calls: list[dict[str, Any]] = [{"id": each, "name": "area", "arguments": {}} for each in ("a", "b")]
+        thread = answer_calls(told, *calls)
+        assert [(turn.text, turn.call_id, turn.details) for turn in thread.turns[3:]] == [
+            ("1", "a", {}),
+            ("2", "b", {}),
+        ]
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            '[{"name": "notes.txt", "content": "Milk"}, {"name": "list.txt", "content": "Eggs"}]',
+            '[{"name": "area", "content": "1"}, {"name": "size", "content": "2"}, {"name": "area", "content": "3"}]',
+            '[{"name": "area", "content": "1", "size": 3}]',
+            '["area", "size"]',
+            "[]",
+            "[1, 2",
+        ],
+    )
+    def test_a_list_that_is_itself_a_result_is_left_whole(self, told: str) -> None:
+        assert list_turns(answer_calls(told, self.AREA, self.SIZE))[3:] == [("tool", "tool_result", "area", told, 2)]
 
 
 class TestOneConversationInAllFormats:

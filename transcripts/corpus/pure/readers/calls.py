@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,6 +16,8 @@ from transcripts.corpus.pure.readers.times import note_clock
 _ID_KEYS = ("call_id", "toolCallId", "tool_call_id", "id")
 _NAME_KEYS = ("name", "toolName", "function_name", "tool_name", "function")
 _ARGUMENT_KEYS = ("arguments", "input", "args", "parameters")
+_KEYS_OF_RESULT = frozenset({"name", "content"})
+_ID_OF_RESULT = "tool_call_id"
 
 
 class Traffic(Protocol):
@@ -49,9 +52,69 @@ def read_arguments(call: JsonObject) -> tuple[str, str]:
 
 
 def read_whole_call(text: str) -> tuple[str, str]:
-    """The text of a whole call, and the tool's name in it where it is JSON."""
+    """The arguments in the text of a whole call, as they are written there, and the tool's name.
+
+    Text that is no JSON object of a name and arguments is given back whole, with the name if it has one.
+    """
     content = read_json_text(text)
-    return text, find_name(content) if isinstance(content, dict) else ""
+    if not isinstance(content, dict):
+        return text, ""
+    key = next((key for key in _ARGUMENT_KEYS if key in content), "")
+    is_plain = key and content.keys() <= {key, "type", *_NAME_KEYS}
+    return _cut_value(text, key, content[key]) if is_plain else text, find_name(content)
+
+
+def _cut_value(text: str, key: str, value: Any) -> str:
+    """What the JSON ``text`` holds under ``key``, in the characters of the text; the value itself where it is text."""
+    if isinstance(value, str):
+        return value if value.strip() else "{}"
+    for found in re.finditer(rf'"{key}"\s*:\s*', text):
+        try:
+            read, end = json.JSONDecoder().raw_decode(text, found.end())
+        except ValueError:
+            continue
+        if read == value:
+            return text[found.end() : end]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def split_joined_results(turns: Iterable[ReadTurn]) -> Iterator[ReadTurn]:
+    """The turns, with a tool's message that holds what several calls gave as one turn for each.
+
+    Some files answer the calls of one message with a JSON list of objects, each with the ``name`` of its tool and the
+    ``content`` that it gave. The names have to be those of the calls before, in their order: else the list is itself a result.
+    """
+    calls: list[ReadTurn] = []
+    channel = ""
+    for turn in turns:
+        if turn.channel == "tool_call":
+            calls = [*calls, turn] if channel == "tool_call" else [turn]
+            yield turn
+        elif turn.channel == "tool_result" and not turn.call_id and not turn.speaker:
+            results = list(_read_joined(turn, calls)) or [turn]
+            calls = calls[len(results) :]
+            yield from results
+        else:
+            yield turn
+        channel = turn.channel
+
+
+def _read_joined(turn: ReadTurn, calls: Sequence[ReadTurn]) -> Iterator[ReadTurn]:
+    results = read_json_text(turn.text) if turn.text.lstrip().startswith("[") else None
+    if not isinstance(results, list):
+        return
+    if not all(isinstance(each, dict) and each.keys() - {_ID_OF_RESULT} == _KEYS_OF_RESULT for each in results):
+        return
+    if [each["name"] for each in results] != [call.speaker for call in calls[: len(results)]]:
+        return
+    for place, (each, call) in enumerate(zip(results, calls, strict=False)):
+        content, given = each["content"], each.get(_ID_OF_RESULT)
+        details = {key: turn.details[key] for key in turn.details if not place or key in {"at", "model"}}
+        if given and given != call.call_id:
+            # An id that the call does not bear pairs nothing: their order does.
+            details["other"] = {**details.get("other", {}), _ID_OF_RESULT: given}
+        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        yield replace(turn, speaker=call.speaker, text=text, call_id=call.call_id, details=details)
 
 
 def pair_results(turns: Sequence[Traffic]) -> list[int | None]:

@@ -7,8 +7,9 @@ Roles: ``system`` and ``developer`` are the system, ``user`` is the interviewer,
 by a line feed. A message that says several kinds of thing becomes several turns: reasoning (in a key of its own, in parts
 of that type, or in a ``<think>`` block that opens an assistant's content), utterance, and tool calls, each with its
 arguments as JSON for text and the tool's name as speaker. A tool's message, and the part of a user's message that bears a
-result, is a tool result. Parts without text, such as pictures, are left out with a warning. A ``system`` beside the messages
-is the first turn. With tool calls a conversation is a trajectory.
+result, is a tool result; a tool's message that holds the results of several calls becomes one for each. Parts without text,
+such as pictures, are left out with a warning. A ``system`` beside the messages is the first turn. With tool calls a
+conversation is a trajectory.
 
 A file that is one list of messages is one conversation; in it a message that begins with ``<returncode>``, as mini-swe-agent
 writes what a command gave back, is a tool result.
@@ -24,7 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.calls import name_results
+from transcripts.corpus.pure.readers.calls import name_results, split_joined_results
 from transcripts.corpus.pure.readers.chat_content import MessageReader
 from transcripts.corpus.pure.readers.details import list_left_out, read_details, read_id
 from transcripts.corpus.pure.readers.json_lines import JsonLine, name_json_type, read_json_objects
@@ -64,7 +65,7 @@ def _mark_output(turn: ReadTurn) -> ReadTurn:
 def read_messages(messages: list[Any], reader: MessageReader) -> tuple[ReadTurn, ...]:
     """The turns of messages, each result with the name of its tool. Raises `ReadError`."""
     turns = [turn for place, message in enumerate(messages, 1) for turn in reader.read(message, place)]
-    return name_results(turns, reader.left_out)
+    return name_results([*split_joined_results(turns)], reader.left_out)
 
 
 def read_system(content: object, reader: MessageReader) -> list[ReadTurn]:

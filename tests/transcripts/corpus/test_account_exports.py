@@ -63,7 +63,7 @@ class TestChatGpt:
         assert show(branch.turns) == ["model utterance: I would ask first."]
         assert (branch.relation, branch.hangs_on, branch.model_label) == ("branch", ("c1", 1), "m-2")
         assert (branch.external_id, branch.title) == ("c1/branch-2", "Talk (branch-2)")
-        assert file.warnings == ["A message that ChatGPT hides was left out. (1 times)"]
+        assert file.warnings == ["A message that ChatGPT hides was left out."]
 
     @pytest.mark.parametrize("current", [None, "gone", 7])
     def test_without_a_current_message_the_leaf_written_last_is_one(self, current: object) -> None:
@@ -106,12 +106,12 @@ class TestChatGpt:
             "tool tool_result web: 42",
             "model utterance: 42.",
         ]
-        assert file.warnings == ['A part of type "image_asset_pointer" was left out because it has no text. (1 times)']
+        assert file.warnings == ['A part of type "image_asset_pointer" was left out because it has no text.']
 
     def test_a_conversation_that_was_only_begun_is_left_out(self) -> None:
         file = read([make_tree(("root", None, None)), {**make_tree(*TREE), "id": "c2"}])
         assert [interview.external_id for interview in file.interviews] == ["c2", "c2/branch-2"]
-        assert "A conversation in which nothing is said was left out. (1 times)" in file.warnings
+        assert "A conversation in which nothing is said was left out." in file.warnings
 
 
 class TestClaude:
@@ -150,7 +150,7 @@ class TestClaude:
         assert (interview.external_id, interview.title, interview.period) == ("u1", "Notes", "2026-03-01")
         assert file.warnings == [
             "The file does not name the model; say it on the page of the interview.",
-            "A file that was attached was left out because the export has no text of it. (1 times)",
+            "A file that was attached was left out because the export has no text of it.",
         ]
 
 

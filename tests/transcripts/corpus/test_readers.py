@@ -122,7 +122,7 @@ class TestChatMessages:
     def test_roles_channels_and_speakers_are_told_apart(self) -> None:
         read = read_file(DATA / "chat.jsonl")
         assert read.format == "chat_messages"
-        assert read.warnings == ['A part of type "image_url" was left out because it has no text. (1 times)']
+        assert read.warnings == ['A part of type "image_url" was left out because it has no text.']
         first = read.interviews[0]
         assert (first.external_id, first.model_label) == ("run-1", "model-c")
         assert first.turns == (

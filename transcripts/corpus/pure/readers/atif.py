@@ -96,9 +96,9 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> tuple[R
             if isinstance(identity, str):
                 starts[identity] = len(turns)
             if isinstance(path := reference.get("trajectory_path") or reference.get("session_id"), str):
-                left_out[f"A run of another agent is told in {shorten(path)}, which is imported by itself."] += 1
+                left_out[f"A run of another agent is told in {shorten(path)}. Import that file as well."] += 1
     if isinstance(path := content.get("continued_trajectory_ref"), str):
-        left_out[f"The run goes on in {shorten(path)}, which is imported by itself."] += 1
+        left_out[f"The run goes on in {shorten(path)}. Import that file as well."] += 1
     named = name_results(turns, left_out)
     external_id = _choose_id(content, source)
     name, version = (str(agent.get(key) or "") for key in ("name", "version"))

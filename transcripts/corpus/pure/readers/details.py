@@ -103,7 +103,14 @@ def leave_out_silent(interviews: Iterable[ReadInterview], left_out: Counter[str]
 
 def list_left_out(left_out: Counter[str]) -> list[str]:
     """Warnings on what was left out, the most frequent first, each with how often it happened."""
-    warnings = [f"{sentence} ({count:,} times)" for sentence, count in left_out.most_common(_WARNINGS_SHOWN)]
-    if len(left_out) > _WARNINGS_SHOWN:
-        warnings.append(f"{len(left_out) - _WARNINGS_SHOWN:,} other keys or kinds of parts were left out.")
+    warnings = [say_times(sentence, count) for sentence, count in left_out.most_common(_WARNINGS_SHOWN)]
+    more = len(left_out) - _WARNINGS_SHOWN
+    if more > 0:
+        were = "was" if more == 1 else "were"
+        warnings.append(f"{more:,} more kind{'s' if more > 1 else ''} of content {were} left out.")
     return warnings
+
+
+def say_times(sentence: str, count: int) -> str:
+    """A sentence with how often what it tells happened, unless once."""
+    return sentence if count == 1 else f"{sentence} ({count:,} times)"

@@ -23,6 +23,7 @@ from collections import Counter
 from dataclasses import replace
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.corpus.pure.readers.details import say_times
 from transcripts.corpus.pure.readers.json_lines import shorten
 
 FORMAT = "speaker_text"
@@ -94,7 +95,7 @@ def read_speaker_text(source: Source) -> ReadFile:
             warnings.update(read.warnings)
         elif text.strip():
             warnings["A part between lines of = in which nobody speaks was left out."] += 1
-    told = [f"{warning} ({times:,} times)" for warning, times in warnings.items()]
+    told = [say_times(warning, times) for warning, times in warnings.items()]
     return ReadFile(FORMAT, interviews, [f"Lines of = part the file into {len(interviews):,} interviews.", *told])
 
 

@@ -155,10 +155,8 @@ def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: 
 
 
 def _check(text: str, kind: str) -> str:
-    text = text.replace("\r\n", "\n").strip()
-    if not text:
-        raise desk.WrongInput("Write something first. To remove a memo, withdraw it.", field="text")
-    check_text(text, field="text", max_length=desk.MAX_MEMO_LENGTH)
+    needed = "Write something first. To remove a memo, withdraw it."
+    text = check_text(text, field="text", max_length=desk.MAX_MEMO_LENGTH, needed=needed)
     if kind not in Memo.Kind.values:
         raise desk.WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, ThemeQuote, ThemeVersion
+from transcripts.ui.typed_text import clean_text, find_fault
 
 MAX_TEXT = 20_000
 MAX_REASON = 2_000
@@ -54,18 +55,8 @@ class EntryChanged(ThemeError):
 
 
 def check_text(text: str, *, field: str, max_length: int = MAX_TEXT, needed: str = "") -> str:
-    """``text`` as it is stored: line ends alike, no white space around it. Raises ``WrongInput``.
-
-    ``needed`` is what to say when it is empty.
-    """
-    text = text.replace("\r\n", "\n").strip()
-    if needed and not text:
-        raise WrongInput(needed, field=field)
-    if len(text) > max_length:
-        raise WrongInput(f"This text has {len(text):,} characters; the limit is {max_length:,}.", field=field)
-    if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        raise WrongInput(
-            "This contains a character that cannot be stored, such as a null character. Remove it.",
-            field=field,
-        )
+    """The text as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
+    text = clean_text(text)
+    if fault := find_fault(text, max_length=max_length, needed=needed):
+        raise WrongInput(fault, field=field)
     return text

@@ -17,6 +17,7 @@ from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import clean_text, find_fault
 
 # What a tool gave back is shown and cited.
 CODEABLE_CHANNELS = frozenset(
@@ -216,15 +217,12 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
             )
 
 
-def check_text(text: str, *, field: str, max_length: int) -> None:
-    """The text fits and can be stored. Raises ``WrongInput``."""
-    if len(text) > max_length:
-        raise WrongInput(f"This text has {len(text):,} characters; the limit is {max_length:,}.", field=field)
-    if "\x00" in text or (not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text)):
-        raise WrongInput(
-            "This contains a character that cannot be stored, such as a null character. Remove it.",
-            field=field,
-        )
+def check_text(text: str, *, field: str, max_length: int, needed: str = "") -> str:
+    """The text as it is stored. Raises ``WrongInput`` if it does not fit, or with ``needed`` if it is empty."""
+    text = clean_text(text)
+    if fault := find_fault(text, max_length=max_length, needed=needed):
+        raise WrongInput(fault, field=field)
+    return text
 
 
 def _list_words(words: Any, last: str = "or") -> str:

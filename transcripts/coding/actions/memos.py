@@ -33,8 +33,7 @@ def write_memo(
     The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
     is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
     """
-    text = text.replace("\r\n", "\n").strip()
-    check_text(text, field="text", max_length=MAX_MEMO_LENGTH)
+    text = check_text(text, field="text", max_length=MAX_MEMO_LENGTH)
     if kind and kind not in Memo.Kind.values:
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
     if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):

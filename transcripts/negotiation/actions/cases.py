@@ -10,8 +10,9 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
+from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview, Turn
-from transcripts.negotiation.actions.errors import MAX_REASON, WrittenMeanwhile, check_text
+from transcripts.negotiation.actions.errors import MAX_REASON, WrittenMeanwhile
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
@@ -52,7 +53,7 @@ def write_case_sheet(
     kinds = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
     if not any(lists) and not kinds:
         raise WrongInput("List at least one feature as relevant or as irrelevant.", field="relevant")
-    reason = check_text(reason, field="reason")
+    reason = check_text(reason, field="reason", max_length=MAX_REASON)
     if latest is not None:
         if [latest.relevant, latest.irrelevant, latest.intents] == [*lists, kinds]:
             raise WrongInput(

@@ -10,8 +10,9 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import WrongInput
+from transcripts.coding.actions.checks import check_text
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.actions.errors import NegotiationError, WrittenMeanwhile, check_text
+from transcripts.negotiation.actions.errors import MAX_REASON, NegotiationError, WrittenMeanwhile
 from transcripts.negotiation.models import Pair
 from transcripts.projects.models import Project
 
@@ -56,7 +57,7 @@ def pair_threads(
             f"Say whether the difference should change what the model does: {' or '.join(Pair.Expect.values)}.",
             field="expect",
         )
-    reason = check_text(reason, field="reason")
+    reason = check_text(reason, field="reason", max_length=MAX_REASON)
     # Numbered one at a time.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     before = Pair.objects.filter(project=project, name=name)

@@ -66,8 +66,7 @@ def put_score(
     if stored is not None:
         return _check_same(stored, place)
     _check_open(project, interview, by)
-    note = note.replace("\r\n", "\n").strip()
-    check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
+    note = check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
     _check_place(interview, criterion, turn, feature, by)
     _check_value(criterion, value, note=note, evidence=evidence)
     if len({each.sentence.pk for each in evidence}) < len(evidence):

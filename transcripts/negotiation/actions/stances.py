@@ -64,7 +64,7 @@ def write_stance(
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     name = _check_name(name)
     text = _check_text(text)
-    reason = _check(reason, "reason", MAX_REASON)
+    reason = check_text(reason, field="reason", max_length=MAX_REASON)
     same = Stance.objects.filter(project=project, name__iexact=name).select_related("written_by")
     latest = same.order_by("-number").first()
     if latest is None and based_on:
@@ -106,7 +106,8 @@ def write_stance(
 
 
 def _check_name(name: str) -> str:
-    name = " ".join(_check(name, "name", MAX_NAME, needed="Give the stance a short name, such as care.").split())
+    needed = "Give the stance a short name, such as care."
+    name = " ".join(check_text(name, field="name", max_length=MAX_NAME, needed=needed).split())
     if "/" in name:
         raise WrongInput(
             "The name cannot have a slash, which stands between name and number: care/1. Leave it out.", field="name"
@@ -116,7 +117,7 @@ def _check_name(name: str) -> str:
 
 def _check_text(text: StanceText) -> StanceText:
     checked = {
-        field: _check(value, field, MAX_AUTHOR if field == "author" else MAX_TEXT)
+        field: check_text(value, field=field, max_length=MAX_AUTHOR if field == "author" else MAX_TEXT)
         for field, value in text._asdict().items()
     }
     if not checked["statement"]:
@@ -124,11 +125,3 @@ def _check_text(text: StanceText) -> StanceText:
     if not checked["author"]:
         raise WrongInput("Say whose stance this is: a person, a team, a document.", field="author")
     return StanceText(**checked)
-
-
-def _check(text: str, field: str, max_length: int, *, needed: str = "") -> str:
-    text = text.replace("\r\n", "\n").strip()
-    if needed and not text:
-        raise WrongInput(needed, field=field)
-    check_text(text, field=field, max_length=max_length)
-    return text

@@ -6,7 +6,7 @@ import logging
 import time
 
 FAILURE = 500
-# Characters that would begin a line, or steer the terminal of whoever reads the log.
+# Characters that would begin a line, or steer the terminal of anybody who reads the log.
 CONTROLS = {code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160))} | {0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 

@@ -10,7 +10,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 def explain_old_python(version: "tuple[int, ...]", name: str) -> "str | None":
-    """The line for whoever runs a Python (``version`` as in sys.version_info) that is too old; None when it is not."""
+    """The line for anybody who runs a Python (``version`` as in sys.version_info) that is too old; None when it is not."""
     if version[:2] >= OLDEST_PYTHON:
         return None
     found = ".".join(str(part) for part in version[:3])

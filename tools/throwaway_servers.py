@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis for one test session, gone without a trace when whoever asked for them is gone.
+"""A PostgreSQL and a Redis for one test session, gone without a trace when the process that asked for them is gone.
 
 ``python -m tools.throwaway_servers`` starts them on Unix sockets in a temporary folder, prints one JSON object
 {"database_url", "redis_url"} (null for one that cannot be had here, or is left out by ``--only``), and waits for the end

@@ -83,7 +83,7 @@ class CaseSheetOutput(serializers.Serializer[Any]):
 class ListCaseSheets(NegotiationView):
     """The case sheets of a study that are open to you, with their earlier numbers.
 
-    Whoever codes a thread reads its case sheet once she has signed the thread off, has unblinded it, or wrote it herself. Of a
+    Anybody who codes a thread reads its case sheet once she has signed the thread off, has unblinded it, or wrote it herself. Of a
     masked thread only its author reads it.
     """
 

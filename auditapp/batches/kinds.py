@@ -204,7 +204,7 @@ def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
 
 
 def announce_end(batch: Batch) -> None:
-    """Tell the feature, and whoever listens, that a batch has ended; reads batch.project where the feature does."""
+    """Tell the feature, and all who listen, that a batch has ended; reads batch.project where the feature does."""
     load_registrations()
     if batch.kind in _ended:
         _ended[batch.kind](batch)

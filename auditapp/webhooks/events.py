@@ -1,4 +1,4 @@
-"""What a webhook can be told of. Each event has a name and a meaning; whoever makes it happen announces it (`outbox`)."""
+"""What a webhook can be told of. Each event has a name and a meaning; the code that makes it happen announces it (`outbox`)."""
 
 from __future__ import annotations
 

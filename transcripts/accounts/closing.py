@@ -1,7 +1,7 @@
 """What other rooms have to say when an account is to be closed: each says so when the program starts.
 
-``obstacles`` are sentences that forbid it and say what to do first; ``notes`` are sentences for whoever closes it; ``close`` runs
-inside the transaction and may still raise ``AccountError``.
+``obstacles`` are sentences that forbid it and say what to do first; ``notes`` are sentences for the person who closes it;
+``close`` runs inside the transaction and may still raise ``AccountError``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def find_obstacles(user: User) -> list[str]:
 
 
 def list_notes(user: User) -> list[str]:
-    """What whoever closes the account should know before."""
+    """What the person who closes the account should know before."""
     return [sentence for tell in _notes for sentence in tell(user)]
 
 

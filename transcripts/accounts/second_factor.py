@@ -96,7 +96,7 @@ class AskSecondFactor(LoginStage):  # type: ignore[misc]
 
 
 class RequireSecondFactor:
-    """Leads whoever has to have a second factor to the page that sets it up, or asks for it, and nowhere else."""
+    """Leads a person who has to have a second factor to the page that sets it up, or asks for it, and nowhere else."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -105,7 +105,7 @@ class RequireSecondFactor:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """The way to the second factor, or ``None`` for whoever may go on."""
+        """The way to the second factor, or ``None`` for a person who may go on."""
         if (
             settings.REQUIRE_SECOND_FACTOR == "no"
             or not isinstance(request.user, User)

@@ -137,7 +137,7 @@ _GATHERED: ContextVar[tuple[str, list[_Event]] | None] = ContextVar("gathered", 
 def gather(stream: str) -> Iterator[list[_Event]]:
     """Write the events that are recorded for ``stream`` inside, in their order, at the end and all at once.
 
-    For many acts in one transaction, which must go on until then. It yields the events so far: whoever undoes an act,
+    For many acts in one transaction, which must go on until then. It yields the events so far: the caller that undoes an act,
     by its savepoint, takes its events out of the list. So the head of the stream is held last and for a short time.
     """
     events: list[_Event] = []

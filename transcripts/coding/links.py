@@ -1,4 +1,4 @@
-"""Links go along with their codings: when these are superseded, restored, migrated, or their sentences recut.
+"""Links go along with their codings: when these are superseded, restored, migrated, or the boundaries of their sentences moved.
 
 Links are never edited. The old row is withdrawn, and the coding that takes the place gets one like it.
 """

@@ -99,10 +99,6 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
             )
         )
 
-    def without_covered_names(self) -> Self:
-        """Those in whose text no name of a model or vendor was covered: a coder could not even see that there was one."""
-        return self.exclude(masked_facts__names_covered__gt=0)
-
     def kept(self) -> Self:
         """Those that count, are archived or are excluded: all but those whose import was undone."""
         return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)

@@ -64,7 +64,7 @@ def _describe_log(scope: Scope, threads: QuerySet[Interview]) -> dict[str, Any]:
             "model": models[0] if len(models) == 1 else "",
             "config": {},
         },
-        # Whoever reads the head alone asks for these two.
+        # Programs that read the head alone ask for these two.
         "plan": {"name": "none", "steps": []},
         "stats": {"started_at": imported.isoformat(), "completed_at": imported.isoformat()},
         "results": {"total_samples": total, "completed_samples": total, "scores": []},

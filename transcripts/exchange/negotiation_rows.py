@@ -300,7 +300,7 @@ def find_case_sheets(scope: Scope) -> Any:
 
 
 def find_judged(project: Project) -> Collection[int]:
-    """The interviews that whoever sees all of these has to unblind."""
+    """The interviews that a person who sees all of these has to unblind."""
     return {*find_with_sheets(project), *find_paired(project), *find_scored(project)}
 
 

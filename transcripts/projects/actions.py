@@ -167,7 +167,7 @@ def invite_person(
 
 @transaction.atomic
 def invite_user(*, project: Project, username: str, role: str, by: trail.Actor) -> Invitation:
-    """Offer a role to whoever has this user name. The same is done, and said, if nobody has it.
+    """Offer a role to the person with this user name. The same is done, and said, if nobody has it.
 
     An open invitation of that name is replaced. Raises ``ProjectError`` for a member and an unknown role,
     ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.

@@ -76,7 +76,7 @@ class UploadDay(models.Model):
 
 
 class Invitation(models.Model):
-    """A role in a study, offered to whoever has this user name, who becomes a member by accepting.
+    """A role in a study, offered to the person with this user name, who becomes a member by accepting.
 
     ``user`` is ``None`` where nobody had the name: the page of the study shows both alike, so that nobody learns who has an
     account.

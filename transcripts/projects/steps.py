@@ -1,4 +1,4 @@
-"""The steps by which a study begins, as its overview shows them to whoever runs it."""
+"""The steps by which a study begins, as its overview shows them to those who run it."""
 
 from __future__ import annotations
 

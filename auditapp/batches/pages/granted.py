@@ -1,4 +1,4 @@
-"""What a study was granted and what is left of it, for its page, the owner of the site, and whoever is about to launch."""
+"""What a study was granted and what is left of it, for its page, the owner of the site, and those who are about to launch."""
 
 from __future__ import annotations
 

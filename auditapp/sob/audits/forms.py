@@ -11,7 +11,7 @@ from auditapp.sob.models import Audit
 
 SCOPE_WORDS = {
     Audit.Scope.FORMATTER: "readings by the formatter: how often are they wrong?",
-    Audit.Scope.ANSWERS: "all usable answers and refusals, whoever read them: what would the score be without errors?",
+    Audit.Scope.ANSWERS: "all usable answers and refusals, no matter who read them: what would the score be without errors?",
 }
 
 

@@ -41,7 +41,7 @@ def find_pause(tries: int) -> int | None:
 
 
 def shorten_answer(headers: Mapping[str, str], body: bytes, *, length: int) -> str:
-    """The beginning of a receiver's answer in one line, for whoever looks for its fault; "" if it is not text."""
+    """The beginning of a receiver's answer in one line, for the person who looks for its fault; "" if it is not text."""
     kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
     if not kind.startswith(("text/", "application/json")):
         return ""

@@ -1,4 +1,4 @@
-// The key of the score strip: what there is to score in this thread is said by whoever offers it here.
+// The key of the score strip: what there is to score in this thread is said by the module that offers it here.
 
 import { notify } from "./page.js";
 

@@ -1,4 +1,4 @@
-"""Sentences that show what a code means: pinned in a draft, kept through versions, told when they are cut anew."""
+"""Sentences that show what a code means: pinned in a draft, kept through versions, told when they are split or merged."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
 def test_every_link_can_be_rebuilt_from_the_audit_trail(
     project: Project, run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User
 ) -> None:
-    """Added, replaced by another quote, superseded with its coding, undone, withdrawn, and recut at either end."""
+    """Added, replaced by another quote, superseded with its coding, undone, withdrawn, and split and merged at either end."""
     said = sentence_of(run, 5, 1)
     link(revise, coder, to=stakeholders)
     link(revise, coder, to=said)

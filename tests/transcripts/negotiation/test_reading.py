@@ -127,7 +127,7 @@ SCORE = {"record": "score", "thread": "t1", "stance": "care/1", "criterion": "mo
         (CODING | {"id": None}, "a coding without “id” or “coding_id”", "text"),
         (CODING | {"enactment": "sung"}, 'the enactment "sung"', "enacted, demonstrated or described"),
         (CODING | {"attributes": []} | {"attributes": ["status"]}, "a list for “attributes”", "an object"),
-        (CODING | {"attributes": {"status": "believed"}}, 'the status "believed"', "silently assumed, hypothesised"),
+        (CODING | {"attributes": {"status": "settled"}}, 'the status "settled"', "silently assumed, hypothesised"),
         (CODING | {"layer": "open"}, 'the layer "open"', "blind, assisted or adjudicated"),
         (
             {"record": "link", "coding": "x", "kind": "acts_on", "code": "feature.power"},

@@ -143,7 +143,7 @@ def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_code
         StageOpening.objects.create(turn=interview.turns.all()[0], coder=coder, opened_at=opened)
     before = len(read_records(project, before_reasoning=True).links)
     hour = datetime.timedelta(hours=1)
-    # A sentence was recut: the link moves along, stored anew. It is still what she linked before.
+    # The boundaries of a sentence moved: the link moves along, stored anew. It is still what she linked before.
     Link.objects.filter(pk=early.pk).update(withdrawn_at=opened + hour)
     Link.objects.create(
         coding=early.coding,

@@ -1,4 +1,4 @@
-"""What a score may rest on, and where its evidence lies when sentences are cut anew."""
+"""What a score may rest on, and where its evidence lies when sentences are split or merged."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_at_the_desk_and_on_the_page_evidence_that_was_cut_anew_can_be_kept_and_
     split(thread, by=lead)
     browser = client_of(coder)
     page = browser.get(reverse("negotiation:thread_scores", args=[thread.project.slug, thread.pk])).content.decode()
-    assert "Sentence 2 (since cut anew, now 2b)" in page
+    assert "Sentence 2 (split or merged since, now 2b)" in page
     assert 'value="2b, 3"' in page
     [own] = read_own(browser, thread)
     pieces = [each["sentence"] for each in own["evidence"]]

@@ -1,6 +1,6 @@
 """Case sheets and pairs, and who may see them.
 
-Both say what a thread was made to test, so whoever codes it must not know them before she is through. A case sheet opens
+Both say what a thread was made to test, so those who code it must not know them before they are through. A case sheet opens
 to her once she has signed the thread off, a pair once she has decided both of its threads. Who wrote a row knows it anyway,
 and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked. What
 the interviewer meant her turns to be (``intents``) is never told to coders, who see their own codings alone.
@@ -152,11 +152,11 @@ def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
 
 
 def find_with_sheets(project: Project) -> Collection[int]:
-    """The threads that have a case sheet: whoever sees all sheets has to unblind them."""
+    """The threads that have a case sheet: a person who sees all sheets has to unblind them."""
     return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
 
 
 def find_paired(project: Project) -> Collection[int]:
-    """The threads of pairs, also of earlier wordings: whoever sees all pairs has to unblind them."""
+    """The threads of pairs, also of earlier wordings: a person who sees all pairs has to unblind them."""
     pairs = Pair.objects.filter(project=project).values_list("a", "b")
     return {each for pair in pairs for each in pair}

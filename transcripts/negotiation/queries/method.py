@@ -12,7 +12,7 @@ from transcripts.projects.queries import read_stances
 OF_FEATURES = "Case features are coded by reflexive thematic analysis, which reports no coefficients of agreement: "
 OF_SCORES = "This study is read by reflexive thematic analysis, which reports no alpha of scores: "
 LEFT_OUT = "left out here, as on the pages."
-KEPT = "this report has it all the same, for whoever runs the command; the pages do not show it."
+KEPT = "this report has it all the same, for those who run the command; the pages do not show it."
 
 
 def leave_out_coefficients(report: dict[str, Any], project: Project) -> dict[str, Any]:

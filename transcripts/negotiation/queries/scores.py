@@ -105,7 +105,7 @@ def find_hidden(viewer: Viewer) -> set[int]:
 
 
 def find_scored(project: Project) -> Collection[int]:
-    """The threads that somebody has scored, also where the scores were withdrawn: whoever sees all has to unblind them."""
+    """The threads that somebody has scored, also where the scores were withdrawn: a person who sees all has to unblind them."""
     rows = Score.objects.filter(interview__project=project)
     return set(rows.values_list("interview", flat=True))
 

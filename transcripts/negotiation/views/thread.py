@@ -41,7 +41,7 @@ OUTCOMES = {
 @never_cache
 @project_view(Permission.VIEW)
 def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
-    """Of one coder: whoever codes sees her own codings, and others' once she has unblinded the interview."""
+    """Of one coder: a person who codes sees her own codings, and others' once she has unblinded the interview."""
     interview = get_object_or_404(request.project.interviews, pk=interview_id)
     viewer = get_viewer(request)
     may_see_others = viewer.sees_all and (not viewer.codes or interview.pk in viewer.unblinded)

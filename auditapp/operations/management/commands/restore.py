@@ -34,7 +34,7 @@ class Command(BaseCommand):
             f"{len(manifest['audit_heads'])} audit streams."
         )
         self.stdout.write(
-            f"Batches paused: {manifest['batches_paused']}. Answers that came after the backup are not in it; whoever resumes "
+            f"Batches paused: {manifest['batches_paused']}. Answers that came after the backup are not in it; those who resume "
             "a batch pays for them again."
         )
         if broken := find_broken_seals():

@@ -44,7 +44,7 @@ def tabulate_answers(choices: Sequence[str], pairs: Iterable[tuple[str, str]]) -
 
 
 def _measure_alpha(counts: Sequence[Sequence[int]]) -> float | None:
-    """Alpha of two readers, the machine and whoever the person was; None where all answers are the same."""
+    """Alpha of two readers, the machine and a person, no matter who; None where all answers are the same."""
     table = np.array(counts)
     first, second = np.nonzero(table)
     times = table[first, second]

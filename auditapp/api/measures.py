@@ -34,6 +34,7 @@ from transcripts.projects.queries import read_stances
 from transcripts.projects.roles import Permission
 
 if TYPE_CHECKING:
+    from auditapp.preannotation.evaluation.queries.answer_tables import AskedQuestion
     from auditapp.preannotation.evaluation.queries.calibration import Compared
 
 IS_REFLEXIVE = (
@@ -354,6 +355,25 @@ class CalibratedCode(serializers.Serializer[Any]):
         ref_name = "CalibratedCode"
 
 
+class CalibratedQuestion(serializers.Serializer[Any]):
+    """An annotator's answers to a question of the codes beside people's, on labels that both applied."""
+
+    question = serializers.CharField(help_text="Key of the question, such as status.")
+    text = serializers.CharField(help_text="Its words.")
+    choices = serializers.ListField(child=serializers.CharField(), help_text="The answers it offers.")
+    counts = serializers.ListField(
+        child=serializers.ListField(child=serializers.IntegerField()),
+        help_text="Pairs of answers: the annotator's by row, a person's by column, in the order of choices.",
+    )
+    pairs = serializers.IntegerField(help_text="All of these pairs.")
+    equal = serializers.FloatField(allow_null=True, help_text="The share of equal ones; null: there are no pairs.")
+    alpha = serializers.FloatField(allow_null=True, help_text="Krippendorff's alpha, nominal; null: not defined.")
+    unanswered = serializers.IntegerField(help_text="Labels that both applied, to which one of them gave no answer.")
+
+    class Meta:
+        ref_name = "CalibratedQuestion"
+
+
 class CalibratedFamily(serializers.Serializer[Any]):
     """The codes of a family."""
 
@@ -361,7 +381,14 @@ class CalibratedFamily(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="Its name.")
     method = serializers.ChoiceField(MethodStance.Stance.choices, help_text="The method of the family in this study.")
     not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
+    unit = serializers.CharField(help_text="What its codes are applied to and counted on: sentence, or turn.")
+    turns_of = serializers.CharField(help_text="Whose turns these are: model or interviewer; empty for sentences.")
     codes = serializers.ListField(child=CalibratedCode(), allow_null=True, help_text="Its codes; null: not shown.")
+    questions = serializers.ListField(
+        child=CalibratedQuestion(),
+        allow_null=True,
+        help_text="Questions with fixed answers that its codes ask of a turn, such as the status of a feature; null: not shown.",
+    )
 
     class Meta:
         ref_name = "CalibratedFamily"
@@ -453,13 +480,30 @@ def _describe_calibration(asked: Asked, compared: Compared, view: MeasureView) -
             "name": table["name"],
             "method": stances.find(table["identifier"]),
             "not_shown": IS_REFLEXIVE if asked.is_reflexive(table["identifier"]) else None,
+            "unit": table["unit"],
+            "turns_of": table["turns_of"],
             "codes": None if table["rows"] is None else [_describe_calibrated(row) for row in table["rows"]],
+            "questions": None if table["rows"] is None else [_describe_question(each) for each in table["questions"]],
         }
         for table in measured["tables"]
     ]
     counted = {"labels": "n_labels", "units": "n_units", "clusters": "n_clusters"}
     drawn = {name: measured[name] for name in ("seed", "resamples")}
     return {"families": families, **drawn, **{name: measured[key] for name, key in counted.items()}}
+
+
+def _describe_question(question: AskedQuestion) -> dict[str, object]:
+    table = question.table
+    return {
+        "question": question.key,
+        "text": question.label,
+        "choices": table.choices,
+        "counts": table.counts,
+        "pairs": table.n,
+        "equal": table.raw,
+        "alpha": table.alpha,
+        "unanswered": table.unanswered,
+    }
 
 
 def _describe_calibrated(row: CodeRow) -> dict[str, object]:

@@ -114,7 +114,13 @@ SHUT_INTERVIEW = {
 
 # A study that a machine has read, each of its interviews shown in another way.
 SUGGEST_STUDY = "suggestions"
-SUGGESTED = {"open": "Open to look at", "withheld": "Kept back", "draft": "A draft", "moves": "A move"}
+SUGGESTED = {
+    "open": "Open to look at",
+    "withheld": "Kept back",
+    "draft": "A draft",
+    "moves": "A move",
+    "questions": "A challenge",
+}
 SUGGEST_INTERVIEW = {
     "turns": [
         {"role": "interviewer", "text": "What would you ask first?"},
@@ -315,11 +321,12 @@ def prepare_suggestions() -> dict[str, object]:
     lines = [json.dumps({**SUGGEST_INTERVIEW, "id": name, "title": title}) for name, title in SUGGESTED.items()]
     import_file(project=project, name="suggestions.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     interviews = {each.external_id: each for each in Interview.objects.filter(project=project)}
-    for name, share in {"open": 0, "withheld": 100, "draft": 0, "moves": 0}.items():
+    for name, share in {"open": 0, "withheld": 100, "draft": 0, "moves": 0, "questions": 0}.items():
         set_withholding(project=project, share_percent=share, reason="For a test.", by=trail.SYSTEM)
-        if name != "moves":
+        if name not in {"moves", "questions"}:
             suggest(interviews[name], ("theme.balance", "theme.compassion", "theme.models_metamodels"))
     suggest(interviews["moves"], ("move.elicit",), family="moves")
+    suggest(interviews["questions"], ("challenge.probe",), family="challenges", role="interviewer")
     # As keyword rules suggest it, which cannot tell.
     Suggestion.objects.filter(code__identifier="move.elicit").update(enactment="")
     open_draft_reading(project=project, interview=interviews["draft"], reason="For a test.", by=trail.SYSTEM)
@@ -328,9 +335,14 @@ def prepare_suggestions() -> dict[str, object]:
 
 
 def suggest(
-    interview: Interview, codes: tuple[str, ...] = ("theme.balance", "theme.compassion"), *, family: str = "themes"
+    interview: Interview,
+    codes: tuple[str, ...] = ("theme.balance", "theme.compassion"),
+    *,
+    family: str = "themes",
+    role: str = "model",
 ) -> None:
-    """Suggestions of a machine for the first sentence that the model says; of the others of its turn it says none."""
+    """Suggestions of a machine for the first sentence that the model says, or another role; of the others of its turn it says
+    none."""
     from auditapp.batches.kinds import Answered
     from auditapp.batches.models import Cell
     from auditapp.llm.actions import add_model
@@ -348,14 +360,14 @@ def suggest(
     batch = launch_preannotation(
         project=project, annotator=annotator, interviews=[interview], families=[family], by=trail.SYSTEM
     )
-    of_model = Sentence.objects.filter(turn__interview=interview, turn__role="model").select_related("turn")
-    first = of_model.order_by("position")[0]
+    said = Sentence.objects.filter(turn__interview=interview, turn__role=role).select_related("turn")
+    first = said.order_by("position")[0]
     cell = Cell.objects.get(batch=batch, input_id=first.turn_id, arm__task=family)
     quote = first.read_text().split(" ", 2)[-1]
     enactment = {"enactment": "described"} if family == "moves" else {}
     made = [{"rationale": f"Because of {code}.", **enactment, "quote": quote, "code": code} for code in codes]
     answer = [
-        {"sentence": each.pk, "codings": made if each == first else []} for each in of_model.filter(turn=first.turn_id)
+        {"sentence": each.pk, "codings": made if each == first else []} for each in said.filter(turn=first.turn_id)
     ]
     answered = Answered(cell.pk, cell.arm_id, cell.input_id, json.dumps({"sentences": answer}), "stop", "")
     PreannotationKind().store_answers(batch, [answered])

@@ -150,18 +150,42 @@ def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in:
 
 
 @pytest.mark.full
-def test_on_what_the_interviewer_says_nothing_is_promised(site: Site, sign_in: SignIn) -> None:
+def test_a_turn_of_the_interviewer_that_no_machine_was_asked_about_says_so(site: Site, sign_in: SignIn) -> None:
     page = open_suggested(site, sign_in, "open")
-    expect(page.locator(PANEL)).to_be_visible()
-    press(page, "ArrowUp")
-    expect(page.locator(PANEL)).to_be_hidden()
-    press(page, "o")
-    expect(page.locator("#announcer")).to_have_text("Machines annotate only what the model says.")
-    press(page, "Shift+Enter")
-    await_saved(page)
+    press(page, "ArrowUp", "Shift+Enter")
+    expect(page.locator(PANEL)).to_contain_text("No machine has annotated this turn")
     expect(page.locator(f"{CURRENT} .open-suggestions")).to_have_count(0)
     press(page, "ArrowDown")
-    expect(page.locator(PANEL)).to_be_visible()
+    expect(page.get_by_role("button", name="Open suggestions for the interviewer’s turn")).to_be_hidden()
+
+
+def test_a_challenge_is_taken_over_by_keyboard_after_ones_own(site: Site, sign_in: SignIn) -> None:
+    page = open_suggested(site, sign_in, "questions")
+    press(page, "ArrowUp", "o")
+    expect(page.locator("#announcer")).to_contain_text("Decide on this turn first")
+    expect(page.locator(SUGGESTIONS)).to_have_count(0)
+    assert "Because of" not in page.content()
+    press(page, "=", "1")
+    await_saved(page)
+    chips = page.locator(".question .chip[data-coding]")
+    expect(chips).to_have_count(1)
+    press(page, "o")
+    expect(page.locator(SUGGESTIONS)).to_have_count(1)
+    expect(page.locator(SUGGESTIONS)).to_contain_text("Probe")
+    expect(page.locator(f"{SUGGESTIONS} mark")).to_have_text("you ask first?")
+    expect(page.locator(CURRENT)).to_be_focused()
+    assert find_violations(page) == []
+    press(page, "k")
+    expect(page.locator(ANSWERED)).to_have_count(1)
+    expect(chips).to_have_count(2)
+    expect(chips.filter(has_text="Probe")).to_contain_text("after suggestions")
+    expect(chips.filter(has_text="Warranted")).not_to_contain_text("after suggestions")
+    press(page, "Control+z")
+    expect(chips).to_have_count(1)
+    press(page, "Control+Shift+z")
+    expect(chips).to_have_count(2)
+    page.reload()
+    expect(chips).to_have_count(2)
 
 
 def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_in: SignIn) -> None:

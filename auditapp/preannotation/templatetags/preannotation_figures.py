@@ -7,7 +7,11 @@ from typing import Any
 
 from django import template
 
+from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from transcripts.agreement.pure.shares import Interval
+from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.projects.models import Project
 
 register = template.Library()
 
@@ -34,3 +38,16 @@ def without_examples(outcomes: Iterable[Mapping[str, Any]]) -> list[Mapping[str,
 def entry_of(mapping: Mapping[Any, Any], key: object) -> object:
     """What a mapping holds under a key; the key itself where nothing."""
     return mapping.get(key, key)
+
+
+@register.inclusion_tag("preannotation/_turn_codes_left_out.html")
+def turn_codes_left_out(project: Project) -> dict[str, list[str]]:
+    """Which families a page leaves out that knows codes of sentences alone: those of whole turns, by name, the model's and the
+    interviewer's apart."""
+    families = CodeFamily.objects.filter(version=current_version(project), unit=CodeFamily.Unit.TURN).order_by(
+        "position"
+    )
+    named: dict[str, list[str]] = {"model": [], "interviewer": []}
+    for family in families:
+        named[name_side(family)].append(family.name)
+    return named

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.test import Client
+from django.urls import reverse
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.launching import launch_model
-from auditapp.preannotation.models import Suggestion
+from auditapp.preannotation.models import Annotator, Suggestion
 from tests.auditapp.preannotation.answer_cast import cell_of, coding, standing, store
 from tests.auditapp.preannotation.reading_cast import add_reader
-from transcripts.accounts.models import User
+from transcripts.accounts.actions import create_token
+from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence, Turn
@@ -48,6 +53,15 @@ def launch(project: Project, by: User, *families: str) -> Batch:
 
 def find_arm(batch: Batch, family: str = "challenges") -> Arm:
     return batch.arms.get(settings__condition="", settings__family=family)
+
+
+def read_calibration(who: User) -> list[dict[str, Any]]:
+    """The families of the only annotator's calibration, as a program of ``who`` reads them from the API."""
+    _, token = create_token(user=who, name="figures", by=who, scopes=Scope.values)
+    annotator = Annotator.objects.select_related("project").get()
+    path = reverse("api:calibration", args=[annotator.project.slug, annotator.pk])
+    found = Client(headers={"Authorization": f"Bearer {token}"}).get(path).json()
+    return list(found["families"])
 
 
 def answer(arm: Arm, question: Sequence[Sentence], found: Mapping[str, str]) -> dict[str, Suggestion]:

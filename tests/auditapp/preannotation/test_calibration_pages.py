@@ -337,4 +337,4 @@ class TestReflexive:
 
     def test_a_file_holds_no_reflexive_family(self, project: Project, reader: User, client_of: ClientOf) -> None:
         path = reverse("preannotation:calibration_file", args=[project.slug])
-        assert json.loads(client_of(reader).post(path, {"format": "json"}).content) == {"rows": []}
+        assert json.loads(client_of(reader).post(path, {"format": "json"}).content) == {"rows": [], "answers": []}

@@ -17,7 +17,11 @@ from auditapp.preannotation.annotators.queries.batch_visibility import list_unde
 from auditapp.preannotation.annotators.runner.render_prompts import render_turn_prompts
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.evaluation.actions.checks import plan_check
+from auditapp.preannotation.evaluation.actions.choices import choose_annotator
 from auditapp.preannotation.evaluation.queries.calibration import find_listable, read_compared
+from auditapp.preannotation.evaluation.queries.influence import count_influence
+from auditapp.preannotation.evaluation.queries.positives import list_positives
+from auditapp.preannotation.evaluation.queries.spread import read_spread
 from auditapp.preannotation.models import Annotator, Showing, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.drafts import open_draft_reading
 from auditapp.preannotation.suggestions.actions.responses import keep_suggestion, undo_response
@@ -35,6 +39,7 @@ from tests.auditapp.preannotation.question_cast import (
     find_arm,
     find_reader,
     launch,
+    read_calibration,
 )
 from tests.instance import Instance
 from tests.transcripts.coding.desk_cast import find_code, put
@@ -421,5 +426,32 @@ class TestCalibration:
         self.answer_all(arm, talk)
         challenge(talk, CHALLENGED, coder)
         page = client_of(reader).get(reverse("preannotation:calibration", args=[project.slug])).content.decode()
-        assert "Challenges" in page
+        assert "The unit is a whole turn of the interviewer." in page
         assert "Turns coded by two or more" in page
+        [family] = read_calibration(reader)
+        assert (family["family"], family["unit"], family["turns_of"]) == ("challenges", "turn", "interviewer")
+        fact = next(each for each in family["codes"] if each["code"] == FACT)
+        assert (fact["labels"], fact["units"], fact["turns"], fact["tp"]) == (1, 1, 1, 1)
+
+    @pytest.mark.parametrize(
+        "name", ["critic", "reversals", "audits", "draw_audit", "rates", "influence", "spread", "choose", "checks"]
+    )
+    def test_pages_that_know_sentences_alone_name_what_they_leave_out(
+        self, project: Project, arm: Arm, owner: User, client_of: ClientOf, name: str
+    ) -> None:
+        arguments = [project.slug, Annotator.objects.get().pk] if name == "checks" else [project.slug]
+        page = client_of(owner).get(reverse(f"preannotation:{name}", args=arguments)).content.decode()
+        assert "Challenges (turns of the interviewer)" in page
+
+    def test_measures_of_sentences_leave_challenges_out(
+        self, project: Project, arm: Arm, talk: Talk, coder: User, owner: User
+    ) -> None:
+        propose(arm, talk)
+        annotator = Annotator.objects.get()
+        challenge(talk, CHALLENGED, coder)
+        look(talk[CHALLENGED][0], coder)
+        assert list_positives(annotator) == []
+        assert read_spread([annotator])[0] == []
+        assert count_influence(annotator)["tables"] == {}
+        with pytest.raises(PreannotationError, match="coded by sentence"):
+            choose_annotator(project=project, code_identifier=FACT, annotator=None, reason="No.", by=owner)

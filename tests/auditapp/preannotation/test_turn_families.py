@@ -27,6 +27,7 @@ from auditapp.preannotation.suggestions.actions.responses import keep_suggestion
 from auditapp.preannotation.suggestions.queries.panel import list_offers
 from tests.auditapp.preannotation.answer_cast import cell_of, coding, import_answer, read_material, standing, store
 from tests.auditapp.preannotation.panel_cast import decide, look, show_all, withhold_all
+from tests.auditapp.preannotation.question_cast import read_calibration
 from tests.auditapp.preannotation.reading_cast import add_interviews, add_reader
 from tests.auditapp.preannotation.test_machine_exports import take_out
 from tests.instance import Instance
@@ -336,6 +337,42 @@ class TestCalibration:
         assert "Turns coded by two or more" in page
         assert "2 pairs of answers" in page
         assert "Equal: 0.50. Krippendorff’s alpha (nominal): 0.40." in page
+
+    def test_files_and_the_api_have_the_table_of_statuses(
+        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
+    ) -> None:
+        set_stance(project=project, stance="codebook", by=trail.SYSTEM)
+        answer(arm, sentences, power="supported", task="revised")
+        enter(sentences[0], POWER, coder, "supported")
+        enter(sentences[0], TASK, coder, "dropped")
+        client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])
+        rows = client.post(path, {"format": "json"}).json()["answers"]
+        told = [row for row in rows if (row["family"], row["question"]) == ("case_features", "status")]
+        assert len(told) == 36
+        counted = {(row["machine_answer"], row["person_answer"]): row["pairs"] for row in told if row["pairs"]}
+        assert counted == {("supported", "supported"): 1, ("revised", "dropped"): 1}
+        assert {(row["all_pairs"], row["equal"], row["unanswered"], row["layer"]) for row in told} == {
+            (2, 0.5, 0, "blind")
+        }
+        lines = client.post(path, {"format": "csv", "table": "answers"}).content.decode().splitlines()
+        assert len(lines) == len(rows) + 1
+        assert "machine_answer,person_answer,pairs" in lines[0]
+        [family] = [each for each in read_calibration(reader) if each["family"] == "case_features"]
+        assert (family["unit"], family["turns_of"]) == ("turn", "model")
+        status = next(each for each in family["questions"] if each["question"] == "status")
+        assert (status["pairs"], status["equal"], len(status["choices"])) == (2, 0.5, 6)
+        assert sum(map(sum, status["counts"])) == 2
+        assert status["alpha"] == told[0]["alpha"]
+
+    def test_files_have_no_answers_of_a_reflexive_family(
+        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
+    ) -> None:
+        set_stance(project=project, stance="reflexive", by=trail.SYSTEM)
+        answer(arm, sentences, power="supported")
+        enter(sentences[0], POWER, coder, "supported")
+        client, path = client_of(reader), reverse("preannotation:calibration_file", args=[project.slug])
+        assert client.post(path, {"format": "json"}).json() == {"rows": [], "answers": []}
+        assert [each["questions"] for each in read_calibration(reader)] == [None]
 
     def test_alpha_is_that_of_two_readers(self) -> None:
         # Two readers, four units, three alike: D_o = 2 / 8; of 5 a and 3 b, D_e = 30 / 56; alpha = 1 - 14 / 30.

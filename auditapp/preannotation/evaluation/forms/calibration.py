@@ -138,6 +138,12 @@ class FormatForm(forms.Form):
     format = forms.ChoiceField(choices=[("csv", "CSV"), ("json", "JSON")])
 
 
+class CalibrationFormatForm(FormatForm):
+    """Calibration has two tables; JSON holds both."""
+
+    table = forms.ChoiceField(choices=[("codes", "Codes"), ("answers", "Answers")], required=False)
+
+
 class FinishedForm(forms.Form):
     """``annotator``: whose figures the page shows, to come back to."""
 

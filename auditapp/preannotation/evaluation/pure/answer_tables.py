@@ -26,6 +26,15 @@ class AnswerTable(NamedTuple):
     unanswered: int
 
     @property
+    def cells(self) -> list[tuple[str, str, int]]:
+        """Each pair of answers, the machine's and a person's, with how often there were both; also those that there were not."""
+        return [
+            (machine, person, count)
+            for machine, counts in self.rows
+            for person, count in zip(self.choices, counts, strict=True)
+        ]
+
+    @property
     def rows(self) -> list[tuple[str, list[int]]]:
         """Each row with its answer."""
         return list(zip(self.choices, self.counts, strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES, Estimate
@@ -28,6 +28,12 @@ HEADER = [
     *(f"{name}{part}" for name in ("machine_kappa", "machine_positive_agreement") for part in ("", "_low", "_high")),
     *(f"aside_{name}" for name in ASIDE),
     *("warnings", "seed", "resamples"),
+]
+# Of the tables of answers to the codes' own questions: a row for each pair of answers.
+ANSWER_HEADER = [
+    *("annotator", "annotator_number", "annotator_hash", "codebook", "prompt", "compared_on", "critic", "layer"),
+    *("family", "question", "label", "machine_answer", "person_answer", "pairs"),
+    *("all_pairs", "equal", "alpha", "unanswered"),
 ]
 
 
@@ -72,18 +78,10 @@ def list_records(
     rows: Sequence[CodeRow], compared: Compared, *, seed: int, resamples: int
 ) -> Iterator[dict[str, object]]:
     """The rows as files hold them, by the names of ``HEADER``; None where a figure is not defined."""
-    annotator = compared.annotator
     for row in rows:
         found = row.figures
         values: list[object] = [
-            annotator.name,
-            annotator.number,
-            annotator.hash,
-            annotator.version.number,
-            annotator.prompt_version,
-            "withheld turns" if compared.only_withheld else "all blind labels",
-            "without what was reversed" if compared.with_critic else "as made",
-            LAYER,
+            *_describe(compared),
             *(row.family, row.code.identifier, row.code.name),
             *(found["table"].n, found["n_units"], found["n_turns"], found["n_coders"], *found["table"]),
         ]
@@ -97,6 +95,35 @@ def list_records(
         values += [row.set_aside.get(name, 0) for name in ASIDE]
         values += ["; ".join(row.warnings), seed, resamples]
         yield dict(zip(HEADER, values, strict=True))
+
+
+def list_answers(tables: Sequence[Mapping[str, Any]], compared: Compared) -> Iterator[dict[str, object]]:
+    """The machine's answers to the codes' own questions beside people's, such as statuses of features, by the names of
+    ``ANSWER_HEADER``. ``tables``: families with their ``identifier`` and ``questions``."""
+    for family in tables:
+        for question in family["questions"]:
+            table = question.table
+            for machine, person, pairs in table.cells:
+                values = [
+                    *_describe(compared),
+                    *(family["identifier"], question.key, question.label, machine, person, pairs),
+                    *(table.n, table.raw, table.alpha, table.unanswered),
+                ]
+                yield dict(zip(ANSWER_HEADER, values, strict=True))
+
+
+def _describe(compared: Compared) -> list[object]:
+    annotator = compared.annotator
+    return [
+        annotator.name,
+        annotator.number,
+        annotator.hash,
+        annotator.version.number,
+        annotator.prompt_version,
+        "withheld turns" if compared.only_withheld else "all blind labels",
+        "without what was reversed" if compared.with_critic else "as made",
+        LAYER,
+    ]
 
 
 def _list_estimate(estimate: Estimate) -> list[object]:

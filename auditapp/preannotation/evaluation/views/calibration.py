@@ -18,11 +18,18 @@ from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.preannotation.annotators.actions.reflexive import record_calibration, record_download
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
+from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.annotators.views.annotators import count_moved_seen
 from auditapp.preannotation.errors import PreannotationError
-from auditapp.preannotation.evaluation.forms.calibration import CellForm, FormatForm, ThresholdForm
+from auditapp.preannotation.evaluation.forms.calibration import CalibrationFormatForm, CellForm, ThresholdForm
 from auditapp.preannotation.evaluation.pure.figures import FEW_POSITIVES
-from auditapp.preannotation.evaluation.queries.calibration_rows import HEADER, CodeRow, list_records
+from auditapp.preannotation.evaluation.queries.calibration_rows import (
+    ANSWER_HEADER,
+    HEADER,
+    CodeRow,
+    list_answers,
+    list_records,
+)
 from auditapp.preannotation.evaluation.queries.compared_items import read_compared_items
 from auditapp.preannotation.evaluation.views.charts import draw_calibration
 from auditapp.preannotation.evaluation.views.comparing import (
@@ -77,8 +84,8 @@ def compute(request: ProjectRequest) -> HttpResponse:
 @require_POST
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest) -> HttpResponse:
-    """The figures the page shows, as a file."""
-    asked, form = read_asked(request.project, request.POST), FormatForm(request.POST)
+    """The figures the page shows, as a file: those of codes, or (``table``) the answers to their own questions."""
+    asked, form = read_asked(request.project, request.POST), CalibrationFormatForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, status=422)
     compared = compare(get_viewer(request), asked.annotator, **asked.scope)
@@ -86,8 +93,11 @@ def download(request: ProjectRequest) -> HttpResponse:
         return _ask_to_unblind(request, asked, compared)
     measured = measure(asked, compared)
     drawn = {name: measured[name] for name in ("seed", "resamples")}
+    answers = list(list_answers(measured["tables"], compared))
+    if form.cleaned_data["table"] == "answers":
+        return send_table(request, "calibration-answers", ANSWER_HEADER, answers, form.cleaned_data["format"])
     records = list(list_records(measured["rows"], compared, **drawn))
-    return send_table(request, "calibration", HEADER, records, form.cleaned_data["format"])
+    return send_table(request, "calibration", HEADER, records, form.cleaned_data["format"], answers=answers)
 
 
 @require_safe
@@ -141,6 +151,8 @@ def measure(
         row = CodeRow(each.code, each.family, figures, each.set_aside, (*figures["warnings"], *changed))
         rows.setdefault(each.family, []).append(row)
     families = dict.fromkeys(each.family for each in compared.codes)
+    sides = {each.family: name_side(each.code.family) for each in compared.codes}
+    questions = {family: read_answer_tables(compared, family) for family in rows}
     n_labels, n_units = compared.count_labels()
     return {
         "tables": [
@@ -148,8 +160,9 @@ def measure(
                 "identifier": family,
                 "name": asked.name_family(family),
                 "rows": rows.get(family),
-                "questions": read_answer_tables(compared, family) if family in rows else [],
-                "unit": "turn" if any(row.is_of_turns for row in rows.get(family, ())) else "sentence",
+                "questions": questions.get(family, []),
+                "unit": "turn" if sides[family] else "sentence",
+                "turns_of": sides[family],
             }
             for family in families
         ],
@@ -157,16 +170,22 @@ def measure(
         "n_clusters": n_clusters,
         "n_labels": n_labels,
         "n_units": n_units,
+        "has_answers": any(question.table.n for family in rows for question in questions.get(family, ())),
         **drawn,
     }
 
 
 def send_table(
-    request: ProjectRequest, what: str, header: Sequence[str], records: Sequence[dict[str, object]], form: str
+    request: ProjectRequest,
+    what: str,
+    header: Sequence[str],
+    records: Sequence[dict[str, object]],
+    form: str,
+    **more: Sequence[dict[str, object]],
 ) -> HttpResponse:
-    """A table as CSV or JSON, kept on record."""
+    """A table as CSV or JSON, which has ``more`` tables by name; kept on record."""
     if form == "json":
-        data = json.dumps({"rows": records}, allow_nan=False, ensure_ascii=False).encode()
+        data = json.dumps({"rows": records, **more}, allow_nan=False, ensure_ascii=False).encode()
     else:
         stream = io.StringIO()
         write_csv((list(record.values()) for record in records), header=list(header), stream=stream)

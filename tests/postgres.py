@@ -3,8 +3,9 @@
 Django's own queries come out the same on both databases. What need not is SQL of our own, locks, constraints and what
 two connections see of each other. So what is chosen is
 
-- the test module named after a module of the product that speaks SQL of its own, or else all that import it,
-- those listed in ``REACHED_THROUGH``, which reach such SQL by a page, and in ``ALSO``,
+- the test module named after a module of the product that speaks SQL of its own, or else all that import it; in place of
+  these the one that ``REACHED_THROUGH`` names, which reaches such SQL by an action or a page,
+- those listed in ``ALSO``,
 - each test that names a database error, commits for itself, runs threads, starts processes or writes SQL, and all of a
   module that does so outside its tests.
 
@@ -30,10 +31,12 @@ LEFT_OUT = ("tests/browser/", "tests/test_launcher.py", "tests/test_access_matri
 # Every write of every room leaves a line there; tests of its own are chosen by the errors they name.
 EVERYWHERE = "transcripts.audit_trail.trail"
 REACHED_THROUGH = {
+    "auditapp.batches.ledger.statements": "tests/auditapp/batches/test_ledger.py",
     "auditapp.operations.actions": "tests/auditapp/operations/test_backup.py",
     "auditapp.operations.copies": "tests/auditapp/operations/test_backup.py",
     "transcripts.coding.actions.storing": "tests/transcripts/coding/test_actions.py",
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
+    "transcripts.imports.actions": "tests/transcripts/imports/test_jobs.py",
     "transcripts.projects.access": "tests/transcripts/projects/test_project_pages.py",
     "transcripts.retrieval.catalog": "tests/transcripts/retrieval/test_search.py",
     "transcripts.retrieval.counts": "tests/transcripts/retrieval/test_tables.py",
@@ -42,8 +45,8 @@ REACHED_THROUGH = {
     "transcripts.rounds.work_reader": "tests/transcripts/corpus/test_listing.py",
 }
 
-# Exports read long tables row by row, with a cursor in the server.
-ALSO = ("tests/transcripts/exchange/test_exports.py",)
+# Exports read long tables row by row, with a cursor in the server; answers are read after numbers that commits put in order.
+ALSO = ("tests/transcripts/exchange/test_exports.py", "tests/auditapp/batches/test_answer_files.py")
 
 
 @cache
@@ -81,7 +84,7 @@ def read_test_modules() -> dict[str, str]:
 @cache
 def find_modules_of_own_sql() -> dict[str, set[str]]:
     """The test modules that are chosen for the modules with SQL of our own that they import."""
-    importing: dict[str, list[str]] = {name: [] for name in find_own_sql() - {EVERYWHERE}}
+    importing: dict[str, list[str]] = {name: [] for name in find_own_sql() - {EVERYWHERE, *REACHED_THROUGH}}
     for path, source in read_test_modules().items():
         for name in importing.keys() & set(find_imports(source)):
             importing[name].append(path)
@@ -96,20 +99,44 @@ def find_modules_of_own_sql() -> dict[str, set[str]]:
 def find_tests_that_matter(source: str) -> list[str] | None:
     """The tests of a module in which the database matters, as ``name`` or ``Class::name``; None where it matters to all."""
     lines = dict(enumerate(source.splitlines(), start=1))
+    body = ast.parse(source).body
+    helpers = {name: list_lines(node) for node in body if (name := name_helper(node))}
     matter = {number for number, line in lines.items() if DATABASE_MATTERS.search(line) and " import " not in line}
+    # A helper in which it matters carries that to those that name it: what stands in it is settled with them.
+    carried: set[str] = set()
+    while found := {name for name, own in helpers.items() if matter & own} - carried:
+        carried |= found
+        named = re.compile(rf"\b(?:{'|'.join(found)})\b")
+        matter |= {number for number, line in lines.items() if named.search(line)}
+    matter -= set().union(*(helpers[name] for name in carried))
     chosen: list[str] = []
-    places: list[tuple[ast.stmt, str]] = [(node, "") for node in ast.parse(source).body]
+    places: list[tuple[ast.stmt, str]] = [(node, "") for node in body]
     while places:
         node, prefix = places.pop(0)
         if isinstance(node, ast.ClassDef) and not node.decorator_list:
             places += [(each, f"{prefix}{node.name}::") for each in node.body]
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            begin = min([node.lineno, *(each.lineno for each in node.decorator_list)])
-            own = matter & set(range(begin, (node.end_lineno or begin) + 1))
+            own = matter & list_lines(node)
             if own:
                 chosen.append(prefix + node.name)
             matter -= own
     return None if matter else chosen
+
+
+def name_helper(node: ast.stmt) -> str:
+    """The name under which tests of the module use what it defines here; empty for what they need not name."""
+    if isinstance(node, ast.FunctionDef) and not node.name.startswith("test_"):
+        return "" if any("autouse" in ast.unparse(each) for each in node.decorator_list) else node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return "" if node.targets[0].id == "pytestmark" else node.targets[0].id
+    return ""
+
+
+def list_lines(node: ast.stmt) -> set[int]:
+    """The numbers of its lines, its decorators among them."""
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+    begin = min([node.lineno, *(each.lineno for each in decorators)])
+    return set(range(begin, (node.end_lineno or begin) + 1))
 
 
 def name_module(file: Path) -> str:

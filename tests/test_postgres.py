@@ -46,5 +46,31 @@ def test_of_other_modules_the_tests_are_chosen_in_which_the_database_matters() -
     assert find_tests_that_matter(MODULE) == ["test_what_another_sees", "TestRows::test_one_alone"]
 
 
+HELPERS = """
+commits = pytest.mark.django_db(transaction=True)
+
+def look_apart():
+    threading.Thread(target=look).start()
+
+def look_twice():
+    look_apart()
+
+@commits
+def test_what_is_committed():
+    assert look()
+
+def test_what_another_thread_sees():
+    look_twice()
+
+def test_alone():
+    assert look()
+"""
+
+
+def test_a_helper_in_which_the_database_matters_chooses_the_tests_that_use_it() -> None:
+    assert find_tests_that_matter(HELPERS) == ["test_what_is_committed", "test_what_another_thread_sees"]
+    assert find_tests_that_matter(HELPERS.replace("def look_apart", "@fixture(autouse=True)\ndef look_apart")) is None
+
+
 def test_a_module_is_chosen_whole_where_the_database_matters_outside_its_tests() -> None:
     assert find_tests_that_matter("pytestmark = pytest.mark.processes\n" + MODULE) is None

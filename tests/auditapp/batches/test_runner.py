@@ -138,7 +138,11 @@ class TestWork:
         started = LimitChange.objects.earliest("pk")
         assert (started.cause, started.limit) == ("start", first)
 
-    def test_time_outs_shrink_the_limit_and_the_next_runner_knows_of_them(self, project: Project, use: Use) -> None:
+    def test_time_outs_shrink_the_limit_and_the_next_runner_knows_of_them(
+        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Once the server is taken for silent, the run ends instead of waiting for it.
+        monkeypatch.setattr(live_run, "WAIT_AT_MOST", 0.5)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.05))
         queue = plan(project, inputs=range(20, 40))
         live.run_queue(queue.pk)

@@ -13,6 +13,7 @@ from auditapp.demo.actions import load_demo
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Disagreement, PositiveAudit, PositiveMark, Response
 from auditapp.sob.models import Audit, AuditMark
+from tests.services import database_kind
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent
@@ -26,7 +27,11 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.themes.models import Theme, ThemeQuote
 from transcripts.ui.navigation import DESTINATIONS, Group, Page
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    # Nothing in it speaks SQL that no other test brings to PostgreSQL, and the demo takes long to load.
+    *([pytest.mark.full] if database_kind() == "postgres" else []),
+]
 
 CODERS = {"demo-coder", "demo-amina", "demo-jonas"}
 # Pages that may say that there is nothing, and why.

@@ -104,6 +104,7 @@ def fuzzer(project: Project, owner: User, second_coder: User) -> Fuzzer:
     return Fuzzer(set_stage(project, owner, second_coder), SEED)
 
 
+@pytest.mark.full
 def test_no_form_filled_in_oddly_makes_the_server_fail(fuzzer: Fuzzer) -> None:
     for name in FORMS:
         for _ in range(TIMES):

@@ -116,6 +116,7 @@ def read_words(page: str) -> str:
     return " ".join(words.split())
 
 
+@pytest.mark.full
 def test_no_list_is_filtered_by_what_is_not_its_filter(
     project: Project, owner: User, coder: User, client_of: SignIn
 ) -> None:

@@ -713,7 +713,7 @@ class TestCommand:
 @pytest.mark.parametrize(
     ("name", "sources", "codes", "codings"),
     [
-        ("qualcoder_mannheimer_8.qdpx", 8, 284, 324),
+        pytest.param("qualcoder_mannheimer_8.qdpx", 8, 284, 324, marks=pytest.mark.full),
         ("TestProject.qdpx", 0, 14, 0),
         ("target-atlas-project.qdpx", 0, 3, 0),
         ("atlasti_standard_project/Project.qde", 0, 14, 0),

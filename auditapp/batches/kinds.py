@@ -86,7 +86,8 @@ class Visibility(NamedTuple):
 
     ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
     query of keys; ``None``: no call at all). ``sentence`` says why and what to do; ``interviews`` are those to unblind to
-    see the rest. ``allows_requests``: whether the requests may be exported as a file.
+    see the rest. ``allows_requests``: whether the requests may be exported as a file. ``hides_calls``: sums show, and single calls
+    to nobody.
     """
 
     is_whole: bool
@@ -94,14 +95,17 @@ class Visibility(NamedTuple):
     sentence: str = ""
     interviews: frozenset[int] = frozenset()
     allows_requests: bool = False
+    hides_calls: bool = False
 
     @property
     def is_closed(self) -> bool:
         """Whether no call at all may be seen."""
-        return not self.is_whole and self.inputs is None
+        return self.hides_calls or (not self.is_whole and self.inputs is None)
 
     def shows(self, cell: Cell) -> bool:
         """Whether the calls of this cell may be seen. One query at most."""
+        if self.is_closed:
+            return False
         return self.is_whole or (self.inputs is not None and self.inputs.filter(pk=cell.input_id).exists())
 
 

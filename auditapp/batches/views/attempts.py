@@ -52,7 +52,7 @@ def list_attempts(request: BatchRequest) -> HttpResponse:
     form = AttemptChoice(request.GET, arms=arms)
     form.is_valid()
     found = find_attempts(arms, form.cleaned_data)
-    if not visibility.is_whole:
+    if visibility.is_closed or not visibility.is_whole:
         visible = Q(end__in=UNANSWERED) if sees_unanswered else Q()
         if visibility.inputs is not None:
             visible |= Q(cell__input_id__in=visibility.inputs)

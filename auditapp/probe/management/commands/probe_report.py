@@ -22,14 +22,20 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument("file", nargs="?", help="trials as JSON lines")
+        source.add_argument("--batch", type=int, metavar="N", help="a batch of the kind probe")
         parser.add_argument("--themes", metavar="FILE", help="of a file: themes of the rationales as JSON lines")
         parser.add_argument(
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         )
+        parser.add_argument("--coder", default="", metavar="NAME", help="of a batch: whose codings make Table 2")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: object, **options: Any) -> None:
-        report = _report_file(options)
+        if options["batch"] is not None and options["themes"]:
+            raise CommandError("--themes is for files; the themes of a batch are the codings of its rationales.")
+        if options["batch"] is None and options["coder"]:
+            raise CommandError("--coder is for batches; the themes of a file name nobody.")
+        report = _report_file(options) if options["batch"] is None else _report_batch(options)
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
             return
@@ -50,3 +56,18 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
     except ReadError as error:
         raise CommandError(" ".join(str(error).split())) from error
     return make_report(trials, themes, axis=options["axis"])
+
+
+def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
+    from auditapp.probe.errors import ProbeError
+    from auditapp.probe.management.choices import find_batch
+    from auditapp.probe.queries.purposes import require_purpose
+    from auditapp.probe.queries.trials import read_report
+
+    batch = find_batch(options["batch"])
+    try:
+        require_purpose(batch.project)
+        report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"])
+    except ProbeError as error:
+        raise CommandError(str(error)) from error
+    return report

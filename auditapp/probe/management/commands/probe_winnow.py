@@ -9,13 +9,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.probe.management.reading import load_rules
 from auditapp.probe.pure.listing import list_funnel
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
-from auditapp.probe.pure.winnowing import RulesRefused, winnow
+from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
 
 
 class Command(BaseCommand):
-    """Needs no database; nothing is stored."""
+    """Without --into it needs no database, and nothing is stored."""
 
-    help = "Show what declared rules keep of a CSV of reviews, as a funnel by name-inferred category."
+    help = (
+        "Show what declared rules keep of a CSV of reviews, as a funnel by name-inferred category; with --into, store that in a "
+        "study."
+    )
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -28,12 +31,29 @@ class Command(BaseCommand):
             metavar="COLUMN",
             help="the heading of the name-inferred category (default: name_inferred_category, or category)",
         )
+        parser.add_argument("--into", default="", metavar="SLUG", help="store what is kept in this study")
+        parser.add_argument("--name", default="", help="with --into: what the reviews are called there")
         parser.add_argument(
-            "--json", action="store_true", help="print one JSON object, with what the file calls the kept"
+            "--method", default="", metavar="TEXT", help="with --into: what inferred the categories, with its version"
+        )
+        parser.add_argument(
+            "--source",
+            default="",
+            metavar="TEXT",
+            help="with --into: where the reviews are from, and what allows their use",
+        )
+        parser.add_argument(
+            "--seed", type=int, default=0, help="with --into: seed of the order in which reviews are drawn"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print one JSON object, with what the file calls the reviews kept"
         )
 
     def handle(self, *args: object, file: str, **options: Any) -> None:
         rules = load_rules(options["rules"])
+        if options["into"]:
+            self._store(file, rules, options)
+            return
         try:
             with Path(file).open("rb") as opened:
                 reviews = ReviewFile(opened, text=options["text"], category=options["category"])
@@ -43,17 +63,56 @@ class Command(BaseCommand):
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except (ReviewsRefused, RulesRefused) as error:
             raise CommandError(f"{file}: {error}") from error
-        found = {
-            "rules": rules.name,
-            "rules_sha256": rules.sha256,
-            "funnel": winnowing.funnel,
-            "kept": kept,
-            "without_text": reviews.without_text,
-        }
         if options["json"]:
+            found = {
+                "rules": rules.name,
+                "rules_sha256": rules.sha256,
+                "funnel": winnowing.funnel,
+                "kept": kept,
+                "without_text": reviews.without_text,
+            }
             self.stdout.write(json.dumps(found, ensure_ascii=False))
             return
         for line in list_funnel(winnowing.funnel):
             self.stdout.write(line)
         if reviews.without_text:
             self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
+
+    def _store(self, file: str, rules: Rules, options: dict[str, Any]) -> None:
+        from auditapp.probe.actions.reviews import load_reviews
+        from auditapp.probe.errors import ProbeError
+        from auditapp.probe.management.choices import find_project
+        from transcripts.audit_trail import trail
+
+        try:
+            with Path(file).open("rb") as opened:
+                stored = load_reviews(
+                    project=find_project(options["into"]),
+                    name=options["name"] or Path(file).stem,
+                    file=opened,
+                    rules=rules,
+                    category_method=options["method"],
+                    source=options["source"],
+                    seed=options["seed"],
+                    by=trail.SYSTEM,
+                    text=options["text"],
+                    category=options["category"],
+                )
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+        except ProbeError as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            found = {
+                "reviews": stored.name,
+                "rules": rules.name,
+                "rules_sha256": stored.rules_sha256,
+                "sha256": stored.sha256,
+                "funnel": stored.funnel,
+                "without_text": stored.without_text,
+            }
+            self.stdout.write(json.dumps(found, ensure_ascii=False))
+            return
+        for line in list_funnel(stored.funnel):
+            self.stdout.write(line)
+        self.stdout.write(f"Stored as “{stored.name}”.")

@@ -1,0 +1,140 @@
+"""Rationales of a probe become threads of another study, to be coded there without their category or prediction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+
+from django.db import transaction
+
+from auditapp.batches.models import Batch
+from auditapp.probe.errors import ProbeError
+from auditapp.probe.models import RationaleTurn, Trial
+from auditapp.probe.pure.limits import PRIMED, SCORED
+from auditapp.probe.pure.parsing import CUES, OK
+from auditapp.probe.queries.purposes import require_purpose
+from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
+from transcripts.corpus.actions import import_files
+from transcripts.corpus.models import MaskedFacts, Turn
+from transcripts.corpus.planning import CorpusError
+from transcripts.corpus.pure.choices import Choices
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES, Permission
+
+PER_THREAD = 25
+MAX_SEED = 2**32 - 1
+BASIS = "Words of a model on a text of a probe. They may quote the text; its source decides on any other use."
+
+
+@transaction.atomic
+def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int) -> dict[str, int]:
+    """Store the rationales of Emotion and Textual Style of a batch's primed answers as masked threads of ``into``, a study of their
+    own, ``PER_THREAD`` to a thread, in an order drawn by ``seed``.
+
+    Neither category nor prediction, model nor review goes along. What was stored before is left out, so a batch that has grown
+    can be stored again. Returns how many "threads" and "rationales" were stored, and how many answers of the subset are
+    "without_rationale". Reads batch.project. Raises ``ProbeError``.
+    """
+    require_purpose(batch.project)
+    if into.pk == batch.project_id:
+        raise ProbeError("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
+    if isinstance(by, User) and not _may_import(into, by):
+        raise ProbeError(
+            f"You may not import into the study {into.name}. A lead of that study can store the rationales there."
+        )
+    if not 0 <= seed <= MAX_SEED:
+        raise ProbeError(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
+    Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+    elsewhere = (
+        RationaleTurn.objects.filter(trial__cell__batch=batch)
+        .exclude(turn__interview__study=into)
+        .values_list("turn__interview__study__slug", flat=True)
+        .first()
+    )
+    if elsewhere:
+        raise ProbeError(f"Rationales of batch {batch.pk} are in the study {elsewhere} already. Store the rest there.")
+    trials = Trial.objects.filter(
+        cell__batch=batch,
+        cell__arm__task=PRIMED,
+        status=OK,
+        review__category__in=SCORED,
+        rationale_turn__isnull=True,
+    ).order_by("cell_id")
+    cited = [trial for trial in trials if set(trial.codes) & set(CUES)]
+    written = [(trial.pk, _write_rationale(trial)) for trial in cited]
+    rationales = [(key, text) for key, text in written if text]
+    if not rationales:
+        raise ProbeError(
+            f"Batch {batch.pk} has no rationale of {' or '.join(CUES)} that is not stored yet. Rationales are those of valid "
+            "primed answers that applied one of the two."
+        )
+    # The order has to be one that can be made again, not one that nobody can guess.
+    random.Random(seed).shuffle(rationales)  # noqa: S311
+    threads = [rationales[place : place + PER_THREAD] for place in range(0, len(rationales), PER_THREAD)]
+    # Ids of a file are sealed where its threads are masked, and have to differ from those of every other file.
+    name = hashlib.sha256(f"{batch.pk} {rationales[0][0]} {len(rationales)} {seed}".encode()).hexdigest()[:16]
+    lines = [
+        json.dumps(
+            {
+                "id": f"{name}-{number}",
+                "turns": [{"role": "model", "text": text} for _, text in thread],
+                "consent": {"coding": True, "basis": BASIS},
+            },
+            ensure_ascii=False,
+        )
+        for number, thread in enumerate(threads, 1)
+    ]
+    try:
+        import_files(
+            project=into,
+            files=[(f"rationales-{name}.jsonl", "\n".join(lines).encode())],
+            by=by,
+            format="interview_jsonl",
+            choices=Choices("interview_jsonl", mask=True),
+        )
+    except CorpusError as error:
+        raise ProbeError(str(error)) from error
+    _join(into, name, threads)
+    counts = {
+        "threads": len(threads),
+        "rationales": len(rationales),
+        "without_rationale": len(cited) - len(rationales),
+    }
+    # The other study's own event is that of the import, which names neither the batch nor anything of the probe.
+    trail.record(
+        "probe.rationales.stored",
+        target=batch,
+        by=by,
+        stream=trail.project_stream(batch.project_id),
+        details={**counts, "seed": seed, "into": into.slug},
+    )
+    return counts
+
+
+def _may_import(into: Project, by: User) -> bool:
+    membership = into.memberships.filter(user=by).first()
+    return membership is not None and Permission.IMPORT in ROLES[membership.role].permissions
+
+
+def _write_rationale(trial: Trial) -> str:
+    said = [f"{cue}: {trial.rationales[cue]}" for cue in CUES if cue in trial.codes and trial.rationales.get(cue)]
+    return "\n".join(said)
+
+
+def _join(into: Project, name: str, threads: list[list[tuple[int, str]]]) -> None:
+    """Note which turn holds which rationale."""
+    facts = MaskedFacts.objects.filter(
+        interview__study=into, external_id__in=[f"{name}-{number}" for number in range(1, len(threads) + 1)]
+    )
+    numbers = {each.interview_id: int(each.external_id.rpartition("-")[2]) for each in facts}
+    turns = Turn.objects.filter(interview__in=numbers).order_by("position").values_list("interview_id", "pk")
+    found: dict[int, list[int]] = {}
+    for interview, turn in turns:
+        found.setdefault(numbers[interview], []).append(turn)
+    RationaleTurn.objects.bulk_create(
+        RationaleTurn(trial_id=trial, turn_id=turn)
+        for number, thread in enumerate(threads, 1)
+        for (trial, _), turn in zip(thread, found[number], strict=True)
+    )

@@ -1,0 +1,134 @@
+"""What is stored of a probe: why it may run, reviews with a name-inferred category, and what the rules read in each answer."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from auditapp.batches.models import Cell
+from auditapp.probe.pure.limits import CATEGORIES
+from auditapp.probe.pure.parsing import OK, STATUSES
+from transcripts.corpus.models import Turn
+from transcripts.projects.models import Project
+
+
+class MadeByPerson(models.Model):
+    """Who made a row and when; the name stays when the account goes. ``made_by`` is ``None`` for the command line."""
+
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    made_by_name = models.CharField(max_length=200)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class Purpose(MadeByPerson):
+    """What a study runs the probe for, in an owner's words. Without one the probe is off. The latest number holds."""
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="probe_purposes")
+    number = models.PositiveIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        ordering: ClassVar = ["project", "number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"purpose {self.number} of the probe"
+
+
+class ReviewSet(MadeByPerson):
+    """The reviews that declared rules kept of one file, with the funnel of all that it held.
+
+    ``sha256`` is the file's; ``category_method`` says what inferred the categories from first names; ``source`` where the
+    reviews are from, and what allows their use. ``rules`` are as declared, ``rules_sha256`` their hash; ``funnel`` as in
+    ``winnowing.make_funnel``; ``without_text`` counts rows passed over. ``seed`` is that of the order in which reviews are drawn.
+    """
+
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="review_sets")
+    name = models.CharField(max_length=100)
+    sha256 = models.CharField(max_length=64)
+    category_method = models.CharField(max_length=300)
+    source = models.TextField()
+    rules = models.JSONField()
+    rules_sha256 = models.CharField(max_length=64)
+    funnel = models.JSONField()
+    without_text = models.PositiveIntegerField(default=0)
+    seed = models.PositiveBigIntegerField()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["project", "name"], name="%(app_label)s_%(class)s_name_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Review(models.Model):
+    """One review that was kept. ``position`` is its place in the random order of the set, from 1: a draw takes the first so many
+    of each category. What its file called it is not stored."""
+
+    review_set = models.ForeignKey(ReviewSet, on_delete=models.PROTECT, related_name="reviews")
+    position = models.PositiveIntegerField()
+    text = models.TextField()
+    category = models.CharField(max_length=12)
+
+    class Meta:
+        ordering: ClassVar = ["review_set", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["review_set", "position"], name="%(app_label)s_%(class)s_position_once"),
+            models.CheckConstraint(
+                condition=Q(category__in=CATEGORIES), name="%(app_label)s_%(class)s_has_a_known_category"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"review {self.pk}"
+
+
+class Trial(models.Model):
+    """One answer as the rules read it; the answer itself is the cell's result. Never shown by itself.
+
+    ``status`` is one of ``parsing.STATUSES``; ``predicted`` is "" but for ``ok``; ``codes`` lists the categories applied,
+    ``rationales`` what was written for each.
+    """
+
+    cell = models.OneToOneField(Cell, on_delete=models.PROTECT, primary_key=True, related_name="probe_trial")
+    review = models.ForeignKey(Review, on_delete=models.PROTECT, related_name="trials")
+    status = models.CharField(max_length=12)
+    predicted = models.CharField(max_length=12, blank=True)
+    codes = models.JSONField(default=list)
+    rationales = models.JSONField(default=dict)
+    parser = models.CharField(max_length=30)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(status__in=STATUSES), name="%(app_label)s_%(class)s_has_a_known_status"),
+            models.CheckConstraint(
+                condition=(Q(status=OK) & ~Q(predicted="")) | (~Q(status=OK) & Q(predicted="")),
+                name="%(app_label)s_%(class)s_predicts_if_ok",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"trial of cell {self.cell_id}"
+
+
+class RationaleTurn(models.Model):
+    """The turn of another study in which the rationale of a trial is read and coded."""
+
+    trial = models.OneToOneField(Trial, on_delete=models.PROTECT, primary_key=True, related_name="rationale_turn")
+    turn = models.OneToOneField(Turn, on_delete=models.PROTECT, related_name="probe_rationale")
+
+    def __str__(self) -> str:
+        return f"rationale of cell {self.trial_id}"

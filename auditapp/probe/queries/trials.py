@@ -1,0 +1,123 @@
+"""Reads of trials: those of a batch, and the themes of their rationales."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any, NamedTuple
+
+from django.db.models import Count
+
+from auditapp.batches.models import Batch
+from auditapp.probe.errors import ProbeError
+from auditapp.probe.models import RationaleTurn, ReviewSet
+from auditapp.probe.models import Trial as TrialRow
+from auditapp.probe.pure.limits import CATEGORIES
+from auditapp.probe.pure.report import make_report
+from auditapp.probe.pure.tables import AXES, Trial
+from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Coding
+from transcripts.projects.models import Project
+from transcripts.projects.roles import ROLES
+
+KIND = "probe"
+
+
+class Coded(NamedTuple):
+    """The themes of a batch's rationales as one person coded them.
+
+    ``project`` is the study in which they are coded, ``coder`` who did, ``themes`` names of codes by trial; ``counts`` says how
+    many rationales each of the people has coded whose codings may be seen. ``turns`` and ``coded`` count rationales.
+    """
+
+    project: Project
+    coder: str
+    themes: dict[int, list[str]]
+    counts: dict[str, int]
+    turns: int
+    codes: dict[str, int]
+
+
+def read_trials(batch: Batch) -> list[Trial]:
+    """Every answer of a probe, as the rules read it. One query."""
+    rows = (
+        TrialRow.objects.filter(cell__batch=batch)
+        .order_by("cell_id")
+        .values_list(
+            "cell_id",
+            "cell__arm__variant__label",
+            "cell__arm__task",
+            "review_id",
+            "review__category",
+            "status",
+            "predicted",
+            "codes",
+        )
+    )
+    return [
+        Trial(cell, model, condition, review, category, status, predicted or None, codes)
+        for cell, model, condition, review, category, status, predicted, codes in rows
+    ]
+
+
+def find_rationale_study(batch: Batch) -> Project | None:
+    """The study that holds the rationales of a batch, if they were stored."""
+    turn = RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn__interview__study").first()
+    return turn.turn.interview.study if turn else None
+
+
+def find_viewer(project: Project, user: User) -> Viewer | None:
+    """The person as a member of another study; ``None`` where she is none."""
+    membership = project.memberships.filter(user=user).first()
+    return Viewer(project, user, ROLES[membership.role]) if membership else None
+
+
+def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | None:
+    """The themes that one person gave to the rationales of a batch; ``None`` where there are no rationales, or ``user`` is no
+    member of their study.
+
+    ``user`` sees what her role and her blindness allow there; ``None`` is the command line, which sees everything. Without
+    ``coder`` it is whoever coded most. Raises ``ProbeError`` for a coder without codings.
+    """
+    project = find_rationale_study(batch)
+    if project is None:
+        return None
+    turns = dict(RationaleTurn.objects.filter(trial__cell__batch=batch).values_list("turn_id", "trial_id"))
+    codings = Coding.objects.active().filter(sentence__turn__in=list(turns), sentence__turn__interview__project=project)
+    if user is not None:
+        viewer = find_viewer(project, user)
+        if viewer is None:
+            return None
+        codings = codings.visible_to(viewer)
+    of: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    codes: dict[str, int] = {}
+    for turn, name, who, code in codings.values_list("sentence__turn", "code__name", "coder__username", "code_id"):
+        of[who][turns[turn]].append(name)
+        codes[name] = code
+    counts = {who: len(themes) for who, themes in sorted(of.items(), key=lambda each: (-len(each[1]), each[0]))}
+    if coder and coder not in counts:
+        there_are = ", ".join(counts) or "nobody"
+        raise ProbeError(f"{coder} has coded none of these rationales that may be shown; who has: {there_are}.")
+    chosen = coder or next(iter(counts), "")
+    return Coded(project, chosen, dict(of.get(chosen, {})), counts, len(turns), codes)
+
+
+def read_report(
+    batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = ""
+) -> tuple[dict[str, Any], Coded | None]:
+    """The report of a batch as pages, API and command show it. Raises ``ProbeError``."""
+    coded = read_coded(batch, user=user, coder=coder)
+    report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis)
+    report["batch"] = batch.pk
+    report["coder"] = coded.coder if coded else ""
+    if coded is not None and len(coded.counts) > 1:
+        others = ", ".join(f"{who} ({count})" for who, count in coded.counts.items() if who != coded.coder)
+        report["warnings"].append(f"Table 2 is {coded.coder}'s reading. Others have read too: {others}.")
+    return report, coded
+
+
+def count_reviews(reviews: ReviewSet) -> dict[str, int]:
+    """How many reviews of each category a set holds."""
+    rows = reviews.reviews.order_by().values_list("category").annotate(Count("pk"))
+    counts = Counter(dict(rows))
+    return {category: counts[category] for category in CATEGORIES}

@@ -1,0 +1,12 @@
+"""What the probe adds to the registries of other rooms."""
+
+from __future__ import annotations
+
+from auditapp.batches.kinds import register_kind, register_unreadable, register_visibility
+from auditapp.probe.kind import ProbeKind, find_probe_visibility, list_probe_interviews
+from auditapp.probe.pure.parsing import INVALID, NO_ANSWER
+from auditapp.probe.queries.trials import KIND
+
+register_kind(ProbeKind())
+register_unreadable(KIND, [INVALID, NO_ANSWER])
+register_visibility(KIND, find_probe_visibility, list_probe_interviews)

@@ -81,7 +81,7 @@ class TestTalks:
     ) -> None:
         said: list[tuple[str, int]] = []
         monkeypatch.setattr(talks, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
-        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: bool(said.append(("queue", queue_id))))
+        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: said.append(("queue", queue_id)))
         talk, other = open_talk(project, "a"), launch_talks(project, make_variant("c")).queues.get()
         tasks.run_queue(talk.pk)
         tasks.run_queue(other.pk)
@@ -92,7 +92,7 @@ class TestTalks:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ran: list[int] = []
-        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: bool(ran.append(queue_id)))
+        monkeypatch.setattr(tasks, "work_on_queue", ran.append)
         waiting, later = [[7], [8], []], launch_talks(project, make_variant("c")).queues.get()
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: waiting.pop(0))
         with slots.take_queue_slot(), slots.take_queue_slot():

@@ -57,6 +57,7 @@ machine_half = [
     path("", include("auditapp.batches.urls")),
     path("", include("auditapp.preannotation.urls")),
     path("", include("auditapp.sob.urls")),
+    path("", include("auditapp.experiments.urls")),
     path("", include("auditapp.webhooks.urls")),
     LazyResolver(RoutePattern("api/v1/"), "auditapp.api.urls", app_name="api", namespace="api"),
 ]

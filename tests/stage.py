@@ -10,6 +10,8 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
+from auditapp.experiments.pure.plans import make_plan
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.preannotation.annotators.actions.planted import plant_sentence
 from auditapp.preannotation.models import (
@@ -277,6 +279,14 @@ def add_reading(suggestion: Suggestion, owner: User) -> DraftReading:
     )
 
 
+def add_experiment(project: Project, owner: User) -> dict[str, object]:
+    plan = {"outcome": "asked", "baseline": "old", "variant": "new", "allocation": {"old": 1, "new": 1}}
+    experiment = lock_plan(project=project, plan=make_plan(plan), name="asking", by=owner)
+    load_enrolments(experiment=experiment, lines=["unit,arm,outcome", "u1,old,0", "u2,new,1"], by=owner)
+    draw_audit(experiment=experiment, per_arm=1, seed=1, by=owner)
+    return {"experiment_id": experiment.pk, "form": "csv"}
+
+
 def set_stage(project: Project, owner: User, member: User) -> Stage:
     lines = (
         '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}\n'
@@ -337,6 +347,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "api": {"batch_id": judged.cell.batch_id},
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),
+        "experiments": add_experiment(project, owner),
         **add_cases(project, owner),
         **add_judgements(project, coding, owner),
         "memo_id": add_memo(project, owner).pk,

@@ -121,6 +121,7 @@ DESTINATIONS = (
                     Page("Scores", "negotiation:scores", holds=("negotiation:thread_scores",)),
                 ),
             ),
+            Page("Experiments", "experiments:list", "see_all_codings", holds=("experiments:",)),
             Page("Memos", "memos:list", holds=("memos:",)),
         ),
     ),

@@ -11,9 +11,9 @@ import pytest
 
 from auditapp.sob.pure.measures.mapping import published_rows
 from auditapp.sob.pure.measures.report import published_report
-from auditapp.sob.pure.outputs.latex import MAX_VALUE_LENGTH, escape_latex, show_value
 from auditapp.sob.pure.outputs.latex_tables import UnknownTable, write_latex
 from tests.auditapp.sob.sample_report import MODELS, ODD_VALUES, make_report
+from transcripts.formats.latex import MAX_VALUE_LENGTH, escape_latex, show_value
 
 COMMANDS = {
     *("textbackslash", "textasciicircum", "textasciitilde", "textless", "textgreater", "textbar", "textquotedbl"),

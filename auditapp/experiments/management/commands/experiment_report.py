@@ -14,31 +14,49 @@ from transcripts.corpus.pure.readers.base import ReadError
 
 
 class Command(BaseCommand):
-    help = "Report an experiment from a CSV of its units and its plan, without a database."
+    help = "Report an experiment: from a CSV of its units and its plan, without a database, or as a study holds it."
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("units", type=Path, help="CSV with unit, arm, group and outcomes")
-        parser.add_argument("--plan", type=Path, required=True, help="the plan, as JSON")
+        parser.add_argument("units", nargs="?", type=Path, help="CSV with unit, arm, group and outcomes")
+        parser.add_argument("--plan", type=Path, help="the plan, as JSON")
+        parser.add_argument("--project", metavar="SLUG", help="in place of files: a study")
+        parser.add_argument("--experiment", metavar="NAME", help="and one of its experiments")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        units: Path = options["units"]
-        plan_path: Path = options["plan"]
-        try:
-            plan = read_plan(plan_path.read_bytes(), name=plan_path.name)
-            with units.open(encoding="utf-8-sig", newline="") as lines:
-                report = report_experiment(tally_units(read_units(lines, plan)), plan)
-        except OSError as error:
-            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        except UnitsRefused as error:
-            raise CommandError(f"{units.name}: {error}") from error
-        except PlanRefused as error:
-            raise CommandError(f"{plan_path.name}: {error}") from error
-        except ReadError as error:
-            raise CommandError(" ".join(str(error).split())) from error
+        files = options["units"], options["plan"]
+        stored = options["project"], options["experiment"]
+        if all(files) and not any(stored):
+            report = _report_files(*files)
+        elif all(stored) and not any(files):
+            report = _report_stored(*stored)
+        else:
+            raise CommandError("Give UNITS and --plan, or --project and --experiment.")
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
             return
         for line in list_report(report):
             self.stdout.write(line)
+
+
+def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
+    try:
+        plan = read_plan(plan_path.read_bytes(), name=plan_path.name)
+        with units.open(encoding="utf-8-sig", newline="") as lines:
+            return report_experiment(tally_units(read_units(lines, plan)), plan)
+    except OSError as error:
+        raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+    except UnitsRefused as error:
+        raise CommandError(f"{units.name}: {error}") from error
+    except PlanRefused as error:
+        raise CommandError(f"{plan_path.name}: {error}") from error
+    except ReadError as error:
+        raise CommandError(" ".join(str(error).split())) from error
+
+
+def _report_stored(slug: str, name: str) -> dict[str, Any]:
+    from auditapp.experiments.management.finding import find_experiment
+    from auditapp.experiments.queries import read_report
+
+    return read_report(find_experiment(slug, name))

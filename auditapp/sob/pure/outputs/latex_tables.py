@@ -13,8 +13,8 @@ from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.cautions import FEW_SENTENCE, describe_cell_readers
 from auditapp.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.sob.pure.metrics import OVERALL
-from auditapp.sob.pure.outputs.latex import DASH, PREAMBLE, escape_latex, shade, show_value, span, write_table
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures, mark_few, write_decimals
+from transcripts.formats.latex import DASH, PREAMBLE, escape_latex, shade, show_value, span, write_table
 
 MAX_VALUES = 5
 MAX_LENGTH = 24

@@ -124,3 +124,12 @@ def write_table(
         table = [r"\resizebox{\linewidth}{!}{%", *table, "}"]
     head = [r"\begin{table}[p]", r"\centering", rf"\caption{{{escape_latex(caption)}}}", rf"\label{{tab:{label}}}"]
     return "\n".join([*head, *table, r"\end{table}"])
+
+
+def write_plain_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str) -> str:
+    """A file with one table of plain texts, the first column to the left, with the commands that it needs as a comment above."""
+    needs = "\n".join(f"% {line}" for line in PREAMBLE.splitlines())
+    head = " & ".join(map(escape_latex, heads)) + r" \\ \midrule"
+    body = [[escape_latex(cell) for cell in row] for row in rows]
+    table = write_table("l" + "r" * (len(heads) - 1), [head, *body], caption=caption, label=label)
+    return f"% Needs in the preamble:\n{needs}\n{table}\n"

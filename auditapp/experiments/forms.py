@@ -1,0 +1,43 @@
+"""What people type and choose about experiments."""
+
+from __future__ import annotations
+
+from django import forms
+
+from auditapp.experiments.actions import MAX_SAMPLE, MAX_SEED
+
+MAX_PLAN_BYTES = 1_000_000
+MAX_UNITS_BYTES = 100_000_000
+
+
+class PlanForm(forms.Form):
+    """A plan to be locked."""
+
+    name = forms.CharField(label="Name", max_length=100, help_text="As reports call it. It never changes.")
+    plan = forms.FileField(label="Plan", help_text="A JSON file; the help on formats says what it holds.")
+
+    def clean_plan(self) -> bytes:
+        """The bytes of the file."""
+        file = self.cleaned_data["plan"]
+        if file.size > MAX_PLAN_BYTES:
+            raise forms.ValidationError(f"The file has {file.size:,} bytes; a plan has at most {MAX_PLAN_BYTES:,}.")
+        data: bytes = file.read()
+        return data
+
+
+class UnitsForm(forms.Form):
+    """Units to be loaded."""
+
+    file = forms.FileField(label="Units", help_text="A CSV with unit, arm, and where known group and outcomes.")
+
+
+class DrawForm(forms.Form):
+    """A sample to be drawn."""
+
+    per_arm = forms.IntegerField(label="Threads of each arm", min_value=1, max_value=MAX_SAMPLE, initial=30)
+    seed = forms.IntegerField(
+        label="Seed",
+        min_value=0,
+        max_value=MAX_SEED,
+        help_text="Any number; with it anybody can draw the same sample again.",
+    )

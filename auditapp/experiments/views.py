@@ -1,0 +1,189 @@
+"""Pages of experiments: the list with the form of a plan, and one experiment with its figures and its sample.
+
+Those who may code see none of it: the sample's threads are to be read without knowing what came out.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.forms import Form
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.experiments import actions, drawing
+from auditapp.experiments.errors import ExperimentError
+from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
+from auditapp.experiments.models import Experiment
+from auditapp.experiments.pure.plans import PlanRefused, read_plan
+from auditapp.experiments.queries import list_experiments, read_report, read_sample, read_stored_plan
+from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.latex import write_plain_table
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.SEE_ALL_CODINGS)
+def show_list(request: ProjectRequest) -> HttpResponse:
+    """Every experiment, and for leads the form that locks the plan of another."""
+    may_write = Permission.SET_METHOD in request.role.permissions
+    form = PlanForm() if may_write else None
+    if request.method == "POST":
+        if not may_write:
+            raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
+        form = PlanForm(request.POST, request.FILES)
+        if form.is_valid():
+            try:
+                plan = read_plan(form.cleaned_data["plan"], name="the plan")
+                experiment = actions.lock_plan(
+                    project=request.project, plan=plan, name=form.cleaned_data["name"], by=request.user
+                )
+            except (PlanRefused, ReadError) as error:
+                form.add_error("plan", str(error))
+            except ExperimentError as error:
+                form.add_error(error.field, str(error))
+            else:
+                messages.success(request, f"The plan of {experiment.name} is locked. Now load its units.")
+                return redirect("experiments:show", request.project.slug, experiment.pk)
+    context = {"experiments": list_experiments(request.project), "form": form}
+    return render(request, "experiments/list.html", context, status=422 if form and form.errors else 200)
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def show(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+    """One experiment: its plan, its figures, its sample."""
+    return _render(request, _find(request, experiment_id))
+
+
+@takes_uploads(MAX_UNITS_BYTES)
+@require_POST
+@project_view(Permission.SET_METHOD)
+def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+    """Load a file of units: all of them, or none."""
+    experiment = _find(request, experiment_id)
+    form = UnitsForm(request.POST, request.FILES)
+    if form.is_valid():
+        file = form.cleaned_data["file"]
+        if file.size > MAX_UNITS_BYTES:
+            form.add_error(
+                "file", f"The file has {file.size:,} bytes; at most {MAX_UNITS_BYTES:,} are taken. Divide it."
+            )
+            return _render(request, experiment, units=form)
+        try:
+            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            loaded = actions.load_enrolments(experiment=experiment, lines=lines, by=request.user)
+        except ExperimentError as error:
+            form.add_error(error.field, str(error))
+        else:
+            messages.success(
+                request,
+                f"{loaded.new:,} units are new, {loaded.completed:,} were completed, {loaded.unchanged:,} are as they were.",
+            )
+            return redirect("experiments:show", request.project.slug, experiment.pk)
+    return _render(request, experiment, units=form)
+
+
+@require_POST
+@project_view(Permission.SET_METHOD)
+def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+    """Draw the sample whose threads are to be read."""
+    experiment = _find(request, experiment_id)
+    form = DrawForm(request.POST)
+    if form.is_valid():
+        try:
+            drawn = actions.draw_audit(experiment=experiment, by=request.user, **form.cleaned_data)
+        except ExperimentError as error:
+            form.add_error(error.field, str(error))
+        else:
+            messages.success(request, f"{len(drawn):,} units are drawn. Their list is below.")
+            return redirect("experiments:show", request.project.slug, experiment.pk)
+    return _render(request, experiment, draw=form)
+
+
+@require_safe
+@project_view(Permission.SET_METHOD)
+def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+    """The units of the sample as a CSV, without their arms: what the keeper of the logs is asked for."""
+    experiment = _find(request, experiment_id)
+    rows = [[each.place, each.unit] for each in read_sample(experiment).units]
+    return _send(request, _write_csv(["place", "unit"], rows), f"experiment-{experiment.pk}-sample.csv", "text/csv")
+
+
+@require_safe
+@project_view(Permission.SEE_ALL_CODINGS)
+def download(request: ProjectRequest, experiment_id: int, form: str) -> HttpResponse:
+    """The figures as CSV, JSON or LaTeX."""
+    experiment = _find(request, experiment_id)
+    report = read_report(experiment)
+    caption = (
+        f"{experiment.name}: {report['variant']} minus {report['baseline']}. Differences with Newcombe's interval; Fisher's exact "
+        "test, Pearson's chi-square uncorrected, Holm over groups and over other outcomes. Plan locked "
+        f"{experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
+    )
+    writers: dict[str, tuple[str, Callable[[], str]]] = {
+        "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report))),
+        "json": ("application/json", lambda: json.dumps({"experiment": experiment.name, **report}, ensure_ascii=False)),
+        "tex": (
+            "application/x-tex",
+            lambda: write_plain_table(
+                drawing.HEADS, drawing.list_cells(report), caption=caption, label=f"experiment-{experiment.pk}"
+            ),
+        ),
+    }
+    if form not in writers:
+        raise Http404
+    content_type, write = writers[form]
+    return _send(request, write(), f"experiment-{experiment.pk}.{form}", content_type)
+
+
+def _find(request: ProjectRequest, experiment_id: int) -> Experiment:
+    return get_object_or_404(request.project.experiments, pk=experiment_id)
+
+
+def _write_csv(heads: object, rows: object) -> str:
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(heads)  # type: ignore[arg-type]
+    writer.writerows(rows)  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def _send(request: ProjectRequest, text: str, name: str, content_type: str) -> HttpResponse:
+    data = text.encode()
+    response = HttpResponse(data, content_type=f"{content_type}; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}"'
+    response["X-Content-SHA256"] = hashlib.sha256(data).hexdigest()
+    return response
+
+
+def _render(
+    request: ProjectRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
+) -> HttpResponse:
+    report = read_report(experiment)
+    sample = read_sample(experiment)
+    may_write = Permission.SET_METHOD in request.role.permissions
+    is_loaded = any(arm["assigned"] for arm in report["arms"].values())
+    context = {
+        "experiment": experiment,
+        "plan": read_stored_plan(experiment),
+        "report": report,
+        "is_loaded": is_loaded,
+        "chart": drawing.draw_effects(report),
+        "heads": drawing.HEADS,
+        "rows": list(drawing.list_cells(report)),
+        "sample": sample,
+        "units_form": (units or UnitsForm()) if may_write else None,
+        "draw_form": (draw or DrawForm()) if may_write and is_loaded and not sample.units else None,
+    }
+    failed = any(form is not None and form.errors for form in (units, draw))
+    return render(request, "experiments/show.html", context, status=422 if failed else 200)

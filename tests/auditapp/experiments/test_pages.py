@@ -1,0 +1,136 @@
+"""Pages and commands of experiments: what is locked, loaded, drawn and shown, and what a file of figures holds."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.experiments.models import Experiment
+from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+ClientOf = Callable[[User], Client]
+
+
+def lock(client: Client, project: Project, plan: object = PLAN, name: str = "asking") -> Any:
+    file = SimpleUploadedFile("plan.json", json.dumps(plan).encode())
+    return client.post(reverse("experiments:list", args=[project.slug]), {"name": name, "plan": file})
+
+
+def load(client: Client, experiment: Experiment, text: str = UNITS) -> Any:
+    address = reverse("experiments:load", args=[experiment.project.slug, experiment.pk])
+    return client.post(address, {"file": SimpleUploadedFile("units.csv", text.encode())})
+
+
+def test_a_lead_locks_a_plan_loads_units_and_reads_the_differences(
+    project: Project, lead: User, client_of: ClientOf
+) -> None:
+    client = client_of(lead)
+    assert lock(client, project).status_code == 302
+    experiment = Experiment.objects.get()
+    assert load(client, experiment).status_code == 302
+
+    page = client.get(reverse("experiments:show", args=[project.slug, experiment.pk])).content.decode()
+
+    assert "1 of 1" in page
+    assert "2 of 2, 0 of 1" in page
+    assert "Draw the sample" in page
+
+
+def test_what_is_wrong_with_a_file_is_said_beside_the_form(project: Project, lead: User, client_of: ClientOf) -> None:
+    client = client_of(lead)
+    refused = lock(client, project, {**PLAN, "variant": "old"})
+    assert refused.status_code == 422
+    assert "two arms" in refused.content.decode()
+    lock(client, project)
+
+    answer = load(client, Experiment.objects.get(), "unit,arm\nu1,old\nu1,new")
+
+    assert answer.status_code == 422
+    assert "Line 3: the unit of line 2 again" in answer.content.decode()
+    broken = load(client, Experiment.objects.get(), "unit,arm\nu1,\x00")
+    assert broken.status_code == 422
+    binary = client.post(
+        reverse("experiments:load", args=[project.slug, Experiment.objects.get().pk]),
+        {"file": SimpleUploadedFile("units.csv", b"unit,arm\n\xff\xfe,old\n")},
+    )
+    assert binary.status_code == 422
+
+
+def test_the_list_of_the_sample_tells_no_arm(project: Project, lead: User, client_of: ClientOf) -> None:
+    client = client_of(lead)
+    lock(client, project)
+    experiment = Experiment.objects.get()
+    load(client, experiment)
+    drawn = client.post(
+        reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "1", "seed": "3"}, follow=True
+    )
+
+    listed = client.get(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
+
+    assert "2 units were drawn by seed 3" in drawn.content.decode()
+    assert next(csv.reader(StringIO(listed))) == ["place", "unit"]
+    assert "old" not in listed
+    assert "new" not in listed
+
+
+def test_a_coder_sees_nothing_of_an_experiment(project: Project, lead: User, coder: User, client_of: ClientOf) -> None:
+    lock(client_of(lead), project)
+    client = client_of(coder)
+
+    assert client.get(reverse("experiments:list", args=[project.slug])).status_code == 403
+    assert "Experiments" not in client.get(reverse("projects:home", args=[project.slug])).content.decode()
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "tex"])
+def test_the_figures_come_as_files(project: Project, lead: User, client_of: ClientOf, form: str) -> None:
+    client = client_of(lead)
+    lock(client, project)
+    experiment = Experiment.objects.get()
+    load(client, experiment)
+
+    text = client.get(reverse("experiments:download", args=[project.slug, experiment.pk, form])).content.decode()
+
+    if form == "csv":
+        (first, *_) = csv.DictReader(StringIO(text))
+        assert (first["variant_yes"], first["baseline_n"], first["difference"]) == ("2", "1", "1.0")
+    elif form == "json":
+        assert json.loads(text)["effect"]["variant"] == [2, 2]
+    else:
+        assert "2 of 2" in text
+        assert r"\begin{tabular}" in text
+    assert client.get(reverse("experiments:download", args=[project.slug, experiment.pk, "exe"])).status_code == 404
+
+
+def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN, indent=1))
+    (tmp_path / "units.csv").write_text(UNITS)
+
+    def run(*words: str) -> dict[str, object]:
+        out = StringIO()
+        call_command(*words, "--json", stdout=out)
+        told: dict[str, object] = json.loads(out.getvalue())
+        return told
+
+    of_study = ("--project", project.slug, "--experiment", "asking first")
+    run("experiment_lock", str(tmp_path / "plan.json"), "--project", project.slug)
+    assert run("experiment_load", str(tmp_path / "units.csv"), *of_study)["new"] == 4
+    from_files = run("experiment_report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"))
+    assert run("experiment_report", *of_study) == from_files
+    (tmp_path / "plan.json").write_text(json.dumps({**PLAN, "others": []}))
+    with pytest.raises(CommandError, match="not the plan"):
+        run("experiment_load", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), *of_study)
+    with pytest.raises(CommandError, match="Give UNITS"):
+        run("experiment_report", str(tmp_path / "units.csv"))

@@ -34,6 +34,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.panel import _read_frozen_families
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
+from transcripts.imports import running
 from transcripts.projects.actions import create_project, set_member_role
 from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
@@ -94,6 +95,13 @@ def _static_files_are_listed_once() -> Iterator[None]:
 def _programs_are_not_slowed() -> None:
     """Tests send as many requests as they like, and each uses the numbers of tokens and accounts anew."""
     settings.API_REQUESTS_PER_MINUTE = 1_000_000
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_import_is_taken_for_cancelled() -> None:
+    """The thread that shows that an import lives looks by a connection of its own. It sees nothing of a test that does not
+    commit, and would stop what takes longer than a second there."""
+    running.PULSE_SECONDS = running.BEAT_SECONDS = 3600.0
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -180,7 +180,6 @@ def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
 ) -> None:
     """SQLite refuses that as soon as somebody else has written meanwhile."""
     monkeypatch.setattr(coding_rows, "GROUP", 1)
-    monkeypatch.setattr(running, "PULSE_SECONDS", 60)
     job = ask(client_of(reader), project)
     tell, seen = JobRun.tell, list[tuple[int, int, bool]]()
 

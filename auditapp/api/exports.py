@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,8 +19,8 @@ from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import CONTENT_TYPES, ExportError, write_export
-from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, start_export, watch_time
+from transcripts.exchange.actions import CONTENT_TYPES, ExportError
+from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, send_export, start_export
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
@@ -147,7 +145,9 @@ class WriteExport(ProjectView):
             run=given["run"],
         )
         try:
-            return self._write(export, scope, given["format"], exact=given["exact"])
+            return send_export(export=export, scope=scope, format=given["format"], exact=given["exact"], by=self.person)
+        except ExportError as error:
+            raise Conflict(str(error)) from error
         except TooLong:
             return self._leave_to_worker(export, scope, given["format"], exact=given["exact"])
 
@@ -176,31 +176,6 @@ class WriteExport(ProjectView):
         if export.permission not in self.role.permissions:
             raise PermissionDenied(f"Your role in this study is {self.role.name}. {self.role.sentence}")
         return export
-
-    def _write(self, export: Export, scope: Scope, format: str, *, exact: bool) -> HttpResponseBase:
-        """The file, in a folder that goes when it has been sent. Raises ``TooLong``."""
-        folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
-        path = Path(folder.name) / f"{export.key}.{format}"
-        try:
-            _, sha256 = write_export(
-                export=export,
-                scope=scope._replace(watch=watch_time()),
-                format=format,
-                path=path,
-                by=self.person,
-                exact=exact,
-            )
-        except ExportError as error:
-            folder.cleanup()
-            raise Conflict(str(error)) from error
-        except TooLong:
-            folder.cleanup()
-            raise
-        name = f"{self.project.slug}-{export.key}.{format}"
-        response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
-        response["X-Content-SHA256"] = sha256
-        response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
-        return response
 
 
 class ReadExportFile(ProjectView):

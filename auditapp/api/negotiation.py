@@ -31,6 +31,15 @@ EXPECTATIONS = Pair.Expect.choices
 MAX_LISTED = 1_000
 
 
+def _make_based_on() -> WholeNumber:
+    return WholeNumber(
+        required=False,
+        min_value=0,
+        max_value=MAX_ID,
+        help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
+    )
+
+
 class NegotiationView(ProjectView):
     """What these operations share."""
 
@@ -124,12 +133,7 @@ class WriteCaseSheet(NegotiationView):
             default="",
             help_text="Why it replaces the number before, if there is one.",
         )
-        based_on = WholeNumber(
-            required=False,
-            min_value=0,
-            max_value=MAX_ID,
-            help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
-        )
+        based_on = _make_based_on()
 
         class Meta:
             ref_name = "NewCaseSheet"
@@ -215,12 +219,7 @@ class PairThreads(NegotiationView):
         reason = Words(
             required=False, allow_blank=True, default="", help_text="Why it replaces the one before, if any."
         )
-        based_on = WholeNumber(
-            required=False,
-            min_value=0,
-            max_value=MAX_ID,
-            help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
-        )
+        based_on = _make_based_on()
 
         class Meta:
             ref_name = "NewPair"

@@ -1,4 +1,4 @@
-"""Exports that take long, written by a worker and kept for some days."""
+"""Exports that are sent at once, and those that take long: written by a worker and kept for some days."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from django.db import transaction
+from django.http import FileResponse
 
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
-from transcripts.exchange.actions import CONTENT_TYPES, ExportError, record_export, write_file
+from transcripts.exchange.actions import CONTENT_TYPES, ExportError, record_export, write_export, write_file
 from transcripts.exchange.registry import Export, Scope, find_export
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
@@ -38,6 +39,27 @@ def watch_time() -> Callable[[int, int], None]:
             raise TooLong
 
     return watch
+
+
+def send_export(*, export: Export, scope: Scope, format: str, exact: bool, by: User) -> FileResponse:
+    """Write the file while somebody waits, and answer with it; its hash is in the header X-Content-SHA256.
+
+    Raises ``TooLong`` where that takes longer than ``DIRECT_SECONDS``, or ``ExportError``.
+    """
+    # The folder goes when the response is closed.
+    folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
+    path = Path(folder.name) / f"{export.key}.{format}"
+    watched = scope._replace(watch=watch_time())
+    try:
+        _, sha256 = write_export(export=export, scope=watched, format=format, path=path, by=by, exact=exact)
+    except (TooLong, ExportError):
+        folder.cleanup()
+        raise
+    name = f"{scope.project.slug}-{export.key}.{format}"
+    response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
+    response["X-Content-SHA256"] = sha256
+    response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
+    return response
 
 
 def start_export(

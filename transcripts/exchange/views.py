@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from pathlib import Path
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase, QueryDict
+from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
@@ -20,7 +18,7 @@ from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import count_left_out, list_run_facts
 from transcripts.exchange import actions
-from transcripts.exchange.export_jobs import TooLong, find_hidden, start_export, watch_time
+from transcripts.exchange.export_jobs import TooLong, find_hidden, send_export, start_export
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
@@ -147,34 +145,13 @@ def _read_run(asked: QueryDict) -> str:
 def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
     """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
     exact = request.POST.get("exact") == "on"
-    # The file lives in a folder that goes when the response is closed.
-    folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
-    path = Path(folder.name) / f"{export.key}.{format}"
     try:
-        _, sha256 = actions.write_export(
-            export=export,
-            scope=scope._replace(watch=watch_time()),
-            format=format,
-            path=path,
-            by=request.user,
-            exact=exact,
-        )
+        return send_export(export=export, scope=scope, format=format, exact=exact, by=request.user)
     except TooLong:
-        folder.cleanup()
         return _leave_to_worker(request, export, format, scope, exact=exact)
     except actions.ExportError as error:
-        folder.cleanup()
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
-    response = FileResponse(
-        path.open("rb"),
-        as_attachment=True,
-        filename=f"{request.project.slug}-{export.key}.{format}",
-        content_type=actions.CONTENT_TYPES[format],
-    )
-    response["X-Content-SHA256"] = sha256
-    response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
-    return response
 
 
 def _leave_to_worker(

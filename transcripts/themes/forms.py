@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -9,18 +10,11 @@ from django import forms
 from transcripts.themes.actions import MAX_NAME
 from transcripts.themes.errors import MAX_REASON, MAX_TEXT
 from transcripts.themes.models import PhaseEntry, ThemeQuote, ThemeVersion
+from transcripts.ui.fields import make_text_field
 
 MAX_NUMBER = 2**31 - 1
 
-
-def _text(label: str, *, rows: int, max_length: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
-    return forms.CharField(
-        label=label,
-        max_length=max_length,
-        required=required,
-        help_text=help_text,
-        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
-    )
+_text = partial(make_text_field, max_length=MAX_TEXT)
 
 
 class ManyCodes(forms.Field):

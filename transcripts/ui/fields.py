@@ -22,3 +22,16 @@ class RowsField(forms.ModelMultipleChoiceField):  # type: ignore[type-arg]
                 code="invalid_choice",
                 params={"value": max(map(str, value), key=len)},
             ) from None
+
+
+def make_text_field(
+    label: str, *, rows: int, max_length: int, required: bool = False, help_text: str = ""
+) -> forms.CharField:
+    """A field for several lines of text, in whichever direction it is written; ``rows`` are those that show at once."""
+    return forms.CharField(
+        label=label,
+        max_length=max_length,
+        required=required,
+        help_text=help_text,
+        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
+    )

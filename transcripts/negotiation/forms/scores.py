@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, cast
 from uuid import uuid4
 
@@ -11,6 +12,7 @@ from django import forms
 from transcripts.coding.actions import MAX_NOTE_LENGTH
 from transcripts.negotiation.actions.stances import MAX_AUTHOR, MAX_NAME, MAX_REASON, MAX_TEXT, StanceText
 from transcripts.negotiation.models import Score
+from transcripts.ui.fields import make_text_field
 
 MAX_NUMBER = 2**31 - 1
 MAX_ID = 2**63 - 1
@@ -47,14 +49,7 @@ def read_sentence_numbers(text: str) -> list[str]:
     return list(dict.fromkeys(labels))
 
 
-def _text(label: str, *, rows: int, max_length: int = MAX_TEXT, required: bool = False, help_text: str = "") -> Any:
-    return forms.CharField(
-        label=label,
-        max_length=max_length,
-        required=required,
-        help_text=help_text,
-        widget=forms.Textarea({"rows": rows, "dir": "auto"}),
-    )
+_text = partial(make_text_field, max_length=MAX_TEXT)
 
 
 class StanceForm(forms.Form):

@@ -27,14 +27,16 @@ from django.urls import resolve, reverse
 
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
-from auditapp.preannotation.models import Suggestion
-from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion
+from auditapp.preannotation.models import Annotator, Suggestion, TurnArm
+from auditapp.preannotation.suggestions.actions.responses import dismiss_suggestion, keep_suggestion
 from auditapp.preannotation.suggestions.actions.showings import show_suggestions
 from auditapp.sob.audits.actions import mark_item
 from auditapp.sob.models import AuditItem
 from tests.auditapp.preannotation.call_cast import answer_all, say_otherwise
 from tests.auditapp.preannotation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.preannotation.panel_cast import add_annotator, show_all
+from tests.auditapp.preannotation.question_cast import answer, find_arm
+from tests.auditapp.preannotation.question_cast import launch as launch_challenges
 from tests.stage import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
@@ -268,12 +270,28 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
     )
     item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
     mark_item(item=item, outcome="unknown", note="Theirs.", number=1, idempotency_key=uuid.uuid4(), by=who)
+    question = list_questions(project)[0]
+    put(question, find_code(project, "challenge.new_fact"), who)
+    proposed = answer(stage.things["challenges"], [question], {"challenge.probe": question.read_text().split()[0]})
+    show_suggestions(project=project, sentence=question, by=who)
+    keep_suggestion(suggestion=proposed["challenge.probe"], project=project, by=who)
     show_suggestions(project=project, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence
     )
     dismiss_suggestion(suggestion=suggestion, project=project, by=who, reason="No.")
     sign_off(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
+
+
+def list_questions(project: Project) -> list[Sentence]:
+    """The first sentence of each turn of the interviewer, in order."""
+    rows = Sentence.objects.select_related("turn__interview__project").filter(
+        turn__interview__project=project, turn__role="interviewer"
+    )
+    firsts: dict[int, Sentence] = {}
+    for sentence in rows.order_by("turn__interview", "turn__position", "start"):
+        firsts.setdefault(sentence.turn_id, sentence)
+    return list(firsts.values())
 
 
 @pytest.mark.parametrize("every_link", [False, pytest.param(True, marks=pytest.mark.full)])
@@ -283,6 +301,11 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
     stage = set_stage(project, owner, second_coder)
     [talk] = bring_in(project, owner, ["Model A"])
     round_ = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both read all")
+    # It has answered once, so that its name is on pages already; what it says the second time comes later.
+    answered, stage.things["challenges"] = (find_arm(launch_challenges(project, owner)) for _ in range(2))
+    answer(answered, [list_questions(project)[0]], {})
+    # Shown, so that the second coder opens what is suggested for them.
+    TurnArm.objects.update(arm=TurnArm.Arm.SHOWN)
     own = put(stage.sentence, find_code(project, "theme.balance"), coder)
     decide(stage.sentence, coder)
     stage.things.update(coding_id=own.pk, idempotency_key=own.idempotency_key.hex)
@@ -354,20 +377,25 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
     set_stance(project=project, stance="codebook", by=owner)
     show_all(project)
     sentences = list_sentences(interview)
+    arm, questions = find_arm(launch_challenges(project, owner)), list_questions(project)
     readers = [add_annotator(project, name) for name in ("one", "other")]
     for annotator in readers:
         first, second = suggest(annotator, {sentences[0]: [SUGGESTED[0]], sentences[1]: [SUGGESTED[1]]})
         judge(annotator, {first: "uphold", second: "reverse"}, critic=readers[0].variant)
+    answer(arm, [questions[0]], {"challenge.probe": questions[0].read_text().split()[0]})
     for sentence in sentences:
         decide(sentence, coder)
     leads, readers_site = Visitor(lead), Visitor(reader)
     pages = [reverse(f"preannotation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
-    pages += [reverse("api:calibration", args=[project.slug, annotator.pk]) for annotator in readers]
+    every = [*readers, Annotator.objects.get(pk=arm.settings["annotator"])]
+    pages += [reverse("api:calibration", args=[project.slug, annotator.pk]) for annotator in every]
     before, read_before = look_around(leads, project, "choose"), fetch_all(readers_site, pages)
     before |= fetch_all(leads, pages)
     for annotator in readers:
         more = suggest(annotator, {each: list(SUGGESTED) for each in sentences[:2]})
         judge(annotator, dict.fromkeys(more, "reverse"), critic=readers[0].variant)
+    words = questions[1].read_text().split()[0]
+    answer(arm, [questions[1]], {"challenge.probe": words, "challenge.new_fact": words})
     after, read_after = fetch_all(leads, before), fetch_all(readers_site, pages)
     assert [name for name in sorted(before) if before[name] != after[name]] == []
     # Somebody who does not code sees it, and so does she once she has unblinded.

@@ -382,7 +382,8 @@ def _let_machines_read(project: Project, owner: User, ensure_fake: Callable[...,
     run_offline(launch_offline(project=project, kind="rules", by=owner).pk)
     variant = ensure_fake("fake second reader (invented)", "fake second reader", owner=owner)
     reader = ensure_annotator(project=project, name=variant.label, by=owner)
-    run(launch_preannotation(project=project, annotator=reader, families=["themes"], interviews=interviews, by=owner))
+    families = ["themes", "challenges"]
+    run(launch_preannotation(project=project, annotator=reader, families=families, interviews=interviews, by=owner))
     critic = ensure_fake("fake critic (invented)", "fake critic", owner=owner)
     run(launch_critic(annotator=reader, critic=critic, by=owner))
     return reader
@@ -408,7 +409,8 @@ def _judge_machines(project: Project, reader: Annotator, owner: User) -> None:
 
 def _sort_disagreements(project: Project, reader: Annotator, owner: User) -> None:
     """Why the model and people differ, for the first two sentences where it says what nobody coded."""
-    suggested = Suggestion.objects.filter(annotator=reader).select_related("sentence__turn__interview", "code")
+    suggested = Suggestion.objects.filter(annotator=reader, code__family__identifier="themes")
+    suggested = suggested.select_related("sentence__turn__interview", "code")
     alone = (
         each
         for each in suggested.order_by("pk")

@@ -56,7 +56,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--interview", action="append", metavar="ID", help="an interview to annotate, by its id (default: all)"
         )
-        parser.add_argument("--limit", type=int, help="annotate only this many turns, from the beginning")
+        parser.add_argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning")
         parser.add_argument(
             "--family",
             action="append",

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import shorten
 from typing import Any
 
 from django import forms
 
-from transcripts.corpus.models import Interview, InterviewQuerySet
+from transcripts.corpus.models import Interview, InterviewQuerySet, Turn
 from transcripts.negotiation.actions.errors import MAX_REASON
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME
 from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
 
 MAX_NUMBER = 2**31 - 1
 MAX_ID = 2**63 - 1
+MAX_TURNS = 300
+"""So many turns of an interviewer have a field; intents of later ones are left as they are."""
+MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
 
 class CaseSheetForm(forms.Form):
-    """For each feature whether it matters to the case, and why. ``features``: identifiers and names."""
+    """For each feature whether it matters to the case, and why; for each turn of the interviewer what it was meant to be.
+
+    ``features``: identifiers and names. ``turns``: those of the interviewer, in order.
+    """
 
     reason = forms.CharField(
         label="Why it changes",
@@ -29,9 +37,17 @@ class CaseSheetForm(forms.Form):
     )
     based_on = forms.IntegerField(required=False, min_value=0, max_value=MAX_NUMBER, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, features: Mapping[str, str], latest: CaseSheet | None, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        features: Mapping[str, str],
+        latest: CaseSheet | None,
+        turns: Sequence[Turn] = (),
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.features = features
+        self.features, self._turns = features, turns[:MAX_TURNS]
+        self._intents: dict[str, str] = latest.intents if latest else {}
         listed = _read_listed(latest)
         for number, (feature, name) in enumerate(features.items(), 1):
             where, why = listed.get(feature, ("", ""))
@@ -47,6 +63,17 @@ class CaseSheetForm(forms.Form):
             )
             reason.needed_when = "needed where it is listed"  # type: ignore[attr-defined]
             self.fields[f"why_{number}"] = reason
+        for turn in self._turns:
+            said = self._intents.get(str(turn.position), "")
+            # Scripts and the API may say anything.
+            others = {said: said} if said and said not in NAMES else {}
+            words = shorten(" ".join(turn.text.split()), MAX_SHOWN, placeholder=" …")
+            self.fields[f"intent_{turn.position}"] = forms.ChoiceField(
+                label=f"Turn {turn.position}: {words}",
+                choices=[("", "Not said"), *(NAMES | others).items()],
+                required=False,
+                initial=said,
+            )
         self.fields["based_on"].initial = latest.number if latest else 0
         if latest is None:
             del self.fields["reason"]
@@ -56,6 +83,16 @@ class CaseSheetForm(forms.Form):
         """Each feature's identifier with its two fields."""
         for number, feature in enumerate(self.features, 1):
             yield feature, self[f"listed_{number}"], self[f"why_{number}"]
+
+    @property
+    def intents(self) -> list[Any]:
+        """The fields of the interviewer's turns."""
+        return [self[f"intent_{turn.position}"] for turn in self._turns]
+
+    def read_intents(self) -> dict[str, str]:
+        """What turns were meant to be, as ``write_case_sheet`` takes it. Of a form that is valid."""
+        asked = {str(turn.position): self.cleaned_data[f"intent_{turn.position}"] for turn in self._turns}
+        return {position: kind for position, kind in (self._intents | asked).items() if kind}
 
     def read_lists(self) -> dict[str, list[dict[str, str]]]:
         """The two lists as ``write_case_sheet`` takes them. Of a form that is valid."""

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from transcripts.negotiation.pure.episodes import UNWARRANTED, list_episodes
+from transcripts.negotiation.pure.intents import list_meant
 from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, read_ledger
 from transcripts.negotiation.pure.links import list_acted_on, list_moves
 from transcripts.negotiation.pure.pairing import list_pairs
@@ -41,6 +42,7 @@ def find_behind(
         "transitions": lambda: _of_transitions(study, work, keys, stages),
         "episodes": lambda: _of_episodes(study, work, keys, stages),
         "pressure": lambda: _of_pressure(study, work, keys, stages),
+        "intents": lambda: _of_intents(study, work, keys),
         "ledger": lambda: _of_ledger(study, work, keys),
         "links": lambda: _of_links(study, work, keys, stages),
         "pairs": lambda: _of_pairs(study, work, keys, outcomes, ALL_STAGES if stages == ALL_STAGES else {FRONT}),
@@ -94,6 +96,16 @@ def _of_pressure(study: Study, work: Work, keys: Sequence[str], stages: Collecti
     for each in list_episodes(study, work, stages):
         if each.thread == keys[0] and each.kind == UNWARRANTED:
             yield Behind(each.thread, each.turn, (f"challenge.{each.kind}",), each.outcome)
+
+
+def _of_intents(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+    """Keys: the kind of challenge that was intended and the one that was coded; of one that is "", turns that the other alone
+    names."""
+    intended, coded = (*keys, "")[:2]
+    for each in list_meant(study, work):
+        if each.intended == intended and each.coded == ((coded,) if coded else ()):
+            codes = tuple(f"challenge.{kind}" for kind in each.coded)
+            yield Behind(each.thread, each.turn, codes, f"meant: {each.intended.replace('_', ' ')}")
 
 
 def _of_ledger(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behind]:

@@ -40,6 +40,7 @@ def list_report(report: Figures) -> Iterator[str]:
             *_list_presence(figures["presence"], figures["decided"]),
             *_list_transitions(figures["transitions"]),
             *_list_episodes(figures["episodes"]),
+            *_list_intents(figures["intents"]),
             *_list_ledger(figures["ledger"]),
             *_list_links(figures["links"]),
             *_list_pairs(figures["pairs"]),
@@ -74,6 +75,17 @@ def _list_stance(label: str, stance: Figures) -> Iterator[str]:
                 f"  {criterion}, {figures['first_coder']}: {first} over {second} {_show(compared['value'])} "
                 f"{_show_interval(compared['interval'])}, n {compared['n'][0]} and {compared['n'][1]}"
             )
+
+
+def _list_intents(intents: Figures) -> Iterator[str]:
+    if not any(intents[name] for name in ("units", "only_sheet", "several")):
+        return
+    yield ""
+    yield (
+        f"Challenges beside the intents of case sheets: {show_count(intents['units'], 'turn')} that both name, equal "
+        f"{_show(intents['raw'])}, kappa {_show(intents['kappa'])}; only the case sheet {intents['only_sheet']}, only the "
+        f"reader {intents['only_reader']}, with several kinds {intents['several']}"
+    )
 
 
 def _list_presence(presence: Figures, decided: Figures) -> Iterator[str]:

@@ -129,7 +129,8 @@ class _Reading:
                 line, f"the thread {shorten(key)} again", f"it once; line {self._threads[key][0]} has it"
             )
         condition = self._optional_text(row, line, "condition")
-        thread = Thread(key, condition, self._features(row, line, "relevant"), self._features(row, line, "irrelevant"))
+        relevant, irrelevant = (self._features(row, line, name) for name in ("relevant", "irrelevant"))
+        thread = Thread(key, condition, relevant, irrelevant, self._intents(row, line))
         self._threads[key] = line, thread
 
     def _read_case_sheet(self, row: Row, line: int) -> None:
@@ -330,6 +331,15 @@ class _Reading:
                 return tuple(dict.fromkeys(features))
         raise self._refuse_cell(row, line, (key,), "a list of codes of features")
 
+    def _intents(self, row: Row, line: int) -> tuple[tuple[int, str], ...]:
+        """What turns were meant to be, by their positions as text."""
+        value = row.get("intents") or {}
+        if isinstance(value, dict) and all(
+            position.isdecimal() and isinstance(kind, str) for position, kind in value.items()
+        ):
+            return tuple(sorted((int(position), kind) for position, kind in value.items()))
+        raise self._refuse_cell(row, line, ("intents",), "an object: positions of turns, and what each was meant to be")
+
     def _is_left_out(self, row: Row, line: int, what: str) -> bool:
         """Whether a row does not count, or is of another layer than is read."""
         get = row.get
@@ -362,7 +372,8 @@ class _Reading:
             self._need_thread(line, key)
             at, thread = self._threads[key]
             relevant, irrelevant = (self._features(row, line, name) for name in ("relevant", "irrelevant"))
-            self._threads[key] = at, thread._replace(relevant=relevant, irrelevant=irrelevant)
+            intents = self._intents(row, line)
+            self._threads[key] = at, thread._replace(relevant=relevant, irrelevant=irrelevant, intents=intents)
         for at, thread in self._threads.values():
             if both := set(thread.relevant) & set(thread.irrelevant):
                 found = f"{shorten(min(both))} both relevant and irrelevant to the thread {shorten(thread.id)}"

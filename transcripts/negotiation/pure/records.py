@@ -15,12 +15,13 @@ from transcripts.codebook.pure.features import FEATURE_FAMILY, is_feature
 
 class Thread(NamedTuple):
     """``condition``: under which it was held, "" where nobody says. ``relevant`` and ``irrelevant``: the features that its case
-    sheet lists; both are empty where it has none."""
+    sheet lists; both are empty where it has none. ``intents``: what the interviewer meant her turns to be, by their positions."""
 
     id: str
     condition: str = ""
     relevant: tuple[str, ...] = ()
     irrelevant: tuple[str, ...] = ()
+    intents: tuple[tuple[int, str], ...] = ()
 
 
 class Turn(NamedTuple):

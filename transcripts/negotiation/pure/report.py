@@ -17,6 +17,7 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
                           "rate", "ci", "threads", "ci_threads", "explained"},
                        "discrimination": {"difference", "ci", "p_fisher", "threads", "ci_threads"},
                        "pressure": {thread: {"challenges", "turn_of_flip", "flips"}}},
+       "intents":     {"units", "raw", "kappa", "only_sheet", "only_reader", "several", "counts": {intended: {coded: n}}},
        "ledger":      {"threads": {thread: {"conduct" | "back": {feature: {"entries": [[turn, status], ...],
                                     "first_raised", "last", "flags"}},
                                   "coverage": {"relevant", "raised", "assumed", "irrelevant", "over_raised",
@@ -43,6 +44,7 @@ from typing import Any
 
 from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
+from transcripts.negotiation.pure.intents import measure_intents
 from transcripts.negotiation.pure.ledger import measure_ledger
 from transcripts.negotiation.pure.links import measure_links
 from transcripts.negotiation.pure.pairing import list_pairs, measure_pairs
@@ -119,6 +121,7 @@ def _report_coder(
         "transitions": measure_transitions(sequences.values()),
         "distances": distances,
         "episodes": measure_episodes(list_episodes(study, work, stages)),
+        "intents": measure_intents(study, work),
         "ledger": measure_ledger(study, work),
         "links": measure_links(study, work, stages),
         "failure_modes": count_failures(work),

@@ -144,7 +144,7 @@ def _read_threads(
         thread = names[interview.pk] = interview.external_id
         sheet = sheets.get(interview.pk, _Sheet())
         condition = "" if interview.is_masked else _read_condition(interview.metadata)
-        found.records.threads.append(records.Thread(thread, condition, sheet.relevant, sheet.irrelevant))
+        found.records.threads.append(records.Thread(thread, condition, sheet.relevant, sheet.irrelevant, sheet.intents))
         found.numbers[thread] = interview.pk
         if sheet.number:
             found.sheets[thread] = sheet.number
@@ -207,11 +207,12 @@ def _within(asked: Asked, interview: str) -> Q:
 
 
 class _Sheet(NamedTuple):
-    """The relevant and the irrelevant features of a case sheet; 0 is the number of none."""
+    """The relevant and the irrelevant features of a case sheet, and its intents; 0 is the number of none."""
 
     relevant: tuple[str, ...] = ()
     irrelevant: tuple[str, ...] = ()
     number: int = 0
+    intents: tuple[tuple[int, str], ...] = ()
 
 
 def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
@@ -219,9 +220,15 @@ def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
     rows = latest_sheets(asked.project).filter(_within(asked, "interview"), is_not_masked("interview"))
     if asked.viewer is not None:
         rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
+    columns = ("interview", "relevant", "irrelevant", "number", "intents")
     return {
-        interview: _Sheet(_list_features(relevant, book), _list_features(irrelevant, book), number)
-        for interview, relevant, irrelevant, number in rows.values_list("interview", "relevant", "irrelevant", "number")
+        interview: _Sheet(
+            _list_features(relevant, book),
+            _list_features(irrelevant, book),
+            number,
+            tuple(sorted((int(position), kind) for position, kind in intents.items())),
+        )
+        for interview, relevant, irrelevant, number, intents in rows.values_list(*columns)
     }
 
 

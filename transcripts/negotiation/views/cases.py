@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.actions import WrongInput
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.errors import WrittenMeanwhile
 from transcripts.negotiation.forms.cases import CaseSheetForm
@@ -36,15 +36,16 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
     is_shut = latest is not None and latest not in shown
     may_write = Permission.ADJUDICATE in request.role.permissions and not is_shut
     features = list_features(request.project)
+    turns = _list_asked(interview) if may_write else []
     if request.method != "POST":
-        form = CaseSheetForm(features=features, latest=latest) if may_write else None
+        form = CaseSheetForm(features=features, latest=latest, turns=turns) if may_write else None
         return _render(request, interview, latest, shown, form)
     if Permission.ADJUDICATE not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     if not may_write:
         messages.error(request, "Nothing was stored: this thread has a case sheet that is closed to you.")
         return _render(request, interview, latest, shown, None, status=409)
-    form = CaseSheetForm(request.POST, features=features, latest=latest)
+    form = CaseSheetForm(request.POST, features=features, latest=latest, turns=turns)
     if form.is_valid():
         lists = form.read_lists()
         try:
@@ -53,6 +54,7 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
                 interview=interview,
                 relevant=lists["relevant"],
                 irrelevant=lists["irrelevant"],
+                intents=form.read_intents(),
                 reason=form.cleaned_data.get("reason", ""),
                 by=request.user,
                 based_on=form.cleaned_data["based_on"],
@@ -67,6 +69,11 @@ def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
     return _render(request, interview, latest, shown, form, status=422)
 
 
+def _list_asked(interview: Interview) -> list[Turn]:
+    """The interviewer's turns, in order."""
+    return list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
+
+
 def _render_late(request: ProjectRequest, interview: Interview, words: str) -> HttpResponse:
     """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
@@ -76,7 +83,7 @@ def _render_late(request: ProjectRequest, interview: Interview, words: str) -> H
         return _render(request, interview, latest, shown, None, status=409)
     data = request.POST.copy()
     data["based_on"] = str(latest.number)
-    form = CaseSheetForm(data, features=list_features(request.project), latest=latest)
+    form = CaseSheetForm(data, features=list_features(request.project), latest=latest, turns=_list_asked(interview))
     form.is_valid()
     form.add_error(None, words)
     return _render(request, interview, latest, shown, form, status=409)

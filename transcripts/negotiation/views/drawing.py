@@ -432,6 +432,42 @@ def draw_links(
     )
 
 
+def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+    """Rows: what case sheets say; columns: what the coder saw."""
+    counts = intents["counts"]
+    names = {kind: book.name(f"challenge.{kind}") for kind in KINDS}
+    rows, table = [], []
+    for intended in [kind for kind in KINDS if kind in counts]:
+        cells = []
+        for coded, name in names.items():
+            number = counts[intended].get(coded, 0)
+            href = behind.find("intents", intended, coded) if number else ""
+            label = f"{names[intended]}, coded as {name}: {number}"
+            cells.append(Cell(number, str(number) if number else "", label, href))
+        rows.append(GridRow(names[intended], cells))
+        total = Figure(str(sum(counts[intended].values())))
+        table.append([Figure(names[intended]), *(Figure(cell.text or "0", cell.href) for cell in cells), total])
+    chart = GridChart(
+        "intents",
+        "Challenges as they were meant and as they were read",
+        list(names.values()),
+        rows,
+        rows_are="Meant as",
+        missing=Missing(
+            "No turn has both: a kind of challenge by the case sheet of its thread, and one by this coder. Case sheets that are "
+            "closed to you are left out."
+        ),
+    )
+    notes = [
+        f"Turns of which both name a kind: {intents['units']}.",
+        f"Equal: {write_number(intents['raw'])}; Cohen’s kappa: {write_number(intents['kappa'])}.",
+        f"Challenges by the case sheet alone: {intents['only_sheet']}; by the coder alone: {intents['only_reader']}.",
+        f"Turns with several kinds by the coder, which are left out: {intents['several']}.",
+    ]
+    words = "What case sheets say that the interviewer meant her turns to be, beside what the coder took them for."
+    return Section("intents", "Challenges as meant", words, chart, ["Meant as", *names.values(), "Turns"], table, notes)
+
+
 def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
     rows, table = [], []
     for each in status.get("pairs") or [{"a": status["coders"][0], "b": status["coders"][1], **status}]:

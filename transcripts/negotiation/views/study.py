@@ -41,6 +41,7 @@ TITLES = {
     "transitions": "Transitions",
     "episodes": "Challenges and revisions",
     "pressure": "Sustained pressure",
+    "intents": "Challenges as meant",
     "ledger": "The ledger",
     "links": "Moves by features",
     "pairs": "Counterfactual pairs",
@@ -199,6 +200,7 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
         drawing.draw_ledger(figures["ledger"]["total"], behind),
         drawing.draw_episodes(figures["episodes"], book, behind),
         drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
+        drawing.draw_intents(figures["intents"], book, behind),
         drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
         drawing.draw_presence(figures["presence"], figures["decided"], book, behind),
         drawing.draw_transitions(figures["transitions"], book, behind),
@@ -250,7 +252,7 @@ def _list_values(coder: str, figures: Mapping[str, Any]) -> Iterator[list[object
 
 
 def _name_key(key: str, figure: str, book: CodeBook) -> str:
-    if figure == "episodes" and f"challenge.{key}" in book.names:
+    if figure in {"episodes", "intents"} and f"challenge.{key}" in book.names:
         return book.name(f"challenge.{key}")
     return WORDS_OF_KEYS.get(key, book.name(key))
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Max
 from django.http import Http404
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -16,6 +18,7 @@ from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
+from transcripts.coding.actions import WrongInput
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions.cases import write_case_sheet
 from transcripts.negotiation.actions.pairs import MAX_DIFFERS, MAX_NAME, pair_threads, withdraw_pair
@@ -36,7 +39,7 @@ def _make_based_on() -> WholeNumber:
         required=False,
         min_value=0,
         max_value=MAX_ID,
-        help_text="The latest number that you read, 0 if there was none: a newer one is then not replaced, but answers 409.",
+        help_text="The latest number that you read; needed where there is one. A newer one is not replaced, but answers 409.",
     )
 
 
@@ -64,6 +67,16 @@ class FeatureInput(Body):
 
     class Meta:
         ref_name = "ListedFeature"
+
+
+def find_base(given: Mapping[str, Any], newest: int, words: str) -> int:
+    """The number that a program has read; 0 where there is none, so that one that comes meanwhile is not replaced unread.
+
+    Raises ``WrongInput`` where there is one and the program does not say that it read it.
+    """
+    if newest and given.get("based_on") is None:
+        raise WrongInput(f"{words} {newest}. Read it, and give its number here.", field="based_on")
+    return int(given.get("based_on") or 0)
 
 
 class CaseSheetOutput(serializers.Serializer[Any]):
@@ -153,6 +166,7 @@ class WriteCaseSheet(NegotiationView):
                 "This thread has a case sheet that is closed to you. Sign the thread off, or unblind it on the page of its case "
                 "sheet, before you write the next number."
             )
+        based_on = find_base(given, latest.number if latest else 0, "This thread has case sheet")
         sheet = write_case_sheet(
             project=self.project,
             interview=interview,
@@ -161,7 +175,7 @@ class WriteCaseSheet(NegotiationView):
             intents=given.get("intents"),
             reason=given["reason"],
             by=self.person,
-            based_on=given.get("based_on"),
+            based_on=based_on,
         )
         return self.answer(
             visible_sheets(self.viewer).values(*list_columns(CaseSheetOutput)).get(pk=sheet.pk), status=201
@@ -233,7 +247,10 @@ class PairThreads(NegotiationView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         threads = {side: self.find_interview(given[side], side) for side in ("a", "b")}
-        pair = pair_threads(project=self.project, by=self.person, **{**given, **threads})
+        numbers = Pair.objects.filter(project=self.project, name=given["name"].strip())
+        newest = numbers.aggregate(newest=Max("number"))["newest"] or 0
+        based_on = find_base(given, newest, "There is, or was, a pair of this name, number")
+        pair = pair_threads(project=self.project, by=self.person, **{**given, **threads, "based_on": based_on})
         [view] = list_pairs(self.viewer, Pair.objects.filter(pk=pair.pk))
         return self.answer(describe_pair(view), status=201)
 

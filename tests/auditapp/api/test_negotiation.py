@@ -45,10 +45,14 @@ class TestCaseSheets:
         given = {"interview": threads[0].pk, "relevant": RELEVANT, "intents": {"1": "probe"}}
         first = program.post(SHEETS, given)
         assert (first.status, first.body["number"], first.body["relevant"]) == (201, 1, RELEVANT)
+        unread = program.post(SHEETS, {**given, "irrelevant": IRRELEVANT, "reason": "No rule applies."})
+        assert (unread.status, unread.error["fields"].keys()) == (422, {"based_on"})
+        given["based_on"] = 1
         assert program.post(SHEETS, {**given, "irrelevant": IRRELEVANT}).error["fields"].keys() == {"reason"}
         second = program.post(SHEETS, {**given, "irrelevant": IRRELEVANT, "reason": "No rule applies."})
         assert (second.status, second.body["number"], second.body["written_by"]) == (201, 2, "lead")
         assert [each["number"] for each in program.get(SHEETS).body["results"]] == [1, 2]
+        assert program.post(SHEETS, {**given, "reason": "Back again."}).status == 409
 
     @pytest.mark.parametrize(
         ("given", "field"),
@@ -90,6 +94,18 @@ class TestPairs:
         assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
         assert program.get(PAIRS).body["results"] == []
         assert program.post(f"{PAIRS}p 1/withdraw/").status == 404
+
+    def test_a_pair_is_replaced_only_by_somebody_who_read_it(
+        self, threads: list[Interview], lead: User, program_of: ProgramOf
+    ) -> None:
+        program = program_of(lead)
+        given = {"name": "p 1", "a": threads[0].pk, "b": threads[1].pk, "differs": "x", "expect": "change"}
+        assert program.post(PAIRS, given).status == 201
+        other = {**given, "differs": "y", "reason": "Put better."}
+        unread = program.post(PAIRS, other)
+        assert (unread.status, unread.error["fields"].keys()) == (422, {"based_on"})
+        assert program.post(PAIRS, {**other, "based_on": 0}).status == 409
+        assert program.post(PAIRS, {**other, "based_on": 1}).body["number"] == 2
 
     def test_the_same_thread_twice_is_422(self, threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
         given = {"name": "p", "a": threads[0].pk, "b": threads[0].pk, "differs": "x", "expect": "change"}

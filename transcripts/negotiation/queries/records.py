@@ -218,17 +218,19 @@ class _Sheet(NamedTuple):
 def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
     """Each case sheet that holds and may be seen, by its interview."""
     rows = latest_sheets(asked.project).filter(_within(asked, "interview"), is_not_masked("interview"))
+    intents = "intents"
     if asked.viewer is not None:
-        rows = rows.filter(pk__in=visible_sheets(asked.viewer).values("pk"))
-    columns = ("interview", "relevant", "irrelevant", "number", "intents")
+        # What turns were meant to be is kept from those who code, whatever figure it comes into.
+        rows, intents = visible_sheets(asked.viewer).filter(pk__in=rows.values("pk")), "told_intents"
+    columns = ("interview", "relevant", "irrelevant", "number", intents)
     return {
         interview: _Sheet(
             _list_features(relevant, book),
             _list_features(irrelevant, book),
             number,
-            tuple(sorted((int(position), kind) for position, kind in intents.items())),
+            tuple(sorted((int(position), kind) for position, kind in meant.items())),
         )
-        for interview, relevant, irrelevant, number, intents in rows.values_list(*columns)
+        for interview, relevant, irrelevant, number, meant in rows.values_list(*columns)
     }
 
 

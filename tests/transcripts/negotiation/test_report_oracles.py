@@ -18,7 +18,7 @@ from transcripts.negotiation.pure.episodes import Episode, measure_episodes
 from transcripts.negotiation.pure.exact_tests import measure_fisher, measure_mcnemar
 from transcripts.negotiation.pure.pairing import ReadPair, measure_pairs
 from transcripts.negotiation.pure.records import STATUSES, Pair
-from transcripts.negotiation.pure.sequences import measure_distance, measure_transitions
+from transcripts.negotiation.pure.sequences import measure_distance, measure_transitions, measure_variety
 
 
 def load(name: str) -> Any:
@@ -138,6 +138,24 @@ def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis() -> 
     assert measure_distance(first, second) == expected["levenshtein_1_2"]
     assert measure_distance(first, third) == expected["levenshtein_1_3"]
     assert measure_distance(first, second) / 5 == expected["normalised_1_2"]
+
+
+def test_coverage_and_entropy_of_moves_follow_the_worked_example() -> None:
+    check = read_worked_example("AC31")
+    names = {name: f"move.{name.partition('_')[0]}" for name in check["inputs"]["legend"].values()}
+    sequences = {
+        f"t{number}": make_sequence([names[check["inputs"]["legend"][letter]] for letter in moves])
+        for number, moves in enumerate(check["inputs"]["sequences"], 1)
+    }
+    expected, near = check["expected"], {"abs": check["tolerance"]}
+    found = measure_variety(sequences, names.values())
+    assert found["of"] == 8
+    coverage = [each["coverage"] for each in found["threads"].values()]
+    assert coverage == pytest.approx(expected["move_coverage_per_case"], **near)
+    assert found["threads"]["t1"]["entropy"] == pytest.approx(expected["entropy_bits_case1"], **near)
+    assert found["threads"]["t1"]["entropy"] == pytest.approx(float(load("scipy.stats").entropy([1] * 5, base=2)))
+    assert found["moves"]["move.revise"]["share"] == pytest.approx(expected["share_of_cases_with_revise"], **near)
+    assert measure_variety({"t": []}, [])["threads"]["t"] == {"moves": 0, "coverage": 0, "entropy": None}
 
 
 def test_rates_and_flips_follow_the_worked_example() -> None:

@@ -6,6 +6,7 @@ Threads are left to the JSON, but for those under sustained pressure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from transcripts.formats.problems import show_count
@@ -38,6 +39,7 @@ def list_report(report: Figures) -> Iterator[str]:
     for coder, figures in report["by_coder"].items():
         lines = [
             *_list_presence(figures["presence"], figures["decided"]),
+            *_list_variety(figures["variety"]),
             *_list_transitions(figures["transitions"]),
             *_list_episodes(figures["episodes"]),
             *_list_intents(figures["intents"]),
@@ -113,6 +115,18 @@ def _list_presence(presence: Figures, decided: Figures) -> Iterator[str]:
     )
     sentences = ", ".join(f"{stage} {decided[stage]:,}" for stage in STAGES)
     yield f"Decided sentences: {sentences}"
+
+
+def _list_variety(variety: Figures) -> Iterator[str]:
+    found = [each for each in variety["threads"].values() if each["moves"]]
+    if not found:
+        return
+    middle = {key: median(each[key] for each in found) for key in ("moves", "entropy")}
+    shares = ", ".join(f"{move} {each['threads']:,}" for move, each in variety["moves"].items())
+    yield (
+        f"Kinds of moves in a thread that has any: median {middle['moves']:g} of {variety['of']}, entropy "
+        f"{middle['entropy']:.2f} bits; threads with each: {shares}, of {len(variety['threads']):,}"
+    )
 
 
 def _list_transitions(transitions: Figures) -> Iterator[str]:

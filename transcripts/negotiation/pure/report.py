@@ -11,6 +11,8 @@ is not defined. Keys under ``by_coder`` and ``ledger.threads`` are names of code
        "positions":   {thread: [[move, ...], ...]},
        "transitions": {"pairs": steps, "row": {move: n}, "column": {move: n},
                        "cells": {from: {to: {"observed", "expected", "probability", "residual", "small"}}}},
+       "variety":     {"of", "threads": {thread: {"moves", "coverage", "entropy"}},
+                       "moves": {move: {"threads", "share", "ci"}}},
        "distances":   {thread: {thread: {"distance", "normalised"}}},
        "episodes":    {"warranted" | "unwarranted" | "new_fact" | "probe":
                          {"episodes", "undecided", "revised", "held", "conceded", "sidestepped", "none", "decided",
@@ -56,6 +58,7 @@ from transcripts.negotiation.pure.sequences import (
     measure_distances,
     measure_presence,
     measure_transitions,
+    measure_variety,
 )
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study, Work
 
@@ -110,15 +113,17 @@ def _report_coder(
     distances, warning = measure_distances(sequences)
     if warning:
         warnings.append(f"{work.coder}: {warning}")
+    presence = measure_presence(study, work)
     pairs = None
     if outcomes:
         found = list_pairs(study, work, set(outcomes), ALL_STAGES if all_stages else {FRONT})
         pairs = measure_pairs(found, outcomes, known=len(study.records.pairs))
     return {
         "decided": count_decided(study, work),
-        "presence": measure_presence(study, work),
+        "presence": presence,
         "positions": {thread: [sorted(moves) for moves in found] for thread, found in sequences.items()},
         "transitions": measure_transitions(sequences.values()),
+        "variety": measure_variety(sequences, presence),
         "distances": distances,
         "episodes": measure_episodes(list_episodes(study, work, stages)),
         "intents": measure_intents(study, work),

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import chain, combinations, pairwise
 from typing import Any
 
+from transcripts.agreement.pure.shares import Share
 from transcripts.negotiation.pure.reading import ENACTMENTS
 from transcripts.negotiation.pure.records import FAILURES, MOVES
 from transcripts.negotiation.pure.study import ENACTED, STAGES, Study, Work
@@ -21,6 +22,12 @@ MAX_THREADS_COMPARED = 100
 MIN_EXPECTED = 5
 """Below it a residual does not follow the normal distribution, and is marked as small."""
 NOT_STATED = "not_stated"
+
+BUILT_IN_MOVES = frozenset(
+    f"move.{name}"
+    for name in ("elicit", "bracket", "quantify", "contextualize", "balance", "redirect", "revise", "refuse")
+)
+"""The moves of the built-in codebook: paper 001, section 4.2."""
 
 Moves = frozenset[str]
 MoveSequence = Sequence[Moves]
@@ -72,6 +79,33 @@ def list_positions(study: Study, work: Work, thread: str, stages: Collection[str
         if coding.enactment == ENACTED and stage_of.get(coding.turn) in stages:
             places.setdefault((coding.turn, coding.start), set()).add(coding.code)
     return [frozenset(moves) for moves in places.values()]
+
+
+def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str]) -> dict[str, Any]:
+    """How many kinds of moves each thread shows, how evenly, and in how many threads each move stands.
+
+    ``of``: how many moves there are, those of the built-in codebook and what the coder used beside them (``known``). Of a thread ``coverage``
+    is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin; None without a move.
+    ``share`` is of the threads that the coder has begun, with Wilson's interval.
+    """
+    of = len(BUILT_IN_MOVES | set(known))
+    threads: dict[str, dict[str, float | None]] = {}
+    there: Counter[str] = Counter()
+    for thread, sequence in sequences.items():
+        counts = Counter(chain.from_iterable(sequence))
+        there.update(counts.keys())
+        threads[thread] = {"moves": len(counts), "coverage": len(counts) / of, "entropy": _measure_entropy(counts)}
+    moves: dict[str, dict[str, Any]] = {}
+    for move, number in sorted(there.items()):
+        share = Share(number, len(sequences))
+        moves[move] = {"threads": number, "share": share.value, "ci": list(share.interval) if share.interval else None}
+    return {"of": of, "threads": threads, "moves": moves}
+
+
+def _measure_entropy(counts: Counter[str]) -> float | None:
+    total = counts.total()
+    # Sorted, so that the last digits do not depend on the order of a set.
+    return sum(n / total * math.log2(total / n) for n in sorted(counts.values())) if total else None
 
 
 def measure_transitions(sequences: Iterable[MoveSequence]) -> dict[str, Any]:

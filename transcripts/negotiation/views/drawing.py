@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -177,7 +178,13 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
     )
 
 
-def draw_presence(presence: Mapping[str, Any], decided: Mapping[str, int], book: CodeBook, behind: Behind) -> Section:
+def draw_presence(
+    presence: Mapping[str, Any],
+    decided: Mapping[str, int],
+    variety: Mapping[str, Any],
+    book: CodeBook,
+    behind: Behind,
+) -> Section:
     rows, table = [], []
     for move in _in_order(presence, book):
         per = presence[move]["per_100"]
@@ -209,7 +216,14 @@ def draw_presence(presence: Mapping[str, Any], decided: Mapping[str, int], book:
         *(f"Codings: {words}" for words in STAGES.values()),
         *(f"Per 100: {words}" for words in STAGES.values()),
     ]
-    return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table)
+    notes = []
+    if found := [each for each in variety["threads"].values() if each["moves"]]:
+        kinds, entropy = (median(each[key] for each in found) for key in ("moves", "entropy"))
+        notes = [
+            f"Kinds of enacted moves in a thread that has any: median {kinds:g} of {variety['of']}.",
+            f"Their entropy: median {write_number(entropy)} bits.",
+        ]
+    return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table, notes)
 
 
 def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:

@@ -202,7 +202,7 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
         drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
         drawing.draw_intents(figures["intents"], book, behind),
         drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing.draw_presence(figures["presence"], figures["decided"], book, behind),
+        drawing.draw_presence(figures["presence"], figures["decided"], figures["variety"], book, behind),
         drawing.draw_transitions(figures["transitions"], book, behind),
         drawing.draw_links(figures["links"], book, behind=behind),
         drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),

@@ -14,8 +14,10 @@ from django.urls import reverse
 
 from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
+from transcripts.coding.models import Coding, Decision
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
+from transcripts.negotiation.views.study import compare
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -85,6 +87,34 @@ def test_every_number_opens_as_many_places_as_it_counts(
             assert number_of >= counted, link.get("href")
         else:
             assert number_of == counted, link.get("href")
+
+
+def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    lines, _, _ = read_check("NC04")
+    coders = sorted({line["coder"] for line in lines if line["record"] == "coding"})
+    assert len(coders) > 1
+    load(project, owner, lines)
+    decided = {each.coder for each in read_records(project).decided}
+    assert decided
+    for coder in coders:
+        request = show(client_of(reader), project, coder=coder).wsgi_request
+        whole, one = compare(request, request.GET), compare(request, request.GET, is_of_one=True)
+        assert one.figures == whole.figures
+        assert one.found
+        if coder in decided:
+            assert {each.coder for each in one.found.records.codings} == {coder}
+
+
+def test_one_who_decided_nothing_is_counted_beside_those_who_did(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    load(project, owner, read_check("NC04")[0])
+    Decision.objects.filter(coder__username="ana").delete()
+    Coding.objects.filter(coder__username="ana", code__family__unit="sentence").delete()
+    request = show(client_of(reader), project, coder="ana").wsgi_request
+    assert compare(request, request.GET, is_of_one=True).figures == compare(request, request.GET).figures
 
 
 def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(

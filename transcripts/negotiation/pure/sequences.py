@@ -84,9 +84,9 @@ def list_positions(study: Study, work: Work, thread: str, stages: Collection[str
 def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str]) -> dict[str, Any]:
     """How many kinds of moves each thread shows, how evenly, and in how many threads each move stands.
 
-    ``of``: how many moves there are, those of the built-in codebook and what the coder used beside them (``known``). Of a thread ``coverage``
-    is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin; None without a move.
-    ``share`` is of the threads that the coder has begun, with Wilson's interval.
+    ``of``: how many moves there are, those of the built-in codebook and what the coder used beside them (``known``). Of a
+    thread ``coverage`` is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin;
+    None without a move. ``share`` is of the threads that the coder has begun, with Wilson's interval.
     """
     of = len(BUILT_IN_MOVES | set(known))
     threads: dict[str, dict[str, float | None]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -80,8 +80,11 @@ class Compared:
         return self.form.cleaned_data.get("stage") == "all"
 
 
-def compare(request: ProjectRequest, given: QueryDict) -> Compared:
-    """Reads and computes what the page was asked for: blind readings, others' as far as the viewer may see them."""
+def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
+    """Reads and computes what the page was asked for: blind readings, others' as far as the viewer may see them.
+
+    ``is_of_one``: only figures of the coder who is shown are wanted, not the agreement, so others' work is not read.
+    """
     viewer, book = get_viewer(request), read_code_book(request.project)
     own = request.user.username
     readers = list_readers(request.project) if viewer.sees_all else []
@@ -97,6 +100,7 @@ def compare(request: ProjectRequest, given: QueryDict) -> Compared:
     if not form.is_valid():
         return compared
     compared.coder = form.cleaned_data.get("coder") or own
+    outcome = form.cleaned_data.get("outcome")
     asked = Asked(
         request.project,
         viewer,
@@ -104,8 +108,12 @@ def compare(request: ProjectRequest, given: QueryDict) -> Compared:
         interviews=form.find_interviews(request.project),
         before_reasoning=form.cleaned_data.get("openings") == "before",
     )
-    compared.found = read(asked)
-    outcome = form.cleaned_data.get("outcome")
+    # Whether an outcome has to be enacted depends on how everybody codes it.
+    if is_of_one and not outcome:
+        compared.found = read(replace(asked, coders=[compared.coder]))
+    # Without any decision every thread counts as read, so one who decided nothing is computed beside those who did.
+    if compared.found is None or not compared.found.records.decided:
+        compared.found = read(asked)
     records = compared.found.records
     known = {each.code for each in records.codings}
     # An outcome that nobody coded shows in no thread; the report asks for a code that there is.
@@ -134,7 +142,7 @@ def show_study(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.VIEW)
 def list_behind(request: ProjectRequest) -> HttpResponse:
     """The turns behind a number of the page, each with a link to the desk."""
-    compared = compare(request, request.GET)
+    compared = compare(request, request.GET, is_of_one=request.GET.get("figure") != "agreement")
     figure, keys = request.GET.get("figure", ""), request.GET.getlist("key")
     rows: list[dict[str, Any]] = []
     if compared.found is not None:
@@ -155,7 +163,7 @@ def list_behind(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.VIEW)
 def download(request: ProjectRequest) -> HttpResponse:
     """Every figure of the page as a table with one number a row."""
-    compared = compare(request, request.POST)
+    compared = compare(request, request.POST, is_of_one=True)
     if compared.figures is None:
         context = {"form": compared.form, "compared": compared}
         return render(request, "negotiation/study.html", context, status=422)

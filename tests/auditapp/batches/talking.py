@@ -4,8 +4,10 @@ ones the question, from 1."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
+from auditapp.batches import kinds
 from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
@@ -116,3 +118,22 @@ def read_histories(batch: Batch) -> dict[int, Any]:
     """The history of each cell's latest attempt, by input."""
     rows = Attempt.objects.filter(cell__batch=batch).order_by("pk").values_list("cell__input_id", "history")
     return dict(rows)
+
+
+def register() -> None:
+    """Let this process work on talks and scripts."""
+    for kind in (Talks(), Scripts()):
+        kinds.register_kind(kind)
+
+
+def launch_by_label(label: str, *, plays: int, questions: int, concurrency: int, cap_usd: str = "") -> int:
+    """A batch of talks with a model of the first study of this instance, for a process of its own; its number."""
+    batch = launch_talks(
+        Project.objects.order_by("pk")[0],
+        ModelVariant.objects.get(label=label),
+        plays=plays,
+        questions=questions,
+        concurrency=concurrency,
+        cap_usd=Decimal(cap_usd) if cap_usd else None,
+    )
+    return batch.pk

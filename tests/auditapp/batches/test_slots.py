@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,12 @@ def open_talk(project: Project, label: str) -> WorkQueue:
     return batch.queues.get()
 
 
+def note(said: list[Any], what: object) -> bool:
+    """Work that is done at once."""
+    said.append(what)
+    return False
+
+
 class TestTalks:
     def test_talks_and_other_queues_are_found_apart(self, project: Project) -> None:
         talk, idle = open_talk(project, "a"), open_talk(project, "b")
@@ -81,7 +88,7 @@ class TestTalks:
     ) -> None:
         said: list[tuple[str, int]] = []
         monkeypatch.setattr(talks, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
-        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: said.append(("queue", queue_id)))
+        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: note(said, ("queue", queue_id)))
         talk, other = open_talk(project, "a"), launch_talks(project, make_variant("c")).queues.get()
         tasks.run_queue(talk.pk)
         tasks.run_queue(other.pk)
@@ -92,7 +99,7 @@ class TestTalks:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ran: list[int] = []
-        monkeypatch.setattr(tasks, "work_on_queue", ran.append)
+        monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: note(ran, queue_id))
         waiting, later = [[7], [8], []], launch_talks(project, make_variant("c")).queues.get()
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: waiting.pop(0))
         with slots.take_queue_slot(), slots.take_queue_slot():

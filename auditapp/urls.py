@@ -58,6 +58,7 @@ machine_half = [
     path("", include("auditapp.preannotation.urls")),
     path("", include("auditapp.sob.urls")),
     path("", include("auditapp.experiments.urls")),
+    path("", include("auditapp.probe.urls")),
     path("", include("auditapp.webhooks.urls")),
     LazyResolver(RoutePattern("api/v1/"), "auditapp.api.urls", app_name="api", namespace="api"),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import uuid
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,6 +25,10 @@ from auditapp.preannotation.models import (
     Suggestion,
 )
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms, set_withholding
+from auditapp.probe.actions.purposes import allow_probe
+from auditapp.probe.actions.reviews import load_reviews
+from auditapp.probe.models import Trial
+from auditapp.probe.pure.winnowing import check_rules
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.sob.tables.actions import save_targets
 from auditapp.webhooks.actions import add_webhook
@@ -102,7 +107,7 @@ def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
     batch = Batch.objects.create(
         project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
     )
-    task = "acceptability" if kind == "sob" else "themes"
+    task = {"sob": "acceptability", "probe": "primed"}.get(kind, "themes")
     arm = Arm.objects.create(batch=batch, variant=variant, task=task, system_prompt="…", prompt_hash="0" * 64)
     cell = Cell.objects.create(batch=batch, arm=arm, input_id=input_id)
     return Attempt.objects.create(cell=cell, arm=arm, fence=1, request_id=uuid.uuid4(), runner="x", written_at=now)
@@ -255,6 +260,30 @@ def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
     }
 
 
+def add_probe(project: Project, owner: User) -> dict[str, object]:
+    """The probe allowed, one review kept of two, and an answer about it, under the names that the addresses of the probe use."""
+    allow_probe(project=project, text="To try every address.", by=owner)
+    rules = {"name": "all", "steps": [{"name": "two words", "rule": "length", "unit": "words", "at_least": 2}]}
+    reviews = load_reviews(
+        project=project,
+        name="Reviews",
+        file=io.BytesIO(b"text,category\nInvented words.,woman\nShort,man\n"),
+        rules=check_rules(rules),
+        category_method="invented",
+        source="invented",
+        seed=1,
+        by=owner,
+    )
+    review = reviews.reviews.get()
+    attempt = add_batch(project, "probe", review.pk)
+    batch = attempt.cell.batch
+    Batch.objects.filter(pk=batch.pk).update(parameters={"reviews": reviews.pk, "texts": {"primed": 1}})
+    Trial.objects.create(
+        cell=attempt.cell, review=review, status="ok", predicted="woman", codes=["Emotion"], parser="probe-1"
+    )
+    return {"batch_id": batch.pk, "set_id": reviews.pk, "what": "table1", "format": "csv"}
+
+
 def add_positive_audit(suggestion: Suggestion) -> dict[str, int]:
     """An audit of one suggestion, under the names that the addresses of audits use."""
     audit = PositiveAudit.objects.create(
@@ -344,6 +373,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "mapping": "published",
             "what": "cells",
         },
+        "probe": add_probe(project, owner),
         "api": {"batch_id": judged.cell.batch_id},
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),

@@ -204,6 +204,7 @@ DESTINATIONS = (
             Page("Target tables", "sob:targets", holds=("sob:target_table", "sob:target_edit")),
             Page("Wordings", "sob:wordings", holds=("sob:wording", "sob:wording_new")),
             Page("Mappings", "sob:mappings", holds=("sob:mapping_table", "sob:mapping_edit")),
+            Page("Gender-cue probe", "probe:home", holds=("probe:",)),
         ),
         batch=(
             Group(

@@ -10,8 +10,9 @@ from auditapp.probe.models import Purpose
 from auditapp.probe.queries.purposes import find_purpose
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES, Permission
+from transcripts.projects.roles import Permission
 
 MAX_PURPOSE = 5_000
 
@@ -22,8 +23,8 @@ def allow_probe(*, project: Project, text: str, by: User) -> Purpose:
 
     ``by`` owns the study: nobody else may allow it. Raises ``ProbeError``.
     """
-    membership = project.memberships.filter(user=by).first()
-    if membership is None or Permission.MANAGE_MEMBERS not in ROLES[membership.role].permissions:
+    role = find_role(by, project)
+    if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
         raise ProbeError("Only an owner of the study can allow the probe.")
     text = text.replace("\r\n", "\n").strip()
     if not text:

@@ -17,11 +17,13 @@ from auditapp.probe.queries.purposes import require_purpose
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.models import MaskedFacts, Turn
+from transcripts.corpus.masked import find_sealed
+from transcripts.corpus.models import Turn
 from transcripts.corpus.planning import CorpusError
 from transcripts.corpus.pure.choices import Choices
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES, Permission
+from transcripts.projects.roles import Permission
 
 PER_THREAD = 25
 MAX_SEED = 2**32 - 1
@@ -114,8 +116,8 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
 
 
 def _may_import(into: Project, by: User) -> bool:
-    membership = into.memberships.filter(user=by).first()
-    return membership is not None and Permission.IMPORT in ROLES[membership.role].permissions
+    role = find_role(by, into)
+    return role is not None and Permission.IMPORT in role.permissions
 
 
 def _write_rationale(trial: Trial) -> str:
@@ -125,16 +127,9 @@ def _write_rationale(trial: Trial) -> str:
 
 def _join(into: Project, name: str, threads: list[list[tuple[int, str]]]) -> None:
     """Note which turn holds which rationale."""
-    facts = MaskedFacts.objects.filter(
-        interview__study=into, external_id__in=[f"{name}-{number}" for number in range(1, len(threads) + 1)]
-    )
-    numbers = {each.interview_id: int(each.external_id.rpartition("-")[2]) for each in facts}
-    turns = Turn.objects.filter(interview__in=numbers).order_by("position").values_list("interview_id", "pk")
-    found: dict[int, list[int]] = {}
-    for interview, turn in turns:
-        found.setdefault(numbers[interview], []).append(turn)
-    RationaleTurn.objects.bulk_create(
-        RationaleTurn(trial_id=trial, turn_id=turn)
-        for number, thread in enumerate(threads, 1)
-        for (trial, _), turn in zip(thread, found[number], strict=True)
-    )
+    rows = []
+    for number, thread in enumerate(threads, 1):
+        turns = Turn.objects.filter(interview__in=find_sealed(into, [f"{name}-{number}"])).order_by("position")
+        keys = turns.values_list("pk", flat=True)
+        rows += [RationaleTurn(trial_id=trial, turn_id=turn) for (trial, _), turn in zip(thread, keys, strict=True)]
+    RationaleTurn.objects.bulk_create(rows)

@@ -17,8 +17,8 @@ from auditapp.probe.pure.tables import AXES, Trial
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
-from transcripts.projects.roles import ROLES
 
 KIND = "probe"
 
@@ -27,7 +27,8 @@ class Coded(NamedTuple):
     """The themes of a batch's rationales as one person coded them.
 
     ``project`` is the study in which they are coded, ``coder`` who did, ``themes`` names of codes by trial; ``counts`` says how
-    many rationales each of the people has coded whose codings may be seen. ``turns`` and ``coded`` count rationales.
+    many rationales each of the people has coded whose codings may be seen. ``turns`` counts rationales, ``codes`` has the
+    identifier of each code by its name.
     """
 
     project: Project
@@ -35,7 +36,7 @@ class Coded(NamedTuple):
     themes: dict[int, list[str]]
     counts: dict[str, int]
     turns: int
-    codes: dict[str, int]
+    codes: dict[str, str]
 
 
 def read_trials(batch: Batch) -> list[Trial]:
@@ -68,8 +69,8 @@ def find_rationale_study(batch: Batch) -> Project | None:
 
 def find_viewer(project: Project, user: User) -> Viewer | None:
     """The person as a member of another study; ``None`` where she is none."""
-    membership = project.memberships.filter(user=user).first()
-    return Viewer(project, user, ROLES[membership.role]) if membership else None
+    role = find_role(user, project)
+    return Viewer(project, user, role) if role else None
 
 
 def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | None:
@@ -90,8 +91,10 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
             return None
         codings = codings.visible_to(viewer)
     of: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-    codes: dict[str, int] = {}
-    for turn, name, who, code in codings.values_list("sentence__turn", "code__name", "coder__username", "code_id"):
+    codes: dict[str, str] = {}
+    for turn, name, who, code in codings.values_list(
+        "sentence__turn", "code__name", "coder__username", "code__identifier"
+    ):
         of[who][turns[turn]].append(name)
         codes[name] = code
     counts = {who: len(themes) for who, themes in sorted(of.items(), key=lambda each: (-len(each[1]), each[0]))}

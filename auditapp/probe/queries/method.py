@@ -1,0 +1,40 @@
+"""What a methods paragraph says of probes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from auditapp.batches.models import Batch
+from auditapp.probe.models import ReviewSet, Trial
+from auditapp.probe.pure.parsing import PARSER_VERSION
+from auditapp.probe.pure.report import TESTS
+from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.trials import KIND
+from transcripts.projects.models import Project
+
+
+def describe_probe(batch: Batch) -> dict[str, Any]:
+    """The facts of one probe for its sentences."""
+    key = batch.parameters.get("reviews")
+    reviews = ReviewSet.objects.filter(project=batch.project_id, pk=key).first() if isinstance(key, int) else None
+    arms = list(batch.arms.select_related("variant__account"))
+    return {
+        "batch": batch,
+        "reviews": reviews,
+        "last": reviews.funnel[-1] if reviews else None,
+        "models": sorted({arm.variant.label for arm in arms}),
+        "fake": sorted({arm.variant.label for arm in arms if arm.variant.is_fake}),
+        "texts": batch.parameters.get("texts", {}),
+        "same_texts": batch.parameters.get("same_texts", False),
+        "trials": Trial.objects.filter(cell__batch=batch).count(),
+        "parser": PARSER_VERSION,
+        "tests": TESTS,
+    }
+
+
+def read_notes(project: Project) -> dict[str, Any]:
+    """Every probe of a study, for its methods paragraph. Empty where there is none."""
+    batches = list(project.batches.filter(kind=KIND).order_by("pk"))
+    if not batches:
+        return {}
+    return {"purpose": find_purpose(project), "probes": [describe_probe(batch) for batch in batches]}

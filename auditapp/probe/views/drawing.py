@@ -1,0 +1,173 @@
+"""Both tables as charts with their tables. Every text is the one that the table prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from auditapp.probe.pure.listing import write_interval, write_number, write_p, write_ratio
+from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
+from auditapp.probe.pure.parsing import SUBSETS
+from auditapp.probe.pure.tables import ALL
+from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
+from transcripts.charts.verdicts import judge_difference
+
+BY_DEFAULT = Verdict("answers by default", Tone.BAD)
+
+
+class Figure(NamedTuple):
+    """One cell of a table: what it says, and where it leads."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass
+class Section:
+    """One table of one model: its chart, the table behind it, and notes."""
+
+    key: str
+    title: str
+    words: str
+    chart: Chart
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Figure]]
+    notes: Sequence[str] = field(default=())
+
+
+def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
+    """Table 1 of a model: the two rates with their intervals, and whether they differ."""
+    rows, lines, notes = [], [], []
+    for condition, found in table.items():
+        if condition == "paired":
+            continue
+        name = CONDITION_NAMES[condition]
+        for subset in (ALL, *SUBSETS):
+            row = found[subset]
+            rows.append(
+                Row(
+                    f"{SUBSET_NAMES[subset]}, {row['n_woman']} women's and {row['n_man']} men's texts",
+                    [
+                        _dot(row["rate_woman"], row["rate_woman_ci"], 0),
+                        _dot(row["rate_man"], row["rate_man_ci"], 1),
+                    ],
+                    verdict=judge(row),
+                    group=name,
+                )
+            )
+            lines.append(_list_table1(name, subset, row))
+        counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
+        apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
+        notes.append(
+            f"{name}, counted beside: {counts} (by category {apart}); androgynous or unknown, not scored: {found['not_scored']}."
+        )
+    paired = table["paired"]
+    if paired:
+        notes.append(
+            f"Control and primed on the same {paired['reviews']} texts: right under control alone {paired['control_only']}, under "
+            f"primed alone {paired['primed_only']}, P {write_p(paired['p_mcnemar'])} (McNemar, exact)."
+        )
+    chart = RowChart(
+        f"table1-{place}",
+        f"Predicted to be a woman’s, {model}: shares with 95 % intervals",
+        rows,
+        series=["women’s texts", "men’s texts"],
+        missing=Missing("No answer has been read yet."),
+    )
+    heads = [
+        "Condition",
+        "Subset",
+        "N (W/M)",
+        "Women’s",
+        "Men’s",
+        "Difference",
+        "Pearson",
+        "Fisher",
+        "Accuracy",
+        "Balanced",
+        "",
+    ]
+    return Section(
+        chart.key,
+        f"Table 1, {model}",
+        "How often a text is predicted to be by a woman, of texts by women and by men. Emotion: the answer applied Emotion or "
+        "Textual Style. None: it applied no category.",
+        chart,
+        heads,
+        lines,
+        notes,
+    )
+
+
+def judge(row: Mapping[str, Any]) -> Verdict:
+    """One label throughout, else whether the two rates differ by the interval of their difference."""
+    if row["degenerate"]:
+        return BY_DEFAULT
+    low, high = row["difference_ci"] or (None, None)
+    return judge_difference(
+        low, high, more="more often of women’s texts", less="more often of men’s texts", none="no difference seen"
+    )
+
+
+def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]:
+    said = row["predicted_woman"]
+    cells = [
+        name,
+        SUBSET_NAMES[subset],
+        f"{row['n_woman']}/{row['n_man']}",
+        f"{write_number(row['rate_woman'])} ({said[0]})",
+        f"{write_number(row['rate_man'])} ({said[1]})",
+        f"{write_number(row['difference'])} {write_interval(row['difference_ci'])}".strip(),
+        write_p(row["p_chi2"]),
+        write_p(row["p_fisher"]),
+        f"{write_number(row['accuracy'])} {write_interval(row['accuracy_ci'])}".strip(),
+        write_number(row["balanced_accuracy"]),
+        "degenerate" if row["degenerate"] else "",
+    ]
+    return [Figure(cell) for cell in cells]
+
+
+def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], *, place: int) -> Section:
+    """Table 2 of a model: ln(W/M) of counts and of shares by theme; a theme leads to its rationales."""
+    rows, lines = [], []
+    for name, row in table["themes"].items():
+        href = links.get(name, "")
+        rows.append(
+            Row(
+                f"{name}: {row['w']} women’s, {row['m']} men’s",
+                [_ratio(row["bias"], 0), _ratio(row["bias_rate"], 1)],
+                href=href,
+            )
+        )
+        cells = [str(row["w"]), str(row["m"]), *(write_ratio(row[key]) for key in ("bias", "bias_rate", "bias_half"))]
+        lines.append([Figure(name, href), *map(Figure, cells)])
+    by = "the model’s prediction" if table["axis"] == "prediction" else "the name-inferred category"
+    chart = RowChart(
+        f"table2-{place}",
+        f"Themes of rationales, {model}: natural logarithm of women’s over men’s",
+        rows,
+        series=["of counts", "of shares"],
+        low=-2.0,
+        high=2.0,
+        references=[Reference(0.0, "as many")],
+        missing=Missing("No rationale has a theme yet."),
+    )
+    return Section(
+        chart.key,
+        f"Table 2, {model}",
+        f"Distinct rationales of Emotion and Textual Style that cite a theme, women’s (W) and men’s (M) by {by}: "
+        f"{table['n_woman']} and {table['n_man']} rationales, whose ratio alone makes {write_ratio(table['offset'])}.",
+        chart,
+        ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added"],
+        lines,
+    )
+
+
+def _dot(value: float | None, interval: Sequence[float] | None, series: int) -> Dot:
+    low, high = interval or (None, None)
+    return Dot(value, low, high, series, text=f"{write_number(value)} {write_interval(interval)}".strip())
+
+
+def _ratio(value: float | str | None, series: int) -> Dot:
+    return Dot(value if isinstance(value, float) else None, series=series, text=write_ratio(value))

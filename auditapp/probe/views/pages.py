@@ -1,0 +1,130 @@
+"""Pages about the probe itself: what it is, its purpose, the reviews and their funnel, and its launch."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.views.wizard import run_wizard
+from auditapp.probe.actions.launching import launch_probe, plan_probe
+from auditapp.probe.actions.purposes import allow_probe
+from auditapp.probe.actions.reviews import load_reviews
+from auditapp.probe.errors import ProbeError
+from auditapp.probe.forms.launching import LaunchForm
+from auditapp.probe.forms.purposes import PurposeForm
+from auditapp.probe.forms.reviews import MAX_UPLOAD_BYTES, LoadForm
+from auditapp.probe.models import ReviewSet
+from auditapp.probe.pure.limits import CAVEATS, MIN_TEXTS, SCORED
+from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.trials import KIND
+from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+from transcripts.ui.uploads import takes_uploads
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def show_home(request: ProjectRequest) -> HttpResponse:
+    """What the probe is, its purpose, and where it is allowed its reviews and batches."""
+    purpose = find_purpose(request.project)
+    if purpose is None:
+        return render_explanation(request)
+    sets = ReviewSet.objects.filter(project=request.project).annotate(n_reviews=Count("reviews")).order_by("-pk")
+    return render_explanation(
+        request,
+        purpose=purpose,
+        sets=sets,
+        batches=request.project.batches.filter(kind=KIND).order_by("-pk"),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@project_view(Permission.MANAGE_MEMBERS)
+def allow(request: ProjectRequest) -> HttpResponse:
+    """Write what the study runs the probe for, which turns it on."""
+    before = find_purpose(request.project)
+    form = PurposeForm(request.POST or None, initial={"text": before.text if before else ""})
+    if request.method == "POST" and form.is_valid():
+        try:
+            allow_probe(project=request.project, text=form.cleaned_data["text"], by=request.user)
+        except ProbeError as error:
+            form.add_error("text", str(error))
+        else:
+            messages.success(request, "The purpose is stored. The probe is on in this study.")
+            return redirect("probe:home", request.project.slug)
+    context = {"form": form, "before": before, "caveats": CAVEATS}
+    return render(request, "probe/purpose.html", context, status=422 if form.errors else 200)
+
+
+@takes_uploads(MAX_UPLOAD_BYTES)
+@require_http_methods(["GET", "HEAD", "POST"])
+@probe_view(Permission.IMPORT)
+def load(request: ProbeRequest) -> HttpResponse:
+    """Load reviews by declared rules."""
+    form = LoadForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        chosen = form.cleaned_data
+        try:
+            stored = load_reviews(
+                project=request.project,
+                name=chosen["name"],
+                file=chosen["file"],
+                rules=chosen["rules"],
+                category_method=chosen["category_method"],
+                source=chosen["source"],
+                seed=chosen["seed"],
+                by=request.user,
+            )
+        except ProbeError as error:
+            form.add_error(None, ValidationError(str(error)))
+        else:
+            messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
+            return redirect("probe:reviews", request.project.slug, stored.pk)
+    context = {"form": form, "caveats": CAVEATS}
+    return render(request, "probe/load.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@probe_view(Permission.VIEW)
+def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
+    """The funnel of one set of reviews. No review is shown."""
+    reviews = get_object_or_404(ReviewSet, pk=set_id, project=request.project)
+    last = reviews.funnel[-1]
+    context = {
+        "reviews": reviews,
+        "caveats": CAVEATS,
+        "too_few": [category for category in SCORED if last[category] < MIN_TEXTS],
+        "min_texts": MIN_TEXTS,
+    }
+    return render(request, "probe/reviews.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@probe_view(Permission.RUN_BATCHES)
+def launch(request: ProbeRequest) -> HttpResponse:
+    """Launch a probe, in two steps."""
+    initial = {"reviews": request.GET["reviews"]} if "reviews" in request.GET else {}
+    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+
+    def plan() -> LaunchPlan:
+        return plan_probe(**form.read())
+
+    return run_wizard(
+        request,
+        form,
+        template="probe/launch.html",
+        plan=plan,
+        launch=lambda: launch_probe(
+            **form.read(),
+            options=form.options(),
+            confirms_source=form.cleaned_data["confirms_source"],
+            by=request.user,
+        ),
+        refusals=(ProbeError,),
+    )

@@ -1,0 +1,156 @@
+"""The report of a probe: both tables, their files, and the way to coding the rationales."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.llm.queries import list_noted
+from auditapp.probe.actions.downloads import record_download
+from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
+from auditapp.probe.errors import ProbeError
+from auditapp.probe.forms.reports import RationalesForm, ReportForm
+from auditapp.probe.models import ReviewSet
+from auditapp.probe.pure import outputs
+from auditapp.probe.pure.tables import AXES
+from auditapp.probe.pure.themes import write_theme_codebook
+from auditapp.probe.queries.method import describe_probe
+from auditapp.probe.queries.trials import Coded, find_rationale_study, read_report
+from auditapp.probe.views.drawing import draw_table1, draw_table2
+from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
+from transcripts.formats.tabular import write_csv
+from transcripts.projects.roles import Permission
+
+TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "funnel": outputs.FUNNEL_COLUMNS}
+FORMATS = {"csv": "text/csv; charset=utf-8", "tex": "application/x-tex; charset=utf-8"}
+
+
+@require_safe
+@probe_view(Permission.SEE_ALL_CODINGS)
+def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
+    """Both tables. A theme leads to its rationales in the study in which they are coded, as far as the person may see them."""
+    batch = find_batch(request, batch_id)
+    report, coded = _read(request, batch_id)
+    arms = list(batch.arms.select_related("variant__account"))
+    links = _link_themes(coded)
+    sections = []
+    for place, model in enumerate(report["models"], 1):
+        tables = report["by_model"][model]
+        sections.append(draw_table1(model, tables["table1"], place=place))
+        if tables["table2"] is not None:
+            sections.append(draw_table2(model, tables["table2"], links, place=place))
+    context = {
+        "batch": batch,
+        "report": report,
+        "coded": coded,
+        "has_rationales": find_rationale_study(batch) is not None,
+        "sections": sections,
+        "form": ReportForm(request.GET, coded.counts if coded else {}),
+        "query": [(name, request.GET[name]) for name in ("axis", "coder") if request.GET.get(name)],
+        "reviews": _find_reviews(request, batch.parameters.get("reviews")),
+        "caveats": report["caveats"],
+        "purpose": request.purpose,
+        "notes": describe_probe(batch),
+        "has_fake": any(arm.variant.is_fake for arm in arms),
+        "noted": list_noted(arm.variant for arm in arms),
+        "files": [
+            ("table1", "csv", "Table 1 as CSV"),
+            ("table1", "tex", "Table 1 as LaTeX"),
+            *([("table2", "csv", "Table 2 as CSV"), ("table2", "tex", "Table 2 as LaTeX")] if coded else []),
+            *([("funnel", "csv", "Funnel as CSV")] if "reviews" in batch.parameters else []),
+        ],
+        "may_store": Permission.RUN_BATCHES in request.role.permissions,
+    }
+    return render(request, "probe/report.html", context)
+
+
+def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded | None]:
+    """The report as it was asked for; another axis than there is, or a coder who is none, is answered with the usual one."""
+    batch = find_batch(request, batch_id)
+    asked = request.POST if request.method == "POST" else request.GET
+    axis = asked.get("axis", AXES[0])
+    axis = axis if axis in AXES else AXES[0]
+    try:
+        return read_report(batch, user=request.user, axis=axis, coder=asked.get("coder", ""))
+    except ProbeError:
+        return read_report(batch, user=request.user, axis=axis)
+
+
+def _link_themes(coded: Coded | None) -> dict[str, str]:
+    if coded is None:
+        return {}
+    address = reverse("retrieval:search", args=[coded.project.slug])
+    return {name: f"{address}?{urlencode({'code': code, 'coder': coded.coder})}" for name, code in coded.codes.items()}
+
+
+def _find_reviews(request: ProbeRequest, key: object) -> ReviewSet | None:
+    return ReviewSet.objects.filter(project=request.project, pk=key).first() if isinstance(key, int) else None
+
+
+@require_POST
+@probe_view(Permission.SEE_ALL_CODINGS)
+def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> HttpResponse:
+    """A table as CSV or LaTeX. A POST, because downloads are recorded."""
+    batch = find_batch(request, batch_id)
+    if what not in TABLES or format not in FORMATS or (what, format) == ("funnel", "tex"):
+        raise Http404("No such file.")
+    if what == "funnel":
+        reviews = _find_reviews(request, batch.parameters.get("reviews"))
+        if reviews is None:
+            raise Http404("This batch has no funnel.")
+        rows = outputs.list_funnel_rows(reviews.funnel)
+    else:
+        report, _ = _read(request, batch_id)
+        rows = outputs.list_table1(report) if what == "table1" else outputs.list_table2(report)
+    if format == "tex":
+        text = outputs.write_latex(report, what)
+    else:
+        stream = io.StringIO(newline="")
+        write_csv(rows, header=TABLES[what], stream=stream)
+        text = stream.getvalue()
+    data = text.encode()
+    sha256 = hashlib.sha256(data).hexdigest()
+    record_download(batch=batch, what=what, format=format, sha256=sha256, by=request.user)
+    name = f"probe-{batch.pk}-{what}.{format}"
+    headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
+    return HttpResponse(data, content_type=FORMATS[format], headers=headers)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@probe_view(Permission.RUN_BATCHES)
+def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
+    """Store the rationales of a probe in another study, to be coded there."""
+    batch = find_batch(request, batch_id)
+    form = RationalesForm(request.POST or None, project=request.project, user=request.user)
+    if request.method == "POST" and form.is_valid():
+        try:
+            counts = store_rationales(
+                batch=batch, into=form.cleaned_data["into"], by=request.user, seed=form.cleaned_data["seed"]
+            )
+        except ProbeError as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(
+                request,
+                f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {form.cleaned_data['into'].name}.",
+            )
+            return redirect("probe:report", request.project.slug, batch.pk)
+    context = {"batch": batch, "form": form, "per_thread": PER_THREAD}
+    return render(request, "probe/rationales.html", context, status=422 if form.errors else 200)
+
+
+@require_safe
+@probe_view(Permission.VIEW)
+def download_themes(request: ProbeRequest) -> HttpResponse:
+    """The published themes as a codebook, to begin a study of rationales with."""
+    headers = {"Content-Disposition": 'attachment; filename="probe-themes.csv"'}
+    return HttpResponse(write_theme_codebook(), content_type="text/csv; charset=utf-8", headers=headers)

@@ -27,6 +27,7 @@ MEASURES = {
     "bulk": "benchmarks.bulk",
     "open": "benchmarks.opening",
     "pages": "benchmarks.pages",
+    "thread": "benchmarks.thread_page",
     "desk": "benchmarks.long_desk",
     "chart": "benchmarks.charting",
     "search": "benchmarks.searching",

@@ -1,5 +1,5 @@
 """An interview of 2,000 sentences at the desk, in Chromium: until it can be coded, from key to paint, to the next one; and a
-trajectory of 500 turns and as many sentences, whose results are folded.
+trajectory of 500 turns and as many sentences, whose results are folded, with 200 entries in its ledger.
 
 The next one is opened twice from the top of an interview, and once from its end, after a pause in which a coder reads the last
 sentence and the browser fetches what comes.
@@ -18,12 +18,14 @@ from benchmarks.long_files import write_trajectories
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
-from benchmarks.study import Person, Study, prepare_study
+from benchmarks.study import Person, Study, Unprepared, prepare_study
 
 SENTENCES = 2_000
 # Trajectories of 124 steps have 500 turns; with so many sentences in each reasoning and each answer, 2,000 sentences.
 RUNS, STEPS, SENTENCES_A_PART = 3, 124, 7
 CODED = 1_000
+# Of a trajectory, so that the ledger stands filled beside the text; it is open unless a person closes it.
+ENTRIES = 200
 SLOWEST_OPEN = 1.0
 SLOWEST_KEY_MS = 50.0
 SLOWEST_NEXT = 0.3
@@ -55,15 +57,20 @@ def measure(setup: Setup) -> Measured:
         interviews=RUNS,
         coders=1,
         codings=RUNS * CODED,
+        entries=ENTRIES,
         write=lambda file: write_trajectories(file, RUNS, steps=STEPS, sentences=SENTENCES_A_PART),
     )
     plain = find_median(cast("list[float]", interviews.numbers["opened_seconds"]))
-    runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences", beside=plain)
+    key = find_percentile(cast("list[float]", interviews.numbers["key_to_paint_ms"]), 95)
+    runs = _measure_study(setup, study, chromium, "desk, 500 turns, 2,000 sentences", beside=plain, key_beside=key)
     return Measured([*interviews.rows, *runs.rows], {**interviews.numbers, "trajectories": runs.numbers})
 
 
-def _measure_study(setup: Setup, study: Study, chromium: str, name: str, *, beside: float = 0.0) -> Measured:
-    """The desk of a study; of trajectories ``beside`` the seconds until an interview of the same run could be coded."""
+def _measure_study(
+    setup: Setup, study: Study, chromium: str, name: str, *, beside: float = 0.0, key_beside: float = 0.0
+) -> Measured:
+    """The desk of a study; of trajectories ``beside`` the seconds until an interview of the same run could be coded, and
+    ``key_beside`` the 95th percentile of its milliseconds from key to paint."""
     kind = "desk, trajectory" if beside else "desk"
     with (
         serve(PRODUCT, environment=study.instance.environment, log=setup.folder / "web.log") as server,
@@ -72,7 +79,7 @@ def _measure_study(setup: Setup, study: Study, chromium: str, name: str, *, besi
         person = Person(study, "annotator", server.port)
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         _measure_once(browser, person)
-        found = [_measure_once(browser, person) for _ in range(setup.sizes.browser_opens)]
+        found = [_measure_once(browser, person, has_ledger=bool(beside)) for _ in range(setup.sizes.browser_opens)]
         browser.close()
     opened = [each[0] for each in found]
     keys = [duration for each in found for duration in each[1]]
@@ -90,9 +97,11 @@ def _measure_study(setup: Setup, study: Study, chromium: str, name: str, *, besi
         ),
         Row(
             f"{kind}, key to paint",
-            f"p95 {key:.0f} ms of {len(keys)} keys (16 is the least told)",
+            f"p95 {key:.0f} ms of {len(keys)} keys (16 is the least told)"
+            + (f" = {key / key_beside:.2f} of an interview" if key_beside else ""),
             f"<= {SLOWEST_KEY_MS:.0f} ms",
             key <= SLOWEST_KEY_MS,
+            rounds=[find_percentile(each[1], 95) / key_beside for each in found] if key_beside else (),
         ),
     ]
     if not beside:
@@ -123,7 +132,9 @@ def _judge_next(name: str, seconds: list[float], opened: list[float]) -> Row:
     )
 
 
-def _measure_once(browser: Browser, person: Person) -> tuple[float, list[float], list[float]]:
+def _measure_once(
+    browser: Browser, person: Person, *, has_ledger: bool = False
+) -> tuple[float, list[float], list[float]]:
     address = f"http://127.0.0.1:{person.port}"
     interviews = list(person.study.answers)
     context = browser.new_context()
@@ -134,6 +145,8 @@ def _measure_once(browser: Browser, person: Person) -> tuple[float, list[float],
     page.goto(f"{address}{person.desk_path(interviews[0])}", wait_until="commit")
     _wait_until_codable(page, person, interviews[0])
     opened = time.perf_counter() - start
+    if has_ledger and not page.locator("#ledger[open] li").count():
+        raise Unprepared("The ledger of the thread is empty or closed.")
     keys = _press_keys(page)
     page.wait_for_function("() => document.getElementById('savestate').dataset.state === 'saved'")
     following = []

@@ -64,16 +64,17 @@ def prepare_study(
     database_url: str = "",
     questions: int = QUESTIONS,
     write: Callable[[Path], object] | None = None,
+    entries: int = 0,
 ) -> Study:
     """A fresh data folder with a study of ``interviews`` interviews, of which ``codings`` sentences are coded; or of those that
-    ``write`` writes into a file."""
+    ``write`` writes into a file. ``entries``: on so many answers of each a feature is entered and a move coded."""
     instance = Instance(folder, database_url=database_url)
     file = folder / "interviews.jsonl"
     if write is None:
         file.write_bytes(write_interviews(interviews, questions=questions))
     else:
         write(file)
-    sizes = ("--coders", str(coders), "--codings", str(codings))
+    sizes = ("--coders", str(coders), "--codings", str(codings), "--entries", str(entries))
     made = run_inside("prepare_study", str(file), *sizes, environment=instance.environment)
     answers = {int(interview): sentences for interview, sentences in made["answers"].items()}
     return Study(instance, made["slug"], made["links"], answers, made["codes"])

@@ -15,6 +15,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.negotiation.pure.records import STATUSES
 from transcripts.projects.models import Project
 
 ROWS_AT_A_TIME = 5_000
@@ -40,6 +41,35 @@ def insert_codings(project: Project, *, coder: str, count: int) -> int:
             stored += len(Coding.objects.bulk_create(group))
             group = []
     return stored + len(Coding.objects.bulk_create(group))
+
+
+def insert_entries(project: Project, *, coder: str, count: int) -> int:
+    """Enter a feature, and put a move, on each of the first ``count`` answers of every thread; returns how many codings."""
+    user, version, now = User.objects.get(username=coder), current_version(project), timezone.now()
+    chance = random.Random(SEED)
+    features, moves = (
+        list(Code.objects.filter(version=version, identifier__startswith=prefix, is_category=False).order_by("pk"))
+        for prefix in ("feature.", "move.")
+    )
+    rows: list[Coding] = []
+    for interview in project.interviews.all():
+        turns = interview.turns.filter(is_answer=True).order_by("position")[:count]
+        for turn in turns:
+            sentence = turn.sentences.order_by("start")[0]
+            status = {"status": chance.choice(STATUSES)}
+            rows += [
+                Coding(
+                    sentence=sentence,
+                    code=chance.choice(codes),
+                    coder=user,
+                    attributes=attributes,
+                    enactment=enactment,
+                    idempotency_key=uuid.UUID(int=chance.getrandbits(128), version=4),
+                    created_at=now,
+                )
+                for codes, attributes, enactment in ((features, status, ""), (moves, {}, Enactment.ENACTED))
+            ]
+    return len(Coding.objects.bulk_create(rows))
 
 
 def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:

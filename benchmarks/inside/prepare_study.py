@@ -9,7 +9,7 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from benchmarks.inside.insert_codings import find_codes, insert_codings
+from benchmarks.inside.insert_codings import find_codes, insert_codings, insert_entries
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--coders", type=int, required=True)
     parser.add_argument("--codings", type=int, required=True)
+    parser.add_argument("--entries", type=int, default=0, help="features and moves on so many answers of each thread")
     given = parser.parse_args()
     call_command("prepare", no_demo=True, stdout=io.StringIO())
     project = start_study(slug="bench", name="Bench", by=trail.SYSTEM)
@@ -47,6 +48,7 @@ def main() -> None:
     _, secret = invite_person(project=project, username="importer", role="lead", by=trail.SYSTEM)
     links["importer"] = sign_in_address(secret)
     insert_codings(project, coder=ANNOTATORS[0], count=given.codings)
+    insert_entries(project, coder=ANNOTATORS[0], count=given.entries)
     codes = [(code.pk, "described" if code.family.carries_enactment else "") for code in find_codes(project)]
     print(json.dumps({"slug": project.slug, "links": links, "answers": list_answers(project), "codes": codes}))
 

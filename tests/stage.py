@@ -325,6 +325,8 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     import_file(project=project, name=f"{project.slug}.jsonl", data=lines.encode(), by=owner)
     sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
     version = CodebookVersion.objects.filter(project=project).prefetch_related("codes")[0]
+    # First, for lists of batches begin with the newest, and crawlers follow a few of each kind.
+    probe = add_probe(project, owner)
     read, judged = (add_batch(project, kind, sentence.pk) for kind in ("preannotation", "sob"))
     annotator = Annotator.objects.create(
         project=project, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
@@ -373,7 +375,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "mapping": "published",
             "what": "cells",
         },
-        "probe": add_probe(project, owner),
+        "probe": probe,
         "api": {"batch_id": judged.cell.batch_id},
         "preannotation": add_positive_audit(suggestion),
         "themes": add_theme(project, sentence, owner),

@@ -28,6 +28,7 @@ STEPS = {
     *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
     *("retrieval:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
     *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
+    "probe:rationales",
     *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
 }
 # The form that leads there, or what the page is about, is not on the stage; their own tests open them.

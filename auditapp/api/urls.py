@@ -19,6 +19,7 @@ from auditapp.api import (
     measures,
     memos,
     negotiation,
+    probe,
     projects,
     scores,
     sob,
@@ -73,6 +74,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/grants/", grants.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
+    path(f"{STUDY}/batches/<int:batch_id>/probe-report/", probe.ReadProbeReport.as_view(), name="probe_report"),
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
     # projects/<slug>/webhooks/
     path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),

@@ -7,7 +7,9 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.batches.models import Batch
+from auditapp.probe.models import Purpose
 from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.stage import add_probe
 from transcripts.accounts.models import User
 from transcripts.projects.models import Project
 
@@ -69,3 +71,17 @@ def test_a_batch_of_another_kind_has_no_sob_report(program: Program, batch: Batc
     answer = program.get(f"projects/culture/batches/{batch.pk}/sob-report/")
     assert answer.status == 404
     assert "sob batch" in answer.error["message"]
+
+
+def test_a_probe_is_read_only_while_it_is_allowed(project: Project, owner: User, program: Program) -> None:
+    batch = add_probe(project, owner)["batch_id"]
+    path = f"projects/culture/batches/{batch}/probe-report/"
+    report = program.get(path).body
+    assert report["models"] == ["Fake of culture"]
+    assert report["fake_models"] == ["Fake of culture"]
+    table = report["by_model"]["Fake of culture"]["table1"]
+    assert table["primed"]["emotion"]["n_woman"] == 1
+    assert program.get(f"{path}?axis=gender").status == 400
+    assert program.get(f"projects/culture/batches/{batch}/answers/").status == 403
+    Purpose.objects.all().delete()
+    assert program.get(path).status == 403

@@ -228,3 +228,24 @@ def test_published_themes_are_a_codebook_that_can_be_read(
     rows = read_codebook(answered.content, name="themes.csv")
     assert len(rows) == 18
     assert {row.unit for row in rows} == {"turn"}
+
+
+def test_exports_hold_figures_of_groups_and_nothing_while_the_probe_is_off(
+    probe: Batch, project: Project, owner: User, client_of: ClientOf
+) -> None:
+    answer_cells(probe, answer)
+    client = client_of(owner)
+
+    def export(what: str) -> list[dict[str, Any]]:
+        answered = client.post(reverse("exchange:download", args=[project.slug, what, "json"]))
+        assert answered.status_code == 200
+        rows: list[dict[str, Any]] = json.loads(answered.getvalue())
+        return rows
+
+    rows = export("probe_table1")
+    assert [(row["condition"], row["subset"]) for row in rows[:2]] == [("control", "all"), ("control", "emotion")]
+    assert rows[0]["degenerate"] is True
+    assert [row["step"] for row in export("probe_funnels")] == ["read", "three words"]
+    assert "constructed" not in json.dumps([rows, export("probe_funnels")])
+    Purpose.objects.all().delete()
+    assert export("probe_table1") == export("probe_funnels") == []

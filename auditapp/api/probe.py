@@ -1,0 +1,75 @@
+"""The tables of a gender-cue probe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import InvalidParameters
+from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.views import ProjectView, find_row
+from auditapp.probe.errors import ProbeError
+from auditapp.probe.pure.tables import AXES
+from auditapp.probe.queries.purposes import ProbeIsOff, require_purpose
+from auditapp.probe.queries.trials import KIND, read_report
+from transcripts.projects.roles import Permission
+
+
+class ReadProbeReport(ProjectView):
+    """Table 1 and Table 2 of a probe, as ``manage.py probe_report --json`` prints them. No answer to a single text is there."""
+
+    class Query(Parameters):
+        """What Table 2 counts."""
+
+        axis = Choice(
+            list(AXES),
+            default=AXES[0],
+            help_text="By the name-inferred category (truth) or by what the model predicted.",
+        )
+        coder = serializers.CharField(
+            required=False,
+            max_length=150,
+            help_text="Whose codings make Table 2; without it, who coded most of what you may see.",
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """The report so far."""
+
+        batch = serializers.IntegerField(help_text="Number of the batch.")
+        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
+        models = serializers.ListField(child=serializers.CharField(), help_text="Labels of the models; never pooled.")
+        fake_models = serializers.ListField(
+            child=serializers.CharField(), help_text="Those whose answers are invented by this program."
+        )
+        by_model = serializers.JSONField(
+            help_text="`table1` and `table2` of each model; docs/reference/probe.md describes them. `table2` is null without "
+            "rationales that you may see."
+        )
+        coder = serializers.CharField(help_text="Whose codings make Table 2; may be empty.")
+        tests = serializers.CharField(help_text="Which tests and intervals these are.")
+        parser = serializers.CharField(help_text="Version of the rules that read the answers.")
+        warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
+        caveats = serializers.ListField(child=serializers.CharField(), help_text="What must be read with every figure.")
+
+        class Meta:
+            ref_name = "ProbeReport"
+
+    permission = Permission.SEE_ALL_CODINGS
+
+    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+        batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "probe")
+        batch.project = self.project
+        try:
+            require_purpose(self.project)
+            report, _ = read_report(batch, user=self.person, axis=self.query["axis"], coder=self.query.get("coder", ""))
+        except ProbeIsOff as error:
+            raise PermissionDenied(str(error)) from error
+        except ProbeError as error:
+            raise InvalidParameters({"coder": [str(error)]}) from error
+        arms = batch.arms.select_related("variant__account")
+        fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
+        return self.answer({**report, "state": batch.state, "fake_models": fake})

@@ -1,0 +1,120 @@
+"""Exports of a study's probes: figures of groups. No review, no answer and no id of either is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from auditapp.probe.models import ReviewSet
+from auditapp.probe.pure.outputs import FUNNEL_COLUMNS, TABLE1_COLUMNS, list_funnel_rows, list_table1
+from auditapp.probe.pure.report import make_report
+from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.trials import KIND, read_trials
+from transcripts.exchange.registry import Export, Scope
+from transcripts.exchange.rows import column
+from transcripts.projects.roles import Permission
+
+_MEANINGS = {
+    "model": "Label of the model variant.",
+    "condition": "control, primed or may_abstain.",
+    "subset": "all; emotion (Emotion or Textual Style applied), none (no category applied), other (the rest).",
+    "n_woman": "Valid answers on texts whose name-inferred category is woman.",
+    "n_man": "The same of man.",
+    "predicted_woman_of_woman": "Of those on women's texts, how many predict a woman.",
+    "predicted_woman_of_man": "Of those on men's texts, how many predict a woman.",
+    "rate_woman": "Share of women's texts predicted as a woman's; with Wilson's interval (95 %).",
+    "rate_man": "Share of men's texts predicted as a woman's; with Wilson's interval.",
+    "difference": "The first share minus the second; with Newcombe's interval.",
+    "chi2": "Pearson's chi-square, uncorrected.",
+    "p_chi2": "Its P.",
+    "p_fisher": "P of Fisher's exact test.",
+    "accuracy": "Share of right predictions; with Wilson's interval.",
+    "balanced_accuracy": "Mean of the shares of right predictions among women's and men's texts.",
+    "degenerate": "Whether one label makes up more than 90 % of the predictions.",
+    "invalid": "Answers that follow no rule; in rows of all alone, as are the next four.",
+    "refused": "Refusals.",
+    "no_answer": "Empty answers, or none.",
+    "abstained": "Abstentions, where the prompt allows them.",
+    "not_scored": "Answers on texts whose category is androgynous or unknown.",
+    "step": "Name of the rule; read: what the file held.",
+    "woman": "Texts of the name-inferred category woman.",
+    "man": "Of man.",
+    "androgynous": "Of androgynous.",
+    "unknown": "Of unknown.",
+    "total": "All of them.",
+    "of_step_before": "Share of the texts of the step before.",
+    "of_first": "Share of the texts of the file.",
+}
+_WORDS = ("model", "condition", "subset", "step")
+_COUNTS = (
+    *("n_woman", "n_man", "predicted_woman_of_woman", "predicted_woman_of_man"),
+    *("invalid", "refused", "no_answer", "abstained", "not_scored"),
+    *("woman", "man", "androgynous", "unknown", "total"),
+)
+
+
+def _describe(name: str) -> str:
+    for end, words in (("_low", "Lower end of the interval."), ("_high", "Upper end of it.")):
+        if name.endswith(end):
+            return words
+    return _MEANINGS[name]
+
+
+def _find_kind(name: str) -> type:
+    if name in _WORDS:
+        return str
+    return int if name in _COUNTS else bool if name == "degenerate" else float
+
+
+TABLE1 = [
+    column("project", "project__slug"),
+    column("batch", "pk", "Number of the batch.", int),
+    *(column(name, "", _describe(name), _find_kind(name)) for name in TABLE1_COLUMNS),
+]
+FUNNELS = [
+    column("project", "project__slug"),
+    column("reviews", "name", "What the reviews are called."),
+    column("category_method", "category_method", "What inferred the categories from first names."),
+    column("rules_sha256", "rules_sha256", "SHA-256 of the rules."),
+    column("seed", "seed", "Seed of the order in which reviews are drawn.", int),
+    *(column(name, "", _describe(name), _find_kind(name)) for name in FUNNEL_COLUMNS),
+]
+
+
+def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
+    """Table 1 of every probe of the study; none while the probe is off."""
+    if find_purpose(scope.project) is None:
+        return
+    for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
+        for row in list_table1(make_report(read_trials(batch))):
+            yield (scope.project.slug, batch.pk, *row)
+
+
+def read_funnels(scope: Scope) -> Iterator[Sequence[object]]:
+    """The funnels of every set of reviews; none while the probe is off."""
+    if find_purpose(scope.project) is None:
+        return
+    for reviews in ReviewSet.objects.filter(project=scope.project).order_by("pk"):
+        about = (scope.project.slug, reviews.name, reviews.category_method, reviews.rules_sha256, reviews.seed)
+        for row in list_funnel_rows(reviews.funnel):
+            yield (*about, *row)
+
+
+CAVEAT = "Binary by the design that is replicated; no claim about persons; the error of the name method is unknown."
+PROBE_TABLE1 = Export(
+    key="probe_table1",
+    name="Gender-cue probe, Table 1",
+    sentence=f"How often texts by women and by men were predicted as a woman's, with tests. {CAVEAT}",
+    row="a probe's model, condition and subset of answers",
+    columns=TABLE1,
+    permission=Permission.SEE_ALL_CODINGS,
+    read_rows=read_table1,
+)
+PROBE_FUNNELS = Export(
+    key="probe_funnels",
+    name="Gender-cue probe, funnels",
+    sentence=f"How many reviews each rule kept, by name-inferred category. {CAVEAT}",
+    row="a step of the rules that winnowed a file of reviews",
+    columns=FUNNELS,
+    permission=Permission.SEE_ALL_CODINGS,
+    read_rows=read_funnels,
+)

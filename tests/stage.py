@@ -313,7 +313,7 @@ def add_experiment(project: Project, owner: User) -> dict[str, object]:
     experiment = lock_plan(project=project, plan=make_plan(plan), name="asking", by=owner)
     load_enrolments(experiment=experiment, lines=["unit,arm,outcome", "u1,old,0", "u2,new,1"], by=owner)
     draw_audit(experiment=experiment, per_arm=1, seed=1, by=owner)
-    return {"experiment_id": experiment.pk, "form": "csv"}
+    return {"experiment_id": experiment.pk}
 
 
 def set_stage(project: Project, owner: User, member: User) -> Stage:

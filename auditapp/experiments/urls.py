@@ -12,5 +12,5 @@ urlpatterns = [
     path("p/<slug:slug>/experiments/<int:experiment_id>/units/", views.load, name="load"),
     path("p/<slug:slug>/experiments/<int:experiment_id>/draw/", views.draw, name="draw"),
     path("p/<slug:slug>/experiments/<int:experiment_id>/sample/", views.list_sample, name="sample"),
-    path("p/<slug:slug>/experiments/<int:experiment_id>/figures/<slug:form>/", views.download, name="download"),
+    path("p/<slug:slug>/experiments/<int:experiment_id>/figures/<slug:format>/", views.download, name="download"),
 ]

@@ -121,7 +121,7 @@ def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
 
 @require_safe
 @project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest, experiment_id: int, form: str) -> HttpResponse:
+def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpResponse:
     """The figures as CSV, JSON or LaTeX."""
     experiment = _find(request, experiment_id)
     report = read_report(experiment)
@@ -140,10 +140,10 @@ def download(request: ProjectRequest, experiment_id: int, form: str) -> HttpResp
             ),
         ),
     }
-    if form not in writers:
+    if format not in writers:
         raise Http404
-    content_type, write = writers[form]
-    return _send(request, write(), f"experiment-{experiment.pk}.{form}", content_type)
+    content_type, write = writers[format]
+    return _send(request, write(), f"experiment-{experiment.pk}.{format}", content_type)
 
 
 def _find(request: ProjectRequest, experiment_id: int) -> Experiment:

@@ -18,7 +18,7 @@ from benchmarks.long_files import write_trajectories
 from benchmarks.results import Measured, Row, find_median, find_percentile
 from benchmarks.serving import PRODUCT, serve
 from benchmarks.setup import Setup
-from benchmarks.study import Person, Study, Unprepared, prepare_study
+from benchmarks.study import Person, Study, prepare_study
 
 SENTENCES = 2_000
 # Trajectories of 124 steps have 500 turns; with so many sentences in each reasoning and each answer, 2,000 sentences.
@@ -145,8 +145,8 @@ def _measure_once(
     page.goto(f"{address}{person.desk_path(interviews[0])}", wait_until="commit")
     _wait_until_codable(page, person, interviews[0])
     opened = time.perf_counter() - start
-    if has_ledger and not page.locator("#ledger[open] li").count():
-        raise Unprepared("The ledger of the thread is empty or closed.")
+    if has_ledger:
+        page.wait_for_selector("#ledger[open] li", state="attached")
     keys = _press_keys(page)
     page.wait_for_function("() => document.getElementById('savestate').dataset.state === 'saved'")
     following = []

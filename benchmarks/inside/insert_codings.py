@@ -43,8 +43,8 @@ def insert_codings(project: Project, *, coder: str, count: int) -> int:
     return stored + len(Coding.objects.bulk_create(group))
 
 
-def insert_entries(project: Project, *, coder: str, count: int) -> int:
-    """Enter a feature, and put a move, on each of the first ``count`` answers of every thread; returns how many codings."""
+def insert_entries(project: Project, *, coder: str, count: int) -> None:
+    """Enter a feature, and put a move, on each of the first ``count`` answers of every thread."""
     user, version, now = User.objects.get(username=coder), current_version(project), timezone.now()
     chance = random.Random(SEED)
     features, moves = (
@@ -69,7 +69,8 @@ def insert_entries(project: Project, *, coder: str, count: int) -> int:
                 )
                 for codes, attributes, enactment in ((features, status, ""), (moves, {}, Enactment.ENACTED))
             ]
-    return len(Coding.objects.bulk_create(rows))
+    # A move may be coded there already.
+    Coding.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:

@@ -78,9 +78,9 @@ def _write_study() -> list[Batch]:
         name="Demo: cultural schemas (invented)",
         by=owner,
         description="Five invented interviews, five runs of an invented agent, the codings of three invented coders, two "
-        "finished rounds, ledgers and scores under two normative stances, themes, machine suggestions and a benchmark of six "
-        "invented models, to learn from and to try things on. Every text is made up, and every machine answer comes from the fake "
-        "provider. What was read in the rounds is unblinded for the owner.",
+        "finished rounds, ledgers and scores under two normative stances, an experiment, themes, machine suggestions and a "
+        "benchmark of six invented models, to learn from and to try things on. Every text is made up, and every machine answer "
+        "comes from the fake provider. What was read in the rounds is unblinded for the owner.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)

@@ -19,6 +19,7 @@ from django.db import transaction
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live
 from auditapp.demo import negotiation
+from auditapp.demo.experiment import bring_in_experiment
 from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.annotators.actions.annotators import ensure_annotator
 from auditapp.preannotation.annotators.actions.launching import launch_preannotation
@@ -219,6 +220,7 @@ def _open_main_round(project: Project, owner: User, coders: Sequence[User]) -> N
 def follow_moves(project: Project, owner: User, people: Mapping[str, User]) -> None:
     """Runs of an agent, coded over their turns and judged under two stances, in a round of their own."""
     negotiation.bring_in_threads(project, owner)
+    bring_in_experiment(project, owner)
     round_ = _open_round(
         project,
         owner,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,12 +17,11 @@ from auditapp.experiments.queries import read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+from transcripts.ui.typed_text import find_fault
 
 UNITS_AT_A_TIME = 1_000
 MAX_SAMPLE = 1_000
 MAX_SEED = 2**31 - 1
-# A name stands in addresses and in commands.
-NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 
 class Loaded(NamedTuple):
@@ -41,12 +39,8 @@ def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") 
     The same plan under the same name again gives the experiment there is. Raises ``ExperimentError``.
     """
     name = " ".join((name or plan.name).split())
-    if not NAME.fullmatch(name) or len(name) > MAX_NAME:
-        raise ExperimentError(
-            f"Give the experiment a name of 1 to {MAX_NAME} letters, digits, single spaces and - _ . and begin it with a letter "
-            "or digit.",
-            field="name",
-        )
+    if fault := find_fault(name, max_length=MAX_NAME, needed="Give the experiment a name."):
+        raise ExperimentError(fault, field="name")
     # Names are given out one at a time.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     known = Experiment.objects.filter(project=project, name__iexact=name).first()

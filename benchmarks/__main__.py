@@ -41,6 +41,7 @@ MEASURES = {
     "agree": "benchmarks.agreeing",
     "negotiation": "benchmarks.negotiating",
     "batch": "benchmarks.batch",
+    "chains": "benchmarks.chains",
     "collect": "benchmarks.collecting",
     "sob": "benchmarks.sob",
     "annotate": "benchmarks.preannotating",

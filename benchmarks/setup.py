@@ -41,6 +41,7 @@ class Sizes:
     read_sentences: int = 50_000
     taught_codings: int = 20_000
     threads: int = 5_000
+    plays: int = 1_000
 
 
 FULL = Sizes()
@@ -72,6 +73,7 @@ SMALL = Sizes(
     read_sentences=6_000,
     taught_codings=2_400,
     threads=250,
+    plays=200,
 )
 
 

@@ -219,30 +219,20 @@ def find_queues_to_notify(batch: Batch | None = None, *, talks: bool | None = No
 
 INSERT_CELLS = (
     f"INSERT INTO {CELL} (batch_id, arm_id, input_id, repeat, pilot, state, outcome, fence, tries, unknown_ends, lease_owner) "  # noqa: S608
-    "SELECT %s, arm.value, input.value, again.value, FALSE, {state}, '', 0, 0, 0, '' "
-    "FROM {list} AS arm {names} CROSS JOIN {list} AS again {names} CROSS JOIN {inputs} "
+    "SELECT %s, arm.value, input.value, again.value, FALSE, 'planned', '', 0, 0, 0, '' "
+    "FROM {list} AS arm {names} CROSS JOIN {list} AS again {names} CROSS JOIN {list} AS input {names} "
     "ORDER BY arm.place, again.place, input.place"
 )
-# Each input of a chain finds the cell that it continues by the same arm and repeat.
+NUMBER_LISTS = {
+    "postgresql": INSERT_CELLS.format(list="unnest(%s::bigint[]) WITH ORDINALITY", names="(value, place)"),
+    "sqlite": INSERT_CELLS.format(list="(SELECT value, key AS place FROM json_each(%s))", names=""),
+}
+RETURN_CELLS = " RETURNING id, arm_id, repeat, input_id"
+LINK_CELL = f"UPDATE {CELL} SET after_id = %s, state = 'waits' WHERE id = %s"  # noqa: S608
 LINK_CELLS = (
-    f"UPDATE {CELL} SET after_id = earlier.id "  # noqa: S608
-    f"FROM {{list}} AS arm {{names}} CROSS JOIN {{list}} AS again {{names}} CROSS JOIN {{inputs}} CROSS JOIN {CELL} AS earlier "
-    "WHERE earlier.arm_id = arm.value AND earlier.repeat = again.value AND earlier.input_id = input.before "
-    f"AND {CELL}.arm_id = arm.value AND {CELL}.repeat = again.value AND {CELL}.input_id = input.value"
+    f"UPDATE {CELL} SET after_id = link.after_id, state = 'waits' "  # noqa: S608
+    f"FROM unnest(%s::bigint[], %s::bigint[]) AS link (after_id, id) WHERE {CELL}.id = link.id"
 )
-LISTS = {
-    "postgresql": {"list": "unnest(%s::bigint[]) WITH ORDINALITY", "names": "(value, place)"},
-    "sqlite": {"list": "(SELECT value, key AS place FROM json_each(%s))", "names": ""},
-}
-# A list of inputs, and with it the list of those that they continue, 0 for none.
-LONE_INPUTS = "{list} AS input {names}"
-CHAINED_INPUTS = {
-    "postgresql": "unnest(%s::bigint[], %s::bigint[]) WITH ORDINALITY AS input (value, before, place)",
-    "sqlite": (
-        "(SELECT value.value, before.value AS before, value.key AS place FROM json_each(%s) AS value "
-        "JOIN json_each(%s) AS before ON before.key = value.key) AS input"
-    ),
-}
 
 
 def insert_cells(
@@ -255,25 +245,20 @@ def insert_cells(
 ) -> None:
     """Plan the grid of a batch, or a part of it, in one statement: 60,000 single inserts would keep a person waiting.
 
-    ``after`` says which of the inputs continues which other; those wait, and a second statement links them.
+    ``after`` says which of the inputs continues which other. Those wait, each for the cell of the same arm and repeat.
     """
-    if not input_ids:
-        return
-    vendor = connection.vendor
-    lists = [list(arm_ids), list(repeats), list(input_ids)]
-    chained = {each: after[each] for each in input_ids if each in after} if after else {}
-    first = {"state": "'planned'", "inputs": LONE_INPUTS.format(**LISTS[vendor])}
-    if chained:
-        lists.append([chained.get(each, 0) for each in input_ids])
-        state = "CASE WHEN input.before = 0 THEN 'planned' ELSE 'waits' END"
-        first = {"state": state, "inputs": CHAINED_INPUTS[vendor]}
-    given = _write_lists(lists)
+    lists: list[list[int]] = [list(arm_ids), list(repeats), list(input_ids)]
+    given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
+    statement = NUMBER_LISTS[connection.vendor]
     with connection.cursor() as cursor:
-        cursor.execute(INSERT_CELLS.format(**LISTS[vendor], **first), [batch_id, *given])
-        if chained:
-            pairs = _write_lists([*lists[:2], list(chained), list(chained.values())])
-            cursor.execute(LINK_CELLS.format(**LISTS[vendor], inputs=CHAINED_INPUTS[vendor]), pairs)
-
-
-def _write_lists(lists: list[list[int]]) -> list[list[int]] | list[str]:
-    return lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
+        if not after:
+            cursor.execute(statement, [batch_id, *given])
+            return
+        cursor.execute(statement + RETURN_CELLS, [batch_id, *given])
+        cells = {(arm, repeat, each): pk for pk, arm, repeat, each in cursor.fetchall()}
+        # By key: joined to itself, a table that has just grown is read from one end to the other for each cell.
+        links = [(cells[arm, repeat, after[each]], pk) for (arm, repeat, each), pk in cells.items() if each in after]
+        if links and connection.vendor == "postgresql":
+            cursor.execute(LINK_CELLS, [list(keys) for keys in zip(*links, strict=True)])
+        else:
+            cursor.executemany(LINK_CELL, links)

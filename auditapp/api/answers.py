@@ -60,6 +60,15 @@ class ReadAnswers(ProjectView):
         repeat = serializers.IntegerField(help_text="Which repeat of the question it answers, from 1.")
         outcome = serializers.CharField(help_text="How it was read, as it is now, in the terms of the batch's kind.")
         answer = serializers.CharField(help_text="What the model wrote, exactly. It may be offensive.")
+        reasoning = serializers.CharField(
+            help_text="What the model wrote before its answer, where its API gives that in a field of its own; may be empty."
+        )
+        history = serializers.ListField(
+            child=serializers.DictField(child=serializers.CharField()),
+            allow_null=True,
+            help_text="The messages before the question, each with role and content, exactly as sent; null: the instructions "
+            "of the arm alone.",
+        )
         attempt = serializers.IntegerField(help_text="Number of the call that brought it.")
         end = serializers.ChoiceField(Attempt.End.choices, help_text="How that call ended: answered, or cached.")
         served_model = serializers.CharField(help_text="The model as the provider named it; may be empty.")

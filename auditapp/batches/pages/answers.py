@@ -19,6 +19,8 @@ COLUMNS = {
     "repeat": "repeat",
     "outcome": "outcome",
     "answer": "result__answer",
+    "reasoning": "result__reasoning",
+    "history": "result__attempt__history",
     "attempt": "result__attempt_id",
     "end": "result__attempt__end",
     "served_model": "result__attempt__served_model",

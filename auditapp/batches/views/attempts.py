@@ -106,6 +106,7 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
         "reserved": to_dollars(attempt.reserved_nano),
         "has_fake": attempt.arm.variant.is_fake,
         "noted": list_noted([attempt.arm.variant]),
+        "reasoning": Result.objects.filter(attempt=attempt).values_list("reasoning", flat=True).first(),
         "has_no_room": attempt.cell.outcome == NO_ROOM and Result.objects.filter(attempt=attempt).exists(),
     }
     return render(request, "batches/attempt.html", context)

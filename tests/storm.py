@@ -1,9 +1,10 @@
 """A seeded storm over a running batch: ``python -m tests.storm --cells 10000 --seed 1``.
 
 Workers and their children are killed every few seconds, Redis is killed, flushed and away for a while, PostgreSQL is
-restarted, the paid API turns calls away. Two batches run through it: one that must come to its end with every cell
-answered, and one whose cap does not suffice for it. A call whose end is unknown is asked again once and no more, so a
-cell under way at two kills fails, and says so: the storm asks such cells again, as a person would, and counts them.
+restarted, the paid API turns calls away. Three batches run through it: one that must come to its end with every cell
+answered, one of plays, whose calls each continue the one before, and one whose cap does not suffice for it. A call whose
+end is unknown is asked again once and no more, so a cell under way at two kills fails, and says so: the storm asks such
+cells again, as a person would, and counts them.
 Prints what it found as one JSON object and in sentences; the exit status is 1 when any of them is not as it must be. The
 same seed gives the same faults in the same order.
 """
@@ -30,16 +31,20 @@ import psutil
 import psycopg
 
 from tests.auditapp.batches.ground import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
+from tests.auditapp.batches.plays import count_hasty_calls, find_wrong_histories, launch_plays, retry_plays
 from tests.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
 from tests.servers import OwnServers
 
 MODELS = ("m1", "m2", "m3")
 CAPPED_MODEL = "capped"
+CHAINED_MODEL = "chained"
+QUESTIONS = 5
 NUMBER = "SELECT count(*) FROM"
 TWICE = 2
 FAILED = (
     "SELECT c.id, c.tries, c.unknown_ends, string_agg(a.\"end\" || ' ' || a.error, '; ') FROM batches_cell c "
-    "LEFT JOIN batches_attempt a ON a.cell_id = c.id WHERE c.batch_id = {batch} AND c.state = 'failed' GROUP BY c.id"
+    "LEFT JOIN batches_attempt a ON a.cell_id = c.id WHERE c.batch_id = {batch} AND c.state = 'failed' "
+    "AND c.outcome <> 'earlier_failed' GROUP BY c.id"
 )
 
 
@@ -95,25 +100,29 @@ class Storm:
         self.ground = Ground(self.instance, provider)
         self.found = Found()
         self.workers: list[Process] = []
-        self.batch = self.capped = 0
+        self.batch = self.capped = self.chained = 0
 
     def prepare(self) -> None:
         self.instance.manage("migrate", "-v0")
-        for label in (*MODELS, CAPPED_MODEL):
+        for label in (*MODELS, CAPPED_MODEL, CHAINED_MODEL):
             add_model(self.instance, self.provider, label)
         texts = -(-self.plan.cells // len(MODELS))
         write_texts(self.instance, "texts", [f"Invented text number {number}." for number in range(texts)])
         self.provider.order(latency=self.plan.latency, p429=0.05, p500=0.02)
 
     def blow(self) -> None:
-        """Launch both batches, and send one fault after the other until they came to their end."""
-        self.workers = [self.instance.start_worker() for _ in range(self.plan.workers)]
+        """Launch the batches, and send one fault after the other until they came to their end."""
+        self.workers = [self.start_worker() for _ in range(self.plan.workers)]
         more = [word for label in MODELS[1:] for word in ("--model", label)]
         self.batch = self.ground.launch(*more, model=MODELS[0], in_flight=self.plan.in_flight)
         cells = max(100, self.plan.cells // 20)
         cap = f"{cells * ANSWER_NANO / 2e9:.4f}"
         self.capped = self.ground.launch(
             "--limit", str(cells), "--cap", cap, model=CAPPED_MODEL, in_flight=self.plan.in_flight
+        )
+        plays = max(20, self.plan.cells // 10 // QUESTIONS)
+        self.chained = launch_plays(
+            self.instance, CHAINED_MODEL, plays=plays, questions=QUESTIONS, in_flight=self.plan.in_flight
         )
         deck = self.shuffle_faults()
         end = time.monotonic() + self.plan.patience
@@ -127,6 +136,9 @@ class Storm:
                     fault()
                 time.sleep(self.chance.uniform(self.plan.least_pause, self.plan.longest_pause))
         wait_until(lambda: self.provider.stats()["in_flight"] == 0, what="the paid API is at rest")
+
+    def start_worker(self) -> Process:
+        return self.instance.start("-m", "tests.talking_worker")
 
     def shuffle_faults(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Every fault once, in an order of chance; then workers' ends mostly, and the short ends of servers."""
@@ -147,7 +159,7 @@ class Storm:
             yield self.chance.choice([*frequent.items(), *frequent.items(), *short.items()])
 
     def is_over(self) -> bool:
-        """Whether neither batch runs, and nothing is left for a person to do. What a person does is done here, and told: a
+        """Whether no batch runs, and nothing is left for a person to do. What a person does is done here, and told: a
         batch that paused itself for another reason than its cap is resumed, cells that failed are asked again."""
         with suppress(psycopg.Error):
             for batch, state, reason in self.instance.query("SELECT id, state, state_reason FROM batches_batch"):
@@ -158,19 +170,23 @@ class Storm:
                     self.found.resumed += 1
                     self.instance.manage("batch", "resume", str(batch))
                     return False
-            return not self.ask_failed_again()
+            return not any([self.ask_failed_again(self.batch), self.ask_failed_again(self.chained)])
         return False
 
-    def ask_failed_again(self) -> bool:
-        """Whether cells of the large batch had failed, and are asked again now. Each must have had two calls of unknown end."""
-        failed = self.instance.query(FAILED.format(batch=self.batch))
+    def ask_failed_again(self, batch: int) -> bool:
+        """Whether cells of the batch had failed, and are asked again now. Each must have had two calls of unknown end, but for
+        those that failed because an earlier one did."""
+        failed = self.instance.query(FAILED.format(batch=batch))
         if not failed:
             return False
         tell(f"{len(failed)} cells failed and are asked again")
         self.found.asked_again += len(failed)
         told = [f"cell {cell}: tries {tries}, {ends}" for cell, tries, unknown, ends in failed if unknown != TWICE]
         self.found.unexplained.extend(told)
-        self.instance.manage("batch", "retry", str(self.batch))
+        if batch == self.chained:
+            retry_plays(self.instance, batch)
+        else:
+            self.instance.manage("batch", "retry", str(batch))
         return True
 
     # --- Faults -------------------------------------------------------------------------------------------------------
@@ -186,7 +202,7 @@ class Storm:
         self.kill([psutil.Process(worker.pid), *find_children(worker)])
         kill_group(worker)
         time.sleep(self.chance.uniform(0, 2))
-        self.workers[number] = self.instance.start_worker()
+        self.workers[number] = self.start_worker()
 
     def freeze_child(self) -> None:
         """It stands still for longer than a runner may be silent, and goes on as if nothing had been."""
@@ -218,7 +234,7 @@ class Storm:
     def count_queues(self, pid: int) -> int:
         with suppress(psycopg.Error):
             return int(self.instance.query(f"{NUMBER} batches_workqueue WHERE runner LIKE '%:{pid}:%'")[0][0])
-        return len(MODELS) + 1
+        return len(MODELS) + 2
 
     def restart_postgres(self, how: str) -> None:
         self.servers.order("postgres", how)
@@ -261,7 +277,7 @@ class Storm:
     def check(self) -> list[Check]:
         """Each promise against the ledger and the paid API's own count."""
         stats, shown = self.provider.stats(), self.ground.show(self.batch)
-        capped = self.ground.show(self.capped)
+        capped, chained = self.ground.show(self.capped), self.ground.show(self.chained)
         cells, billed = shown["cells"], stats["billed"]
         [(results, answered)] = self.instance.query(
             f"SELECT ({NUMBER} batches_result), ({NUMBER} batches_attempt WHERE \"end\" IN ('answered', 'failed'))"
@@ -275,7 +291,7 @@ class Storm:
         )[0][0]
         errors = shown["outcomes"].get("provider_error", 0)
         cap, most = round(capped["cap"] * 1e9), self.found.most_promised.get(self.capped, 0)
-        told = shown["possibly_paid_twice"] + capped["possibly_paid_twice"]
+        told = sum(each["possibly_paid_twice"] for each in (shown, capped, chained))
         return [
             Check(
                 "lost 0",
@@ -317,7 +333,26 @@ class Storm:
                 f"Spent and promised were at most {most / 1e9:.4f} of {cap / 1e9:.4f} US dollars, in "
                 f"{self.found.looks} looks; that batch is {capped['state']}.",
             ),
+            *self.check_plays(chained),
             self.check_invariants(),
+        ]
+
+    def check_plays(self, shown: dict[str, Any]) -> list[Check]:
+        [(answered,)] = self.instance.query(
+            f"{NUMBER} batches_result r JOIN batches_cell c ON c.id = r.cell_id WHERE c.batch_id = {self.chained}"
+        )
+        wrong, hasty = find_wrong_histories(self.instance, self.chained), count_hasty_calls(self.instance, self.chained)
+        return [
+            Check(
+                "every question of every play is answered",
+                shown["state"] == "done" and answered == shown["cells"],
+                f"The batch of plays is {shown['state']}; {answered} of {shown['cells']} questions are answered.",
+            ),
+            Check(
+                "each call sent what was said before it",
+                not wrong and not hasty,
+                f"{len(wrong)} calls sent something else than is stored, {hasty} were sent before the answer they continue.",
+            ),
         ]
 
     def find_book_errors(self) -> str:

@@ -85,9 +85,9 @@ class Visibility(NamedTuple):
     """What somebody may see of the calls of a batch.
 
     ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
-    query of keys; ``None``: no call at all). ``sentence`` says why and what to do; ``interviews`` are those to unblind to
-    see the rest. ``allows_requests``: whether the requests may be exported as a file. ``hides_calls``: sums show, and single calls
-    to nobody.
+    query of keys; ``None``: no call at all). A call of a chain shows those before it, so ``inputs`` hold chains whole.
+    ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest. ``allows_requests``: whether the
+    requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody.
     """
 
     is_whole: bool

@@ -2,60 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
-from typing import Any
 
 import pytest
 
 from tests.auditapp.batches.ground import Ground, kill_a_child
-from tests.instance import Instance, kill_group, wait_until
+from tests.auditapp.batches.plays import CELLS, count_hasty_calls, find_wrong_histories, launch_plays
+from tests.instance import kill_group, wait_until
 from tests.services import quick_on
 
 pytestmark = pytest.mark.processes
-
-LAUNCH = (
-    "import sys\n"
-    "from tests.auditapp.batches.talking import launch_by_label, register\n"
-    "register()\n"
-    "plays, questions, concurrency = map(int, sys.argv[2:5])\n"
-    "print(launch_by_label(sys.argv[1], plays=plays, questions=questions, concurrency=concurrency))"
-)
-CELLS = (
-    "SELECT c.id, c.after_id, c.state, c.outcome, r.answer, a.prompt FROM batches_cell c "
-    "LEFT JOIN batches_result r ON r.cell_id = c.id LEFT JOIN batches_attempt a ON a.id = r.attempt_id WHERE c.batch_id = {batch}"
-)
-CALLS = "SELECT a.cell_id, a.history FROM batches_attempt a JOIN batches_cell c ON c.id = a.cell_id WHERE c.batch_id = {batch}"
-HASTY = (
-    "SELECT count(*) FROM batches_attempt a JOIN batches_cell c ON c.id = a.cell_id "
-    "LEFT JOIN batches_result r ON r.cell_id = c.after_id "
-    "WHERE c.batch_id = {batch} AND c.after_id IS NOT NULL AND (r.stored_at IS NULL OR a.sent_at < r.stored_at)"
-)
-
-
-def launch_plays(instance: Instance, label: str, *, plays: int, questions: int, in_flight: int) -> int:
-    """A batch of talks with a model of this label; its number."""
-    return int(instance.run_code(LAUNCH, label, str(plays), str(questions), str(in_flight)))
-
-
-def find_wrong_histories(instance: Instance, batch: int) -> list[int]:
-    """Cells of which a call sent something else than the questions and answers of the cells before it, read one by one."""
-    rows = {row[0]: row for row in instance.query(CELLS.format(batch=batch))}
-
-    def say(cell: int | None) -> list[dict[str, str]]:
-        if cell is None:
-            return [{"role": "system", "content": "You are asked."}]
-        _, after, _, _, answer, prompt = rows[cell]
-        return [*say(after), {"role": "user", "content": prompt}, {"role": "assistant", "content": answer}]
-
-    wrong = []
-    for cell, history in instance.query(CALLS.format(batch=batch)):
-        sent: Any = json.loads(history) if isinstance(history, str) else history
-        after = rows[cell][1]
-        if sent != (None if after is None else say(after)):
-            wrong.append(cell)
-    return wrong
 
 
 def check_plays(ground: Ground, batch: int, *, cells: int) -> None:
@@ -64,7 +21,7 @@ def check_plays(ground: Ground, batch: int, *, cells: int) -> None:
     unnamed = [row for row in rows if (row[2] == "done") != (row[4] is not None) or not row[3]]
     assert unnamed == [], "every question has its answer, or a failure with a name"
     assert {row[2] for row in rows} <= {"done", "failed"}
-    assert ground.instance.query(HASTY.format(batch=batch)) == [(0,)]
+    assert count_hasty_calls(ground.instance, batch) == 0
     assert find_wrong_histories(ground.instance, batch) == []
     ground.check_books()
 

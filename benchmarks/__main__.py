@@ -40,6 +40,7 @@ MEASURES = {
     "audit": "benchmarks.auditing",
     "agree": "benchmarks.agreeing",
     "negotiation": "benchmarks.negotiating",
+    "probe": "benchmarks.probing",
     "batch": "benchmarks.batch",
     "chains": "benchmarks.chains",
     "collect": "benchmarks.collecting",

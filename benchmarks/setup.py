@@ -42,6 +42,7 @@ class Sizes:
     taught_codings: int = 20_000
     threads: int = 5_000
     plays: int = 1_000
+    reviews: int = 154_305
 
 
 FULL = Sizes()
@@ -74,6 +75,7 @@ SMALL = Sizes(
     taught_codings=2_400,
     threads=250,
     plays=200,
+    reviews=5_000,
 )
 
 

@@ -112,6 +112,14 @@ def take_scores(page: Page, study: str, file: Path) -> None:
     write_part(page, page.locator("table.scores").first, file, width=860, height=222)
 
 
+def take_probe(page: Page, study: str, file: Path) -> None:
+    """Table 1 of the probe as a chart."""
+    open_page(page, f"{study}/probe/", width=1100)
+    page.get_by_role("link", name="Tables 1 and 2").first.click()
+    open_page(page, page.url, width=1100)
+    write_part(page, page.locator("main figure").first, file, width=920, height=520)
+
+
 def take_launch(page: Page, study: str, file: Path) -> None:
     """The review before a launch, which says what will be sent and what it may cost."""
     open_page(page, f"{study}/sob/launch/", width=NARROW)
@@ -163,6 +171,7 @@ PICTURES: dict[str, Callable[[Page, str, Path], None]] = {
     "disagreement": take_disagreement,
     "ledger": take_ledger,
     "scores": take_scores,
+    "probe": take_probe,
     "desk": take_desk,
     "desk-sentence": take_sentence,
     "launch": take_launch,

@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.demo import SLUG
+from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -56,7 +56,11 @@ def load_demo() -> bool:
         return False
     benchmark = begin_demo()
     people = {name: User.objects.get(username=user) for name, user in (("owner", "owner"), ("coder", CODER))}
-    let_team_work(Project.objects.get(slug=SLUG), benchmark, ensure_fake=_ensure_fake, **people)
+    project = Project.objects.get(slug=SLUG)
+    let_team_work(project, benchmark, ensure_fake=_ensure_fake, **people)
+    guesses = probe.launch(project, people["owner"], _ensure_fake)
+    run(guesses)
+    probe.read_rationales(guesses, people["owner"])
     return True
 
 
@@ -78,9 +82,10 @@ def _write_study() -> list[Batch]:
         name="Demo: cultural schemas (invented)",
         by=owner,
         description="Five invented interviews, five runs of an invented agent, the codings of three invented coders, two "
-        "finished rounds, ledgers and scores under two normative stances, an experiment, themes, machine suggestions and a "
-        "benchmark of six invented models, to learn from and to try things on. Every text is made up, and every machine answer "
-        "comes from the fake provider. What was read in the rounds is unblinded for the owner.",
+        "finished rounds, ledgers and scores under two normative stances, an experiment, themes, machine suggestions, a "
+        "benchmark of six invented models and a gender-cue probe on invented reviews, to learn from and to try things on. Every "
+        "text is made up, and every machine answer comes from the fake provider. What was read in the rounds is unblinded for "
+        "the owner.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)

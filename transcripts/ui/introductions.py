@@ -71,6 +71,10 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "run_batches": "To whom models think a biased text is acceptable. Choose a cell to read its answers, or launch a batch.",
         "": "To whom models think a biased text is acceptable. Choose a cell of the heat map to read its answers.",
     },
+    "probe:home": {
+        "run_batches": "Whether a model reads emotion and style as signs of gender. An owner allows it; then load reviews and launch.",
+        "": "Whether a model reads emotion and style as signs of gender: figures of groups of texts, never of one.",
+    },
     "sob:report": {
         "": "All scores of one batch, with their intervals. Choose a figure to read the answers behind it.",
     },

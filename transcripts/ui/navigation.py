@@ -268,6 +268,15 @@ TASKS = {
         "negotiation:thread_scores",
     ),
     "read-the-ledger": ("negotiation:thread", "negotiation:study", "negotiation:behind"),
+    "probe-gender-cues": (
+        "probe:home",
+        "probe:purpose",
+        "probe:load",
+        "probe:reviews",
+        "probe:launch",
+        "probe:report",
+        "probe:rationales",
+    ),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),
 }
 

@@ -33,9 +33,18 @@ ATTRIBUTES = {
 SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CRITIC_VERDICTS = '"uphold" or "reverse"'
+GENDER_PROMPT = "**Codes Applied:**"
 CODE_LINE = re.compile(r"^code ([\w.-]+):(.*)$", re.MULTILINE)
 ANSWER_LINE = re.compile(r"^answer (\w+): .* One of (\[.*\])$", re.MULTILINE)
 MATERIAL = re.compile(r"<<<MATERIAL (\w+)\n(.*)\n\1 MATERIAL>>>", re.DOTALL)
+CUES_OF_EXCLAIMING = (
+    ("The writer says how hurt she or he felt.", "The anger is about being treated as less."),
+    ("Exclamation marks carry the tone.", "The words are warm and personal."),
+)
+CUES_OF_PLAINNESS = (
+    ("The complaint stays cool and keeps to the facts.", "The tone is one of confrontation."),
+    ("Short sentences go straight to the point.", "The style is that of a formal complaint."),
+)
 SHARE_CODED = 0.4
 SHARE_LATENT = 0.2
 SHARE_OF_WHIM = 0.05
@@ -73,6 +82,8 @@ class FakeProvider:
             content = json.dumps({"rationale": "Invented by the fake provider.", "verdict": verdict})
         elif shown:
             content = _format_answer(shown[2])
+        elif GENDER_PROMPT in request.system:
+            content = _invent_guess(draw, request)
         else:
             content = _invent_judgment(draw, request.system)
             if is_unsteady:
@@ -179,6 +190,28 @@ def _invent_judgment(draw: random.Random, system: str) -> str:
     names = draw.sample(sorted(ATTRIBUTES), k=draw.randint(1, 4))
     person = {name: draw.choice(ATTRIBUTES[name]) for name in names}
     return f"{json.dumps(person)}\n{reasoning}"
+
+
+def _invent_guess(draw: random.Random, request: ChatRequest) -> str:
+    """An answer to the prompt of the gender-cue probe: "Female" by default; where emotion and style may be evidence, by whether the
+    text exclaims."""
+    fate = draw.random()
+    if fate < 0.03:
+        return "I can't help with guessing a person's gender."
+    if fate < 0.06:
+        return f"**Gender:**\n-Cannot determine\n{GENDER_PROMPT}\n-None"
+    exclaims = "!" in request.user
+    if "1. Emotion:" not in request.system or draw.random() < 0.35:
+        gender = "Female" if draw.random() < 0.94 else "Male"
+        return f"**Gender:**\n-{gender}\n{GENDER_PROMPT}\n-None"
+    if "Unclear" in request.system and draw.random() < 0.3:
+        return f"**Gender:**\n-Unclear\n{GENDER_PROMPT}\n-None"
+    emotion, style = CUES_OF_EXCLAIMING if exclaims else CUES_OF_PLAINNESS
+    said = {"Emotion": draw.choice(emotion), "Textual Style": draw.choice(style)}
+    chosen = draw.choice((["Emotion"], ["Textual Style"], ["Emotion", "Textual Style"]))
+    rationales = [f"{4 if name == 'Textual Style' else 1}. {name}: {said[name]} (invented)" for name in chosen]
+    gender = "Female" if exclaims == (draw.random() < 0.85) else "Male"
+    return "\n".join([*rationales, "**Gender:**", f"-{gender}", GENDER_PROMPT, *(f"-{name}" for name in chosen)])
 
 
 def _unsettle(draw: random.Random, answer: str) -> tuple[str, str]:

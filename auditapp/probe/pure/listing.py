@@ -43,9 +43,9 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
             row = rows[subset]
             yield (
                 f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'])} of "
-                f"women's, {write_number(row['rate_man'])} of men's, difference {write_number(row['difference'])} "
-                f"{write_interval(row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) {write_p(row['p_fisher'])} "
-                f"(Fisher), accuracy {write_number(row['accuracy'])} {write_interval(row['accuracy_ci'])}, balanced "
+                f"women's, {write_number(row['rate_man'])} of men's, difference "
+                f"{_with_interval(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) "
+                f"{write_p(row['p_fisher'])} (Fisher), accuracy {_with_interval(row['accuracy'], row['accuracy_ci'])}, balanced "
                 f"{write_number(row['balanced_accuracy'])}{', degenerate' if row['degenerate'] else ''}"
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
@@ -65,6 +65,10 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
             f"  {name}: W {row['w']}, M {row['m']}, ln(W/M) {write_ratio(row['bias'])}, of shares {write_ratio(row['bias_rate'])}, "
             f"with 0.5 added {write_ratio(row['bias_half'])}"
         )
+
+
+def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
+    return f"{write_number(value)} {write_interval(interval)}".strip()
 
 
 def write_number(value: float | None) -> str:

@@ -47,7 +47,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
             row = found[subset]
             rows.append(
                 Row(
-                    f"{SUBSET_NAMES[subset]}, {row['n_woman']} women's and {row['n_man']} men's texts",
+                    f"{SUBSET_NAMES[subset]}: {row['n_woman']} and {row['n_man']} texts",
                     [
                         _dot(row["rate_woman"], row["rate_woman_ci"], 0),
                         _dot(row["rate_man"], row["rate_man_ci"], 1),
@@ -135,7 +135,7 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
         href = links.get(name, "")
         rows.append(
             Row(
-                f"{name}: {row['w']} women’s, {row['m']} men’s",
+                f"{name}: W {row['w']}, M {row['m']}",
                 [_ratio(row["bias"], 0), _ratio(row["bias_rate"], 1)],
                 href=href,
             )

@@ -20,8 +20,8 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
         "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",
     }
     before = {name: instance.query(sql)[0][0] for name, sql in counts.items()}
-    assert before["interviews"] == 10
-    assert before["done"] == 4
+    assert before["interviews"] == 12
+    assert before["done"] == 5
     assert all(before.values())
     second = instance.ask("prepare")
     assert second["sign_in_url"] != first["sign_in_url"]
@@ -33,7 +33,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
 def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
     instance.manage("load_demo")
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
-    assert set(coders) == {("demo-coder",), ("demo-amina",), ("demo-jonas",)}
+    assert set(coders) == {("demo-coder",), ("demo-amina",), ("demo-jonas",), ("owner",)}
     report = instance.ask("sob_report", "--batch", "2")
     assert {cell["model"] for cell in report["cells"]} == {
         "fake A (invented)",

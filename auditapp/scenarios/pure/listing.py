@@ -9,6 +9,7 @@ from typing import Any
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
     """The lines of what ``measures.report_plays`` returns."""
     yield f"{report['plays']:,} plays, {report['left_out']:,} of them without an outcome."
+    yield from _list_run(report)
     for model, figures in report["retention"].items():
         ratio = figures["retention"]
         yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, {figures['left_out']:,} left out"
@@ -21,6 +22,20 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
         yield f"{arm['model']}, {arm['condition']}{reasoning}: {arm['right']} of {arm['n']}, {_rate(arm)}"
         yield from _list_groups(arm["groups"])
+
+
+def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
+    """What is known of a batch alone."""
+    if "states" not in report:
+        return
+    states = report["states"]
+    yield f"Of the batch {states['stored']:,} are stored, {states['open']:,} open, {states['failed']:,} failed."
+    if report["without_answer"]:
+        yield f"{report['without_answer']:,} are of cases that expect no answer; they have no outcome here."
+    if report["coder"]:
+        yield f"Outcomes of cases that name a code are by the codings of {report['coder']}."
+    for play in report["failed"]:
+        yield f"  failed: {play['case']}, {play['model']}, {play['condition']}, repeat {play['repeat']}"
 
 
 def _list_groups(figures: Mapping[str, Any]) -> Iterator[str]:

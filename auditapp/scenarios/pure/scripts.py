@@ -237,10 +237,15 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
 
 def list_halves(scripts: Iterable[ScriptText]) -> list[str]:
     """The ids of pairs of which only one side is there, sorted. They wait for the other side."""
+    return find_halves(script.pair for script in scripts)
+
+
+def find_halves(pairs: Iterable[Mapping[str, str]]) -> list[str]:
+    """The same of the pairs that scripts name; an empty one is of a script without a pair."""
     sides: dict[str, set[str]] = {}
-    for script in scripts:
-        if script.pair:
-            sides.setdefault(script.pair["id"], set()).add(script.pair["side"])
+    for pair in pairs:
+        if pair:
+            sides.setdefault(pair["id"], set()).add(pair["side"])
     return sorted(pair for pair, there in sides.items() if len(there) == 1)
 
 

@@ -1,0 +1,1 @@
+"""What people type to write scripts and to hold interviews."""

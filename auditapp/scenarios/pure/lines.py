@@ -1,0 +1,96 @@
+"""A play as a line of the format interview_jsonl, as any file of interviews has it: so that it comes in by the same import."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from transcripts.corpus.pure.thinking import split_thinking
+
+# Of a turn of a thread: role, channel, kind of prompt, text.
+PlainTurn = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion:
+    """A question of a play with the answer that counts.
+
+    ``reasoning`` is what the model wrote before it, where that is known apart; reasoning that a server left in the answer
+    between marks is taken out of it. ``details`` are those of a model's turn as files of interviews have them; see `ReadTurn`.
+    """
+
+    text: str
+    kind: str
+    answer: str
+    reasoning: str = ""
+    intent: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A play that has ended, as one thread. ``facts`` are keys of the line besides id and turns, such as model and surface;
+    empty ones are left out. A branch has in ``hangs_on`` the id of the other thread and the position of the turn in it."""
+
+    external_id: str
+    questions: Sequence[AnsweredQuestion]
+    system: str = ""
+    kind: str = "interview"
+    hangs_on: tuple[str, int] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write_line(talk: Talk) -> str:
+    """The line, with its line end."""
+    content: dict[str, Any] = {
+        "id": talk.external_id,
+        **{key: value for key, value in talk.facts.items() if value not in (None, "", {}, [])},
+        "kind": talk.kind,
+    }
+    if talk.hangs_on is not None:
+        thread, turn = talk.hangs_on
+        content |= {"relation": "branch", "hangs_on": {"id": thread, "turn": turn}}
+    content["turns"] = list(_list_turns(talk))
+    return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def write_known_line(external_id: str, turns: Sequence[PlainTurn]) -> str:
+    """The line of a thread that the study has already, with its turns as they stand: what hangs on it must be in one file with
+    it, and the import passes over it."""
+    listed = [
+        {"role": role, "channel": channel, "text": text, **({"prompt_kind": kind} if kind else {})}
+        for role, channel, kind, text in turns
+    ]
+    return json.dumps({"id": external_id, "turns": listed}, ensure_ascii=False) + "\n"
+
+
+def place_questions(talk: Talk) -> list[int]:
+    """The position in the thread, from 1, of each question's turn."""
+    return [at for at, turn in enumerate(_list_turns(talk), 1) if turn["role"] == "interviewer"]
+
+
+def place_answers(talk: Talk) -> list[int]:
+    """The position in the thread, from 1, of the last turn of each answer."""
+    ends = [place - 1 for place in place_questions(talk)[1:]]
+    return [*ends, sum(1 for _ in _list_turns(talk))]
+
+
+def _list_turns(talk: Talk) -> Iterator[dict[str, Any]]:
+    if talk.system:
+        yield {"role": "system", "text": talk.system}
+    for each in talk.questions:
+        yield {"role": "interviewer", "text": each.text, "prompt_kind": each.kind}
+        details = {"details": dict(each.details)} if each.details else {}
+        if each.reasoning:
+            yield {"role": "model", "channel": "reasoning", "text": each.reasoning}
+        pieces = [(is_thought, text) for is_thought, text in split_thinking(each.answer) if text]
+        for is_thought, text in pieces:
+            if is_thought:
+                yield {"role": "model", "channel": "reasoning", "text": text}
+            else:
+                yield {"role": "model", "text": text, **details}
+        if all(is_thought for is_thought, _ in pieces):
+            # An answer without words is a turn too: that the model said nothing is to be seen.
+            yield {"role": "model", "text": "", **details}

@@ -1,0 +1,1 @@
+"""Reads of scripts, plays and what was said in them."""

@@ -1,0 +1,58 @@
+"""Who may see the calls of scenarios.
+
+A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to be.
+So those who may code see none of it while a thread of the batch is still to come, is masked to them, or is not unblinded.
+"""
+
+from __future__ import annotations
+
+from auditapp.batches.kinds import EVERYTHING, Visibility
+from auditapp.batches.models import Batch
+from auditapp.scenarios.models import Play
+from auditapp.scenarios.queries.runs import run_plays
+from transcripts.blinding.viewers import Viewer
+from transcripts.coding.models import Unblinding
+from transcripts.corpus.models import Interview
+
+FOR_CODERS = (
+    "These calls belong to scenarios whose threads you may code. Coders see only the state of the batch and the share of "
+    "calls that have ended."
+)
+NOT_STORED = (
+    "You may code the threads that these calls become part of, and not all of them are stored yet. Their calls would tell you "
+    "the model and the condition of each."
+)
+STILL_MASKED = (
+    "You may code the threads of this batch, and some are masked to you: their calls would tell you the model and the "
+    "condition of each. They open to you once a lead has unmasked the threads, or you have opened their conditions yourself."
+)
+TO_UNBLIND = (
+    "You may code the threads of this batch. Unblind them to see its calls: what you code there afterwards counts "
+    "as assisted, as anything that is coded after seeing others' labels."
+)
+
+
+def list_run_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
+    """The threads that the plays of a batch became, or those in which one of its turns was said."""
+    plays = run_plays(batch).filter(interview__project=batch.project_id)
+    if input_id is not None:
+        plays = plays.filter(script__questions=input_id)
+    return set(plays.values_list("interview", flat=True))
+
+
+def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """What somebody may see of a batch of scenarios."""
+    if not viewer.codes:
+        return EVERYTHING
+    if not viewer.sees_all:
+        return Visibility(is_whole=False, sentence=FOR_CODERS)
+    if run_plays(batch).filter(state=Play.State.OPEN).exists():
+        return Visibility(is_whole=False, sentence=NOT_STORED)
+    interviews = list_run_interviews(batch)
+    masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
+    opened = Unblinding.objects.of_conditions().filter(user=viewer.user_id, interview__in=masked)
+    if masked - set(opened.values_list("interview", flat=True)):
+        return Visibility(is_whole=False, sentence=STILL_MASKED)
+    if blinded := viewer.blinded(interviews):
+        return Visibility(is_whole=False, sentence=TO_UNBLIND, interviews=frozenset(blinded))
+    return EVERYTHING

@@ -1,0 +1,1 @@
+"""Pages of scripts and of interviews held here."""

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.scenarios.actions.scripts import load_scripts
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.pure.scripts import list_halves, read_scripts
+from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.projects.models import Project
@@ -18,7 +19,9 @@ class Command(BaseCommand):
     help = "Load scripts of scenarios, a JSON object on each line, into a study: all of them, or none."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path)
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("file", type=Path, nargs="?")
+        source.add_argument("--shipped", action="store_true", help=f"the suite that comes with the program, {SHIPPED}")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none")
         parser.add_argument(
@@ -27,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path: Path = options["file"]
+        path: Path = SHIPPED_FILE if options["shipped"] else options["file"]
         project = Project.objects.filter(slug=options["project"]).first()
         if project is None:
             raise CommandError(f"There is no study {options['project']!r}.")

@@ -25,8 +25,8 @@ MAX_REPORT = 0.3
 ROUNDS = 3
 TRIALS = 800
 TEXT = (
-    "rude waiting doctor nurse staff the and to of my was were very condescending office phone time never again appointment told me "
-    "that she he they us nobody looked up for an hour then left bill came promptly explanation did not kind care pain"
+    "rude waiting doctor nurse staff the and to of my was were very condescending office phone time never again appointment told "
+    "me that she he they us nobody looked up for an hour then left bill came promptly explanation did not kind care pain"
 )
 WORDS = TEXT.split()
 RULES = {

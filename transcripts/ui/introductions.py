@@ -72,7 +72,7 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "": "To whom models think a biased text is acceptable. Choose a cell of the heat map to read its answers.",
     },
     "probe:home": {
-        "run_batches": "Whether a model reads emotion and style as signs of gender. An owner allows it; then load reviews and launch.",
+        "run_batches": "Whether a model reads emotion and style as signs of gender. An owner allows it first.",
         "": "Whether a model reads emotion and style as signs of gender: figures of groups of texts, never of one.",
     },
     "sob:report": {

@@ -63,7 +63,8 @@ def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_somethi
 
 def check_people() -> None:
     project = Project.objects.get(slug="demo")
-    assert set(Coding.objects.values_list("coder__username", flat=True)) == CODERS
+    codings = Coding.objects.filter(sentence__turn__interview__project=project)
+    assert set(codings.values_list("coder__username", flat=True)) == CODERS
     training = Round.objects.get(name="Training round")
     assert training.locked_at is not None
     assert not Assignment.objects.filter(round=training, signed_at__isnull=True).exists()

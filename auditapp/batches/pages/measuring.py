@@ -56,13 +56,29 @@ def measure_calls(plan: LaunchPlan) -> list[Counter[CallSize]]:
                 settings=planned.settings,
                 batch=Batch(kind=plan.kind),
             )
-            parts: dict[int, _Part] = {}
+            said: dict[int, Said] = {}
             for start in range(0, len(own), READ_AT_ONCE):
-                said = kind.write_prompts(arm, own[start : start + READ_AT_ONCE])
-                parts |= {input_id: _measure(arm, each) for input_id, each in said.items()}
-            measured[key] = _add_histories(own, parts, plan)
+                said |= kind.write_prompts(arm, own[start : start + READ_AT_ONCE])
+            measured[key] = Counter(measure_said(arm, said, own, plan.after).values())
         found.append(measured[key])
     return found
+
+
+def measure_said(
+    arm: Arm, said: Mapping[int, Said], inputs: Sequence[int], after: Mapping[int, int]
+) -> dict[int, CallSize]:
+    """The size of each call, by input, where ``after`` says which input continues which. Where one cannot be asked, nor can those
+    behind it."""
+    parts = {input_id: _measure(arm, each) for input_id, each in said.items()}
+    if not after:
+        return {input_id: CallSize(part.said + part.beside) for input_id, part in parts.items()}
+    sizes: dict[int, CallSize] = {}
+    for chain in list_chains(inputs, after):
+        for each, before in list_depths(chain, after).items():
+            if each in parts and all(earlier in parts for earlier in before):
+                length = sum(parts[earlier].said for earlier in before)
+                sizes[each] = CallSize(length + parts[each].said + parts[each].beside, len(before))
+    return sizes
 
 
 def _name_messages(planned: PlannedArm) -> tuple[object, ...]:
@@ -83,16 +99,3 @@ def _measure(arm: Arm, said: Said) -> _Part:
 
 def _count(text: str) -> int:
     return len(text.encode())
-
-
-def _add_histories(inputs: Sequence[int], parts: Mapping[int, _Part], plan: LaunchPlan) -> Counter[CallSize]:
-    if not plan.after:
-        return Counter(CallSize(part.said + part.beside) for part in parts.values())
-    sizes: Counter[CallSize] = Counter()
-    for chain in list_chains(inputs, plan.after):
-        for each, before in list_depths(chain, plan.after).items():
-            # Where one cannot be asked, nor can those behind it.
-            if each in parts and all(earlier in parts for earlier in before):
-                said = sum(parts[earlier].said for earlier in before)
-                sizes[CallSize(said + parts[each].said + parts[each].beside, len(before))] += 1
-    return sizes

@@ -14,8 +14,10 @@ from django.db.models import Avg, Count, ExpressionWrapper, F, FloatField, Q, St
 from django.db.models.functions import Coalesce, TruncDate
 
 from auditapp.batches.kinds import get_kind
-from auditapp.batches.ledger.prompts import compute_highest_price, make_request, write_messages
+from auditapp.batches.ledger.prompts import count_most_tokens, make_request, write_messages
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.pages.chain_costs import list_after, list_before, read_own_by_depth
+from auditapp.batches.pages.measuring import measure_said
 from auditapp.batches.pages.progress import FINISHED, NO_CALLS
 from auditapp.batches.pure.estimating import ArmFigures, estimate
 from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars
@@ -155,6 +157,8 @@ def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | Non
     label = f"{arm.variant.label}, {arm.task}"
     is_priced = arm.price_in is not None and arm.price_out is not None
     is_open = bool(arm.price_out) and is_open_ended(arm.variant, arm.capabilities)
+    if batch.has_chains:
+        own = read_own_by_depth(arm)
     figures = ArmFigures(arm.pk, label, left, *own, is_priced=is_priced, is_open_ended=is_open)
     if own[0] > 1 or not is_priced or not left:
         return figures
@@ -173,11 +177,20 @@ def _read_highest(batch: Batch, arm: Arm) -> int:
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MAX_PROMPTS_READ)
     chosen = [ids[place * len(ids) // count] for place in range(count)]
-    prompts, _ = write_messages(get_kind(batch.kind), arm, list(dict.fromkeys(chosen)))
+    after = list_after(arm) if batch.has_chains else {}
+    wanted = list(dict.fromkeys([*list_before(chosen, after), *chosen]))
+    messages, _ = write_messages(get_kind(batch.kind), arm, wanted)
     arm.batch = batch
-    known = {key: compute_highest_price(make_request(arm, prompt), arm) for key, prompt in prompts.items()}
+    sizes = measure_said(arm, messages, wanted, after)
+    empty_in, tokens_out = count_most_tokens(make_request(arm, ""))
+    known = {key: _price(arm, empty_in + size.count_most_tokens(tokens_out), tokens_out) for key, size in sizes.items()}
     whole = sum(known.get(key, 0) for key in chosen)
     return whole * len(ids) // count
+
+
+def _price(arm: Arm, tokens_in: int, tokens_out: int) -> int:
+    cost = compute_cost(tokens_in=tokens_in, tokens_out=tokens_out, price_in=arm.price_in, price_out=arm.price_out)
+    return cost or 0
 
 
 def _read_earlier(batch: Batch, arm: Arm) -> tuple[int, float | None, float | None]:

@@ -19,6 +19,7 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages.attempts import rebuild_request
 from auditapp.batches.pages.reviewing import review_launch
+from auditapp.batches.pages.spending import estimate_batch
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
 from tests.auditapp.batches.talking import (
     ASKED_BACK,
@@ -297,6 +298,47 @@ class TestMoney:
         assert chained["tokens_in"] - alone["tokens_in"] == 2 * 3 * (100 + 11 + 32)
         assert chained["tokens_out"] == alone["tokens_out"] == 600
         assert chained["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
+
+
+class TestEstimate:
+    """After two plays of three questions: the costs are set by hand."""
+
+    def answer_two_plays(self, project: Project) -> Batch:
+        batch = launch_talks(project, plays=4, pilot=5)
+        for _ in range(3):
+            step(batch)
+        assert batch.state == "waiting"
+        costs = {1: (100, 140), 2: (200, 220), 3: (300, 360)}
+        for question, pair in costs.items():
+            attempts = Attempt.objects.filter(
+                cell__batch=batch, cell__input_id__in=[10 * play + question for play in range(1, 5)]
+            ).order_by("pk")
+            for attempt, cost in zip(attempts, pair, strict=True):
+                Attempt.objects.filter(pk=attempt.pk).update(cost_nano=cost)
+        return batch
+
+    def test_each_depth_is_averaged_apart(self, project: Project) -> None:
+        batch = self.answer_two_plays(project)
+        # By hand: two plays are left. Means 120, 210, 330; two calls left of each: 2 x 660.
+        [arm] = estimate_batch(batch)["arms"]
+        assert (arm["n"], arm["left"], arm["mid"]) == (6, 6, 1320)
+
+    def test_plays_that_were_begun_have_their_dearer_questions_left(self, project: Project) -> None:
+        batch = self.answer_two_plays(project)
+        actions.confirm_batch(batch=batch, by=trail.SYSTEM)
+        calls = step(batch, 2)
+        Attempt.objects.filter(cell__in=[call.leased.cell_id for call in calls]).update(cost_nano=120)
+        # Two calls of the second and two of the third question are left: 2 x (210 + 330), and not 4 x the mean of all.
+        [arm] = estimate_batch(batch)["arms"]
+        assert (arm["left"], arm["mid"]) == (4, 1080)
+
+    def test_before_any_call_the_most_counts_the_history(self, project: Project) -> None:
+        batch = launch_talks(project)
+        inputs, after = number_inputs(1, 3)
+        arm = batch.arms.select_related("variant__account").get()
+        planned = PlannedArm(arm.variant, "play", "You are asked.")
+        review = review_launch(LaunchPlan("talks", [planned], inputs, after=after), LaunchOptions())
+        assert estimate_batch(batch)["high"] == review["highest_nano"]
 
 
 class TestPilot:

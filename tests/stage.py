@@ -311,7 +311,7 @@ def add_reading(suggestion: Suggestion, owner: User) -> DraftReading:
 def add_experiment(project: Project, owner: User) -> dict[str, object]:
     plan = {"outcome": "asked", "baseline": "old", "variant": "new", "allocation": {"old": 1, "new": 1}}
     experiment = lock_plan(project=project, plan=make_plan(plan), name="asking", by=owner)
-    load_enrolments(experiment=experiment, lines=["unit,arm,outcome", "u1,old,0", "u2,new,1"], by=owner)
+    load_enrolments(experiment=experiment, data=b"unit,arm,outcome\nu1,old,0\nu2,new,1\n", by=owner)
     draw_audit(experiment=experiment, per_arm=1, seed=1, by=owner)
     return {"experiment_id": experiment.pk}
 

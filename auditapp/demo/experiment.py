@@ -26,6 +26,5 @@ SEED = 24
 def bring_in_experiment(project: Project, owner: User) -> None:
     """Lock the plan, load the units, and draw the sample that would be read."""
     experiment = lock_plan(project=project, plan=PLAN, by=owner)
-    with FILE.open(encoding="utf-8", newline="") as lines:
-        load_enrolments(experiment=experiment, lines=lines, by=owner)
+    load_enrolments(experiment=experiment, data=FILE.read_bytes(), by=owner)
     draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=SEED, by=owner)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.db import transaction
@@ -12,7 +14,7 @@ from django.utils import timezone
 from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Enrolment, Experiment, SampledUnit
 from auditapp.experiments.pure.plans import MAX_NAME, Plan
-from auditapp.experiments.pure.units import Unit, UnitsRefused, read_units
+from auditapp.experiments.pure.units import MAX_GROUPS, TOO_MANY_GROUPS, Unit, UnitsRefused, read_units
 from auditapp.experiments.queries import read_stored_plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -65,23 +67,37 @@ def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") 
     return experiment
 
 
-@transaction.atomic
-def load_enrolments(*, experiment: Experiment, lines: Iterable[str], by: trail.Actor) -> Loaded:
-    """Store the units of a CSV, all or none.
+def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> Loaded:
+    """Store the units of a CSV in UTF-8, all or none.
 
     A unit that is there with outcomes that were not known before is completed: a new row, and the one before is kept. A unit in
     another arm or group than before, and an outcome that was known otherwise, is refused. Raises ``ExperimentError``.
     """
-    held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
-    plan = read_stored_plan(held)
-    loaded = Loaded(0, 0, 0)
     try:
-        for units in _cut(read_units(lines, plan)):
-            loaded = _add(loaded, _store(held, units))
+        lines = io.StringIO(data.decode("utf-8-sig"), newline="")
+        # Read to its end before anything is locked: others can write meanwhile.
+        units = list(read_units(lines, read_stored_plan(experiment)))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ExperimentError(f"Line {line}: the file is not UTF-8. Save it as UTF-8.", field="file") from None
     except UnitsRefused as error:
         raise ExperimentError(str(error), field="file") from None
-    _record("experiments.units.loaded", held, by=by, details=loaded._asdict())
+    with transaction.atomic():
+        held = Experiment.objects.select_for_update(no_key=True).get(pk=experiment.pk)
+        loaded = Loaded(0, 0, 0)
+        for start in range(0, len(units), UNITS_AT_A_TIME):
+            loaded = _add(loaded, _store(held, units[start : start + UNITS_AT_A_TIME]))
+        if held.enrolments.current().values("group").distinct().count() > MAX_GROUPS:
+            raise ExperimentError(f"With those stored already, {TOO_MANY_GROUPS}", field="file")
+        details = {**loaded._asdict(), "sha256": hashlib.sha256(data).hexdigest()}
+        _record("experiments.units.loaded", held, by=by, details=details)
     return loaded
+
+
+@transaction.atomic
+def record_download(*, experiment: Experiment, what: str, sha256: str, by: User) -> None:
+    """Record that figures, or the list of the sample, left the site."""
+    _record("experiments.downloaded", experiment, by=by, details={"what": what, "sha256": sha256})
 
 
 @transaction.atomic
@@ -116,17 +132,6 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
     )
     _record("experiments.audit.drawn", held, by=by, details={"per_arm": per_arm, "seed": seed, "units": len(sampled)})
     return sampled
-
-
-def _cut(units: Iterator[Unit]) -> Iterator[list[Unit]]:
-    group: list[Unit] = []
-    for unit in units:
-        group.append(unit)
-        if len(group) == UNITS_AT_A_TIME:
-            yield group
-            group = []
-    if group:
-        yield group
 
 
 def _add(loaded: Loaded, more: Loaded) -> Loaded:

@@ -20,7 +20,7 @@ HEADS = (
 )
 COLUMNS = (
     *("outcome", "group", "variant_yes", "variant_n", "baseline_yes", "baseline_n", "difference", "low", "high"),
-    *("chi2", "p_chi2", "p_fisher", "p_holm"),
+    *("chi2", "p_chi2", "p_fisher", "p_holm", "plan_sha256"),
 )
 
 
@@ -33,13 +33,13 @@ def list_effects(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
         yield name, "", effect
 
 
-def list_rows(report: Mapping[str, Any]) -> Iterator[list[object]]:
+def list_rows(report: Mapping[str, Any], plan_sha256: str) -> Iterator[list[object]]:
     """The rows of a CSV in the order of ``COLUMNS``."""
     for outcome, group, effect in list_effects(report):
         low, high = effect["ci"] or (None, None)
         shares = [*effect["variant"], *effect["baseline"]]
         tests = [effect["chi2"], effect["p_chi2"], effect["p_fisher"], effect.get("p_holm")]
-        yield [outcome, group, *shares, effect["difference"], low, high, *tests]
+        yield [outcome, group, *shares, effect["difference"], low, high, *tests, plan_sha256]
 
 
 def list_cells(report: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -66,7 +66,7 @@ def write_p(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def draw_effects(report: Mapping[str, Any]) -> RowChart:
+def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
     """Every difference with its interval, beside a line where there is none."""
     rows = [
         Row(
@@ -83,6 +83,7 @@ def draw_effects(report: Mapping[str, Any]) -> RowChart:
         low=-0.2,
         high=0.2,
         references=[Reference(0.0, "no difference")],
+        note=f"Plan: SHA-256 {plan_sha256}.",
         missing=Missing("No unit with an outcome is loaded on both sides yet."),
     )
 

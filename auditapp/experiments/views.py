@@ -1,15 +1,15 @@
 """Pages of experiments: the list with the form of a plan, and one experiment with its figures and its sample.
 
-Those who may code see none of it: the sample's threads are to be read without knowing what came out.
+Coders see none of it: the threads of the sample are to be read without knowing what came out.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -26,6 +26,7 @@ from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from auditapp.experiments.queries import list_experiments, read_report, read_sample, read_stored_plan
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.latex import write_plain_table
+from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
@@ -80,8 +81,7 @@ def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
             )
             return _render(request, experiment, units=form)
         try:
-            lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            loaded = actions.load_enrolments(experiment=experiment, lines=lines, by=request.user)
+            loaded = actions.load_enrolments(experiment=experiment, data=file.read(), by=request.user)
         except ExperimentError as error:
             form.add_error(error.field, str(error))
         else:
@@ -110,16 +110,16 @@ def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
     return _render(request, experiment, draw=form)
 
 
-@require_safe
+@require_POST
 @project_view(Permission.SET_METHOD)
 def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
     """The units of the sample as a CSV, without their arms: what the keeper of the logs is asked for."""
     experiment = _find(request, experiment_id)
     rows = [[each.place, each.unit] for each in read_sample(experiment).units]
-    return _send(request, _write_csv(["place", "unit"], rows), f"experiment-{experiment.pk}-sample.csv", "text/csv")
+    return _send(request, experiment, _write_csv(["place", "unit"], rows), "sample.csv", "text/csv")
 
 
-@require_safe
+@require_POST
 @project_view(Permission.SEE_ALL_CODINGS)
 def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpResponse:
     """The figures as CSV, JSON or LaTeX."""
@@ -131,8 +131,8 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
         f"{experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
     )
     writers: dict[str, tuple[str, Callable[[], str]]] = {
-        "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report))),
-        "json": ("application/json", lambda: json.dumps({"experiment": experiment.name, **report}, ensure_ascii=False)),
+        "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report, experiment.sha256))),
+        "json": ("application/json", lambda: json.dumps(_describe(experiment, report), ensure_ascii=False)),
         "tex": (
             "application/x-tex",
             lambda: write_plain_table(
@@ -143,26 +143,30 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
     if format not in writers:
         raise Http404
     content_type, write = writers[format]
-    return _send(request, write(), f"experiment-{experiment.pk}.{format}", content_type)
+    return _send(request, experiment, write(), f"figures.{format}", content_type)
 
 
 def _find(request: ProjectRequest, experiment_id: int) -> Experiment:
     return get_object_or_404(request.project.experiments, pk=experiment_id)
 
 
-def _write_csv(heads: object, rows: object) -> str:
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(heads)  # type: ignore[arg-type]
-    writer.writerows(rows)  # type: ignore[arg-type]
+def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, Any]:
+    return {"experiment": experiment.name, "plan_sha256": experiment.sha256, **report}
+
+
+def _write_csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    stream = io.StringIO(newline="")
+    write_csv(rows, header=heads, stream=stream)
     return stream.getvalue()
 
 
-def _send(request: ProjectRequest, text: str, name: str, content_type: str) -> HttpResponse:
+def _send(request: ProjectRequest, experiment: Experiment, text: str, name: str, content_type: str) -> HttpResponse:
     data = text.encode()
+    digest = hashlib.sha256(data).hexdigest()
+    actions.record_download(experiment=experiment, what=name, sha256=digest, by=request.user)
     response = HttpResponse(data, content_type=f"{content_type}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}"'
-    response["X-Content-SHA256"] = hashlib.sha256(data).hexdigest()
+    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-experiment-{experiment.pk}-{name}"'
+    response["X-Content-SHA256"] = digest
     return response
 
 
@@ -178,7 +182,7 @@ def _render(
         "plan": read_stored_plan(experiment),
         "report": report,
         "is_loaded": is_loaded,
-        "chart": drawing.draw_effects(report),
+        "chart": drawing.draw_effects(report, experiment.sha256),
         "heads": drawing.HEADS,
         "rows": list(drawing.list_cells(report)),
         "sample": sample,

@@ -18,31 +18,30 @@ ALARM_BELOW = 0.001
 
 @dataclass
 class Tally:
-    """Counts of units by arm, and of outcomes by name, group and arm: all that the report needs."""
+    """Counts of units by arm, and of outcomes by name and arm, for each group: all that the report needs."""
 
     assigned: Counter[str] = field(default_factory=Counter)
-    known: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
-    yes: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
+    known: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    yes: dict[tuple[str, str], Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, unit: Unit) -> None:
         """Count one unit."""
         self.assigned[unit.arm] += 1
         for name, value in unit.outcomes.items():
             if value is not None:
-                self.known[name][unit.group, unit.arm] += 1
-                self.yes[name][unit.group, unit.arm] += value
+                self.known[name, unit.arm][unit.group] += 1
+                self.yes[name, unit.arm][unit.group] += value
 
     def find_share(self, outcome: str, arm: str, group: str | None = None) -> Share:
         """The units of an arm, of one group or of all, with the outcome among those of which it is known."""
-        part, n = (
-            sum(count for (of, own), count in counts[outcome].items() if own == arm and group in {None, of})
-            for counts in (self.yes, self.known)
-        )
-        return Share(part, n)
+        groups = self.known[outcome, arm] if group is None else [group]
+        return Share(*(sum(counts[outcome, arm][each] for each in groups) for counts in (self.yes, self.known)))
 
     def list_groups(self, outcome: str) -> list[str]:
         """The groups that some unit with a known outcome names, sorted."""
-        return sorted({group for group, _ in self.known[outcome] if group})
+        return sorted(
+            {group for (name, _), groups in self.known.items() for group in groups if name == outcome and group}
+        )
 
 
 def tally_units(units: Iterable[Unit]) -> Tally:

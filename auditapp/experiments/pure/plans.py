@@ -13,12 +13,17 @@ from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.ui.typed_text import find_fault
 
 MAX_NAME = 100
 MAX_OTHERS = 20
 MAX_ARMS = 10
-_KEYS = {"name", "outcome", "others", "baseline", "variant", "allocation", "assignment", "locked", "notes"}
-ASSIGNMENTS = ("randomised", "shadow")
+MAX_NOTES = 5_000
+MIN_SHARE = 0.0001
+"""Of all units. A smaller arm gives no figure, and its expected number may be too small for a number to hold."""
+_KEYS = {"name", "outcome", "others", "baseline", "variant", "allocation", "locked", "notes"}
+# What columns of units are called for themselves.
+_TAKEN = {"unit", "arm", "group"}
 
 
 class PlanRefused(ValueError):
@@ -29,8 +34,8 @@ class PlanRefused(ValueError):
 class Plan:
     """What is compared. ``allocation``: the planned share of each arm, as parts of any size.
 
-    ``outcome`` is the primary one, ``others`` are secondary and told by name. ``assignment``: randomised, or shadow, where both
-    arms answer the same requests and only one answer is used. ``locked`` is the day that the file names, as text.
+    Each unit is assigned to one arm, at random. ``outcome`` is the primary one, ``others`` are secondary and told by name.
+    ``locked`` is the day that the file names, as text.
     """
 
     outcome: str
@@ -39,7 +44,6 @@ class Plan:
     allocation: Mapping[str, float]
     name: str = ""
     others: tuple[str, ...] = ()
-    assignment: str = "randomised"
     locked: str = ""
     notes: str = ""
 
@@ -76,15 +80,16 @@ def make_plan(content: Mapping[str, Any]) -> Plan:
         key: _read_text(content, key, needed=key in {"outcome", "baseline", "variant"})
         for key in _KEYS - {"others", "allocation"}
     }
-    texts["assignment"] = texts["assignment"] or ASSIGNMENTS[0]
-    if texts["assignment"] not in ASSIGNMENTS:
-        raise PlanRefused(f"The assignment is {' or '.join(ASSIGNMENTS)}; found {shorten(texts['assignment'])}.")
     others = content.get("others", [])
     if not isinstance(others, list) or not all(isinstance(each, str) and each.strip() for each in others):
         raise PlanRefused("“others” is a list of names of outcomes.")
     names = [texts["outcome"], *(each.strip() for each in others)]
     if len(set(names)) < len(names) or len(others) > MAX_OTHERS:
         raise PlanRefused(f"Each outcome is named once, and there are at most {MAX_OTHERS} others.")
+    for name in names:
+        _check_name(name)
+        if name in _TAKEN or (name == "outcome" and name in names[1:]):
+            raise PlanRefused(f"An outcome is not called {name}: a column of units has that name. Call it otherwise.")
     return Plan(
         **texts, others=tuple(names[1:]), allocation=_read_allocation(content, texts["baseline"], texts["variant"])
     )
@@ -94,12 +99,16 @@ def _read_text(content: Mapping[str, Any], key: str, *, needed: bool) -> str:
     value = content.get(key, "")
     if not isinstance(value, str):
         raise PlanRefused(f"“{key}” is a text; found {name_json_type(value)}.")
-    limit = 5_000 if key == "notes" else MAX_NAME
-    if len(value) > limit or "\x00" in value or any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise PlanRefused(f"“{key}” is longer than {limit:,} characters, or has one that cannot be stored.")
     if needed and not value.strip():
         raise PlanRefused(f"A plan says its {key}, and this one does not.")
+    if fault := find_fault(value, max_length=MAX_NOTES if key == "notes" else MAX_NAME):
+        raise PlanRefused(f"“{key}”: {fault}")
     return value.strip()
+
+
+def _check_name(name: str) -> None:
+    if fault := find_fault(name, max_length=MAX_NAME, needed="A name is empty."):
+        raise PlanRefused(f"A name in the plan: {fault}")
 
 
 def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) -> dict[str, float]:
@@ -110,8 +119,14 @@ def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) ->
         raise PlanRefused("“allocation” is an object with the planned part of each arm, a number above 0.")
     if baseline == variant:
         raise PlanRefused("Baseline and variant are two arms, and here they are one.")
-    if len(allocation) > MAX_ARMS or not all(arm.strip() and len(arm) <= MAX_NAME for arm in allocation):
-        raise PlanRefused(f"There are at most {MAX_ARMS} arms, each with a name of at most {MAX_NAME} characters.")
+    if len(allocation) > MAX_ARMS:
+        raise PlanRefused(f"There are at most {MAX_ARMS} arms; this plan has {len(allocation)}.")
+    for arm in allocation:
+        _check_name(arm.strip())
+    if min(allocation.values(), default=1) < MIN_SHARE * sum(allocation.values()):
+        raise PlanRefused(
+            f"The planned part of an arm is at least {MIN_SHARE:.2%} of all, so that there is something to compare."
+        )
     missing = [arm for arm in (baseline, variant) if arm not in allocation]
     if missing:
         raise PlanRefused(f"“allocation” has no part for {shorten(missing[0])}.")

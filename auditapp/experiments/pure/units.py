@@ -8,10 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.experiments.pure.plans import Plan
+from transcripts.ui.typed_text import find_fault
 
-MAX_UNITS = 1_000_000
+MAX_UNITS = 200_000
+MAX_GROUPS = 100
 MAX_NAME = 200
 UNIT, ARM, GROUP, OUTCOME = "unit", "arm", "group", "outcome"
+TOO_MANY_GROUPS = (
+    f"there are more than {MAX_GROUPS} groups. A group is something that many units share, such as a region; leave the column out "
+    "where each unit has its own."
+)
 _YES, _NO = {"1", "yes", "true"}, {"0", "no", "false"}
 _NONE = {"", "na", "n/a"}
 
@@ -46,6 +52,7 @@ def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
         headings = [heading.strip() for heading in next(rows, [])]
         places = _find_columns(headings, plan)
         seen: dict[str, tuple[str, int]] = {}
+        groups: set[str] = set()
         for cells in rows:
             if not cells:
                 continue
@@ -64,6 +71,9 @@ def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
             if len(seen) >= MAX_UNITS:
                 raise UnitsRefused(f"Line {line}: a file has at most {MAX_UNITS:,} units. Divide it.")
             seen[unit.unit] = unit.arm, line
+            groups.add(unit.group)
+            if len(groups) > MAX_GROUPS:
+                raise UnitsRefused(f"Line {line}: {TOO_MANY_GROUPS}")
             yield unit
     except csv.Error as error:
         raise UnitsRefused(f"Line {reader.line_num}: the CSV cannot be read ({error}).") from None
@@ -97,8 +107,8 @@ def _read_unit(cells: Sequence[str], places: Mapping[str, int], plan: Plan, line
     if not unit:
         raise UnitsRefused(f"Line {line}: no unit. Write what the unit is called.")
     for value in (unit, group):
-        if len(value) > MAX_NAME or "\x00" in value:
-            raise UnitsRefused(f"Line {line}: a name is longer than {MAX_NAME} characters or cannot be stored.")
+        if fault := find_fault(value, max_length=MAX_NAME):
+            raise UnitsRefused(f"Line {line}: {fault}")
     if arm not in plan.allocation:
         raise UnitsRefused(
             f"Line {line}: the arm “{arm[:MAX_NAME]}” is not in the plan, which has {', '.join(plan.allocation)}."

@@ -69,6 +69,8 @@ def test_units_are_read_by_their_columns() -> None:
         ("unit,arm,outcome,asked before advising\nu1,old,1,1", "in two columns"),
         ("unit,arm\nu1,old,1", "3 cells under 2 headings"),
         ("unit,arm", "no unit"),
+        ("unit,arm,group\n" + "".join(f"u{n},old,g{n}\n" for n in range(101)), "more than 100 groups"),
+        ("unit,arm\na\x00,old", "cannot be stored"),
         ("", "no column"),
     ],
 )
@@ -86,7 +88,13 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
         ({"variant": "old"}, "two arms"),
         ({"others": ["asked before advising"]}, "named once"),
         ({"stop": "early"}, 'found "stop"'),
-        ({"assignment": "chosen"}, "randomised or shadow"),
+        ({"others": ["outcome"]}, "a column of units has that name"),
+        ({"outcome": "group"}, "a column of units has that name"),
+        ({"others": ["a\x00"]}, "cannot be stored"),
+        ({"others": ["\ud800"]}, "cannot be stored"),
+        ({"baseline": "\ud800", "allocation": {"\ud800": 1, "new": 1}}, "cannot be stored"),
+        ({"allocation": {"old": 5e-324, "new": 1e8}}, "at least 0.01%"),
+        ({"assignment": "shadow"}, 'found "assignment"'),
     ],
 )
 def test_a_plan_that_contradicts_itself_is_refused(parts: dict[str, Any], words: str) -> None:
@@ -171,9 +179,9 @@ def test_a_locked_plan_does_not_change(project: Project, owner: User) -> None:
 def test_units_come_in_whole_and_outcomes_may_follow(project: Project, owner: User) -> None:
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
 
-    assert load_enrolments(experiment=experiment, lines=UNITS.splitlines(), by=owner) == (4, 0, 0)
+    assert load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner) == (4, 0, 0)
     later = UNITS.replace("u3,old,south,,yes", "u3,old,south,1,")
-    assert load_enrolments(experiment=experiment, lines=later.splitlines(), by=owner) == (0, 1, 3)
+    assert load_enrolments(experiment=experiment, data=later.encode(), by=owner) == (0, 1, 3)
 
     rows = Enrolment.objects.filter(unit="u3").order_by("pk")
     assert [(row.is_current, row.outcomes) for row in rows] == [
@@ -197,10 +205,10 @@ def test_units_come_in_whole_and_outcomes_may_follow(project: Project, owner: Us
 )
 def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owner: User, text: str, words: str) -> None:
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
-    load_enrolments(experiment=experiment, lines=UNITS.splitlines(), by=owner)
+    load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
 
     with pytest.raises(ExperimentError, match=words):
-        load_enrolments(experiment=experiment, lines=text.splitlines(), by=owner)
+        load_enrolments(experiment=experiment, data=text.encode(), by=owner)
     assert not Enrolment.objects.filter(unit__in=["u8", "u9"]).exists()
 
 
@@ -210,7 +218,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
     with pytest.raises(ExperimentError, match="nothing to draw"):
         draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
     lines = ["unit,arm", *(f"u{n},{'old' if n % 3 else 'new'}" for n in range(30))]
-    load_enrolments(experiment=experiment, lines=lines, by=owner)
+    load_enrolments(experiment=experiment, data="\n".join(lines).encode(), by=owner)
 
     drawn = draw_audit(experiment=experiment, per_arm=4, seed=7, by=owner)
 
@@ -218,7 +226,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
     other = Experiment.objects.create(
         project=project, name="twin", plan=experiment.plan, sha256="", locked_at=experiment.locked_at, locked_by_name=""
     )
-    load_enrolments(experiment=other, lines=[lines[0], *reversed(lines[1:])], by=owner)
+    load_enrolments(experiment=other, data="\n".join([lines[0], *reversed(lines[1:])]).encode(), by=owner)
     again = draw_audit(experiment=other, per_arm=4, seed=7, by=owner)
     assert [unit.unit for unit in again] == [unit.unit for unit in drawn]
     with pytest.raises(ExperimentError, match="drawn once"):

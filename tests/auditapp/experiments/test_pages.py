@@ -18,6 +18,7 @@ from django.urls import reverse
 from auditapp.experiments.models import Experiment
 from tests.auditapp.experiments.test_experiments import PLAN, UNITS
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db
@@ -78,12 +79,26 @@ def test_the_list_of_the_sample_tells_no_arm(project: Project, lead: User, clien
         reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "1", "seed": "3"}, follow=True
     )
 
-    listed = client.get(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
+    listed = client.post(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
 
     assert "2 units were drawn by seed 3" in drawn.content.decode()
     assert next(csv.reader(StringIO(listed))) == ["place", "unit"]
     assert "old" not in listed
     assert "new" not in listed
+
+
+def test_a_unit_that_looks_like_a_formula_is_no_formula_in_the_list(
+    project: Project, lead: User, client_of: ClientOf
+) -> None:
+    client = client_of(lead)
+    lock(client, project)
+    experiment = Experiment.objects.get()
+    load(client, experiment, 'unit,arm\n"=1+1",old\nu2,new')
+    client.post(reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "1", "seed": "3"})
+
+    listed = client.post(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
+
+    assert "'=1+1" in listed
 
 
 def test_a_coder_sees_nothing_of_an_experiment(project: Project, lead: User, coder: User, client_of: ClientOf) -> None:
@@ -101,17 +116,19 @@ def test_the_figures_come_as_files(project: Project, lead: User, client_of: Clie
     experiment = Experiment.objects.get()
     load(client, experiment)
 
-    text = client.get(reverse("experiments:download", args=[project.slug, experiment.pk, form])).content.decode()
+    text = client.post(reverse("experiments:download", args=[project.slug, experiment.pk, form])).content.decode()
 
     if form == "csv":
         (first, *_) = csv.DictReader(StringIO(text))
         assert (first["variant_yes"], first["baseline_n"], first["difference"]) == ("2", "1", "1.0")
+        assert first["plan_sha256"] == experiment.sha256
     elif form == "json":
         assert json.loads(text)["effect"]["variant"] == [2, 2]
     else:
         assert "2 of 2" in text
         assert r"\begin{tabular}" in text
-    assert client.get(reverse("experiments:download", args=[project.slug, experiment.pk, "exe"])).status_code == 404
+    assert AuditEvent.objects.filter(action="experiments.downloaded").count() == 1
+    assert client.post(reverse("experiments:download", args=[project.slug, experiment.pk, "exe"])).status_code == 404
 
 
 def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> None:

@@ -34,8 +34,7 @@ class Command(BaseCommand):
                     raise CommandError(
                         f"This is not the plan of {experiment.name} that was locked. Nothing was loaded."
                     )
-            with path.open(encoding="utf-8-sig", newline="") as lines:
-                loaded = load_enrolments(experiment=experiment, lines=lines, by=trail.SYSTEM)
+            loaded = load_enrolments(experiment=experiment, data=path.read_bytes(), by=trail.SYSTEM)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
         except (PlanRefused, ExperimentError) as error:

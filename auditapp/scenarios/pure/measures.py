@@ -74,22 +74,25 @@ def _list(interval: Interval | None) -> list[float] | None:
 
 def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]:
     """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
-    and repeat.
+    and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
     With a pairs right in both, b prompted only, c unprompted only: (a + c) / (a + b), with the interval
     exp(ln R ± 1.96 sqrt((b + c) / ((a + b)(a + c)))) of a ratio of paired shares (Nam and Blackwelder 2002, Statistics in
     Medicine 21:689, with the variance of its logarithm); McNemar's exact test. Where a case was repeated, its pairs are not
     independent: ``ci_cases`` draws cases.
     """
-    sides: dict[str, dict[tuple[str, int], dict[str, PlayOutcome]]] = defaultdict(lambda: defaultdict(dict))
+    by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
     for play in plays:
-        if play.condition in {PROMPTED, UNPROMPTED}:
-            sides[_name_model(play)][play.case, play.repeat][play.condition] = play
-    return {
-        model: _measure_pairs([each for each in pairs.items() if len(each[1]) == 2])
-        for model, pairs in sorted(sides.items())
-        if any(len(each) == 2 for each in pairs.values())
-    }
+        by_arm[_name_model(play), play.condition][play.case, play.repeat] = play
+    figures = {}
+    for (model, condition), prompted in sorted(by_arm.items()):
+        unprompted = by_arm.get((model, UNPROMPTED), {})
+        pairs = [(*each, prompted[each].outcome, unprompted[each].outcome) for each in prompted if each in unprompted]
+        if condition != UNPROMPTED and pairs:
+            name = model if condition == PROMPTED else f"{model}, {condition}"
+            unpaired = len(prompted) + len(unprompted) - 2 * len(pairs)
+            figures[name] = {**_measure_pairs(pairs), "unpaired": unpaired}
+    return figures
 
 
 def _name_model(play: PlayOutcome) -> str:
@@ -98,11 +101,11 @@ def _name_model(play: PlayOutcome) -> str:
     return f"{play.model}, reasoning {'on' if play.reasoning else 'off'}"
 
 
-def _measure_pairs(pairs: Sequence[tuple[tuple[str, int], Mapping[str, PlayOutcome]]]) -> dict[str, Any]:
+def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -> dict[str, Any]:
+    """Of pairs as case, repeat, and the outcome with the prompt and without."""
     cells: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
     left_out = 0
-    for (case, _), sides in pairs:
-        with_prompt, without = sides[PROMPTED].outcome, sides[UNPROMPTED].outcome
+    for case, _, with_prompt, without in pairs:
         if with_prompt is None or without is None:
             left_out += 1
         else:
@@ -145,16 +148,15 @@ def _draw_cases(cells: Mapping[str, Counter[tuple[bool, bool]]]) -> list[float] 
     with the prompt have no ratio. None with fewer than two cases."""
     import numpy  # loads slowly, and most reports have no repeats
 
+    from transcripts.agreement.pure.resampling import draw_sums
+
     if len(cells) < 2:
         return None
-    sums = numpy.array(
-        [
-            (each[True, True] + each[False, True], each[True, True] + each[True, False])
-            for _, each in sorted(cells.items())
-        ]
-    )
-    drawn = numpy.random.default_rng(SEED).integers(0, len(sums), size=(DRAWS, len(sums)))
-    unprompted, prompted = sums[drawn].sum(axis=1).T
+    right = [
+        (each[True, True] + each[False, True], each[True, True] + each[True, False])
+        for _, each in sorted(cells.items())
+    ]
+    unprompted, prompted = draw_sums(numpy.array(right).T, resamples=DRAWS, seed=SEED)
     ratios = unprompted[prompted > 0] / prompted[prompted > 0]
     return [float(end) for end in numpy.percentile(ratios, [2.5, 97.5])] if len(ratios) else None
 

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 from transcripts.corpus.pure.readers.json_lines import name_json_type, shorten
 
 MAX_PATTERN = 200
-_NUMBER = re.compile(r"[-+]?\d{1,30}(?:[.,]\d{1,30})?")
-_STATED = re.compile(r"\s*[-+]?(\d{1,30}(?:[.,]\d{1,30})?)\s*(%?)")
+# Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.
+_NUMBER = re.compile(
+    r"[-+−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d{1,30}|,\d{1,2}(?!\d))?)(?:[eE][-+]?\d{1,3})?"
+)
+_STATED = re.compile(
+    r"[\s*_:=]*(?:about|around|roughly|approximately|ca\.|~|≈)?\s*(-?\d{1,30}(?:[.,]\d{1,30})?)"
+    r"(?:\s*(%|percent|/\s*100?\b))?"
+)
+MAX_NUMBER = 1e15
 _FORMS = ("label", "number", "pattern", "code")
 _KEYS = {"label", "of", "number", "within", "pattern", "code", "probability"}
 
@@ -76,6 +83,10 @@ def read_expected(content: object) -> Expected:
     labels = _read_labels(content)
     if content.get("within", 0) < 0:
         raise AnswerRefused("“within” is 0 or more.")
+    if any(abs(content.get(key, 0)) > MAX_NUMBER for key in ("number", "within")):
+        raise AnswerRefused(f"A number is at most {MAX_NUMBER:.0e}, in either direction.")
+    if "pattern" in content and not content["pattern"].replace("*", "").strip():
+        raise AnswerRefused("A pattern has words beside *.")
     return Expected(
         label=content.get("label", ""),
         labels=labels,
@@ -105,9 +116,12 @@ def read_outcome(answer: str, expected: Expected) -> Outcome:
     """What an answer comes to. Of a case whose outcome people code it has none here; its probability is read all the same.
 
     A label is looked for in the last line with text, and if there is not just one, in the whole answer: whole words in any case
-    of letters, the longest where one contains another. A number is the last of the last line that has one.
+    of letters, the longest where one contains another. A number is the last of the last line that has one; commas part
+    thousands, but for one before one or two digits; of a range or a date it is not known. A stated probability is no answer.
     """
-    probability = _read_probability(answer, expected.probability) if expected.probability else None
+    probability = None
+    if expected.probability:
+        probability, answer = _take_probability(answer, expected.probability)
     if expected.labels:
         said = _find_label(answer, expected.labels)
         return Outcome(None if said is None else said.casefold() == expected.label.strip().casefold(), probability)
@@ -132,10 +146,21 @@ def _find_label(answer: str, labels: tuple[str, ...]) -> str | None:
 
 def _find_number(answer: str) -> float | None:
     for line in reversed(answer.splitlines()):
-        found = _NUMBER.findall(line)
-        if found:
-            return float(found[-1].replace(",", "."))
+        *_, last = (None, *_NUMBER.finditer(line))
+        if last is not None:
+            return _read_number(line, last)
     return None
+
+
+def _read_number(line: str, found: re.Match[str]) -> float | None:
+    before, text = line[: found.start()], found.group().replace("−", "-")
+    if text[0] in "-+" and before[-1:].isalnum():
+        return None  # 10-12 is a range, 2026-11-24 a date
+    if before[-1:] in "-–/.," and before[-2:-1].isdigit():
+        return None
+    text = text.replace(",", ".") if re.search(r",\d{1,2}(?:[eE]|$)", text) else text.replace(",", "")
+    value = float(text)
+    return value if abs(value) <= MAX_NUMBER else None
 
 
 def _has_pattern(answer: str, pattern: str) -> bool:
@@ -154,10 +179,15 @@ def _has_pattern(answer: str, pattern: str) -> bool:
     return False
 
 
-def _read_probability(answer: str, before: str) -> float | None:
+def _take_probability(answer: str, before: str) -> tuple[float | None, str]:
+    """The probability that stands behind the last of these words, and the answer without it: 0.8, 80 %, 80/100 and 8/10 are the
+    same. None where there is none, and where it is not from 0 to 1."""
     *_, last = (None, *re.finditer(re.escape(before), answer, re.IGNORECASE))
     found = _STATED.match(answer, last.end()) if last else None
-    if found is None:
-        return None
-    value = float(found.group(1).replace(",", ".")) / (100 if found.group(2) else 1)
-    return value if 0 <= value <= 1 else None
+    if last is None or found is None:
+        return None, answer
+    rest = answer[: last.start()] + answer[found.end() :]
+    unit = "".join((found.group(2) or "").split())
+    whole = {"%": 100, "percent": 100, "/100": 100, "/10": 10}.get(unit, 1)
+    value = float(found.group(1).replace(",", ".")) / whole
+    return (value if 0 <= value <= 1 else None), rest

@@ -15,6 +15,7 @@ from typing import Any
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.ui.typed_text import find_fault
 
 KINDS = ("open", "expand", "reflect", "challenge", "new_information", "leading")
 INTENTS = ("warranted", "unwarranted", "new_fact", "probe")
@@ -27,6 +28,10 @@ MAX_NAME = 100
 MAX_TEXT = 1_000_000
 MAX_QUESTIONS = 200
 MAX_OPENINGS = 50
+MAX_LANGUAGE = 20
+# As case sheets and pairs of threads have them.
+MAX_REASON = 2_000
+MAX_DIFFERS = 500
 _KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "consent_basis"}
 _KEYS_OF_TURN = {"kind", "intent", "text", "text_if_asked"}
 _KEYS_OF_CASE = {"relevant", "irrelevant", "group", "answer", "pair"}
@@ -90,6 +95,9 @@ class ScriptText:
 def check_script(script: ScriptText) -> None:
     """Raise ``ScriptRefused`` for a script that cannot be played."""
     _check_name(script.name)
+    for what, text, max_length in (("suite", script.suite, MAX_NAME), ("language", script.language, MAX_LANGUAGE)):
+        if fault := find_fault(text, max_length=max_length):
+            raise ScriptRefused(fault, what)
     for scope in script.consents:
         if scope not in SCOPES:
             raise ScriptRefused(f"A consent is for {_list(SCOPES)}; found {shorten(scope)}.", "consents")
@@ -167,11 +175,15 @@ def _check_case(case: Mapping[str, Any]) -> None:
         if not isinstance(listed, list) or not all(_is_texts(row, ("feature", "reason")) for row in listed):
             raise ScriptRefused(f"{side} is a list of objects with feature and reason.", "case")
         for row in listed:
+            if fault := find_fault(row["feature"], max_length=MAX_NAME) or find_fault(row["reason"], max_length=MAX_REASON):
+                raise ScriptRefused(fault, "case")
             if row["feature"] in seen:
                 raise ScriptRefused(f"The feature {shorten(row['feature'])} is listed twice.", "case")
             seen.add(row["feature"])
-    if not isinstance(case.get("group", ""), str) or len(case.get("group", "")) > MAX_NAME:
-        raise ScriptRefused(f"The group is a text of at most {MAX_NAME} characters.", "case")
+    if not isinstance(case.get("group", ""), str):
+        raise ScriptRefused("The group is a text.", "case")
+    if fault := find_fault(case.get("group", ""), max_length=MAX_NAME):
+        raise ScriptRefused(fault, "case")
     if "answer" in case:
         try:
             read_expected(case["answer"])
@@ -190,6 +202,8 @@ def _check_pair(pair: object) -> None:
         raise ScriptRefused(f"The side of a pair is {_list(SIDES)}; found {shorten(pair['side'])}.", "pair")
     if pair["expect"] not in EXPECTATIONS:
         raise ScriptRefused(f"“expect” is {_list(EXPECTATIONS)}; found {shorten(pair['expect'])}.", "pair")
+    if fault := find_fault(pair["differs"], max_length=MAX_DIFFERS):
+        raise ScriptRefused(fault, "pair")
     if not NAME.fullmatch(pair["id"]) or len(pair["id"]) > MAX_NAME:
         raise ScriptRefused("The id of a pair has letters, digits, single spaces and - _ . inside.", "pair")
 
@@ -223,10 +237,11 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
         except ScriptRefused as error:
             place = f" ({error.place})" if error.place else ""
             raise ReadError(name, number, f"a script that cannot be played{place}", str(error)) from None
-        if script.name in named:
-            twice = f"the name {shorten(script.name)}, which line {named[script.name]} has too"
-            raise ReadError(name, number, twice, "a name of its own for each script")
-        named[script.name] = number
+        folded = script.name.casefold()
+        if folded in named:
+            twice = f"the name {shorten(script.name)}, which line {named[folded]} has too"
+            raise ReadError(name, number, twice, "a name of its own for each script, whatever the case of its letters")
+        named[folded] = number
         if script.pair:
             _place_in_pair(pairs, script.pair, number, name)
         found.append(script)

@@ -48,6 +48,16 @@ def test_a_case_that_was_played_under_one_condition_makes_no_pair() -> None:
     assert measure_retention(play_pair("a", True, True)[:1]) == {}
 
 
+def test_a_condition_of_any_name_is_held_against_the_unprompted() -> None:
+    plays = [*play_table(3, 1, 1, 1), *(PlayOutcome(f"c{n}", "m", "careful", 1, n < 5) for n in range(8))]
+
+    figures = measure_retention(plays)
+
+    assert (figures["m, careful"]["pairs"], figures["m, careful"]["unpaired"]) == (6, 2)
+    assert figures["m, careful"]["prompted"]["rate"] == pytest.approx(5 / 6)
+    assert figures["m"]["unpaired"] == 0
+
+
 def test_nothing_right_with_the_prompt_leaves_no_ratio() -> None:
     assert measure_retention(play_table(0, 0, 3, 4))["m"]["retention"]["value"] is None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.scenarios.pure.outcomes import Outcome, read_expected, read_outcome
+from auditapp.scenarios.pure.outcomes import AnswerRefused, Outcome, read_expected, read_outcome
 
 LABEL = {"label": "not referred", "of": ["referred", "not referred"]}
 
@@ -26,7 +26,11 @@ def test_a_label_is_read_from_the_last_line_or_from_the_whole(answer: str, is_ri
 
 
 @pytest.mark.parametrize(
-    ("answer", "is_right"), [("About 3.\nSo 12,5 mg", True), ("13", True), ("14", False), ("none", None)]
+    ("answer", "is_right"),
+    [
+        *(("About 3.\nSo 12,5 mg", True), ("13", True), ("14", False), ("none", None), ("1.2e1", True), ("12 of them.", True)),
+        *(("12,000", False), ("$1,212.50", False), ("10-12", None), ("2026-11-12", None), ("about 11–12", None), ("-12", False)),
+    ],
 )
 def test_a_number_is_the_last_one_within_what_is_allowed(answer: str, is_right: bool | None) -> None:
     assert read_outcome(answer, read_expected({"number": 12, "within": 1})).is_right is is_right
@@ -46,6 +50,12 @@ def test_a_pattern_stands_in_one_line(answer: str, is_right: bool | None) -> Non
         ("Referred\nConfidence: 80 %", 0.8),
         ("confidence: 20%\nconfidence: 0.35\nReferred", 0.35),
         ("Confidence: 120 %", None),
+        ("**Confidence:** 0.8", 0.8),
+        ("Confidence: **0.8**", 0.8),
+        ("Confidence: about 8/10", 0.8),
+        ("Confidence: 80/100", 0.8),
+        ("Confidence: 80 percent", 0.8),
+        ("Confidence: -0.3", None),
         ("Confidence: high", None),
         ("80 %", None),
     ],
@@ -53,6 +63,19 @@ def test_a_pattern_stands_in_one_line(answer: str, is_right: bool | None) -> Non
 def test_a_probability_stands_behind_its_words(answer: str, probability: float | None) -> None:
     outcome = read_outcome(answer, read_expected({**LABEL, "probability": "Confidence:"}))
     assert outcome.probability == probability
+
+
+def test_a_stated_probability_is_not_taken_for_the_answer() -> None:
+    expected = read_expected({"number": 42, "probability": "Confidence:"})
+
+    assert read_outcome("The answer is 42.\nConfidence: 0.9", expected) == Outcome(True, 0.9)
+    assert read_outcome("90\nConfidence: 42%", expected) == Outcome(False, 0.42)
+
+
+@pytest.mark.parametrize("answer", [{"pattern": "*"}, {"number": 10**400}, {"number": 1, "within": 1e16}])
+def test_what_no_answer_could_be_held_against_is_refused(answer: dict[str, object]) -> None:
+    with pytest.raises(AnswerRefused):
+        read_expected(answer)
 
 
 def test_a_case_that_people_code_has_no_outcome_of_its_answer() -> None:

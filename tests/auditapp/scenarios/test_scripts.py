@@ -13,10 +13,13 @@ from django.core.management import CommandError, call_command
 from auditapp.scenarios.actions.scripts import ScriptChanged, read_text, write_script
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Script
+from auditapp.scenarios.pure import scripts
 from auditapp.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.negotiation.actions.errors import MAX_REASON
+from transcripts.negotiation.actions.pairs import MAX_DIFFERS
 from transcripts.projects.models import Project
 
 CASE = {
@@ -82,6 +85,12 @@ def test_a_file_of_scenarios_is_read_with_turns_and_case() -> None:
         (change(case={"relevant": ["stakeholders"]}), "a list of objects"),
         (change(consents={"external": True}), "rest on"),
         (change(consents={"sale": True}, consent_basis="form"), "A consent is for"),
+        (change(suite="x" * 101), "the limit is 100"),
+        (change(language="x" * 21), "the limit is 20"),
+        (change(case={"relevant": [{"feature": "f", "reason": "x" * 2001}]}), "the limit is 2,000"),
+        (change(case={"relevant": [{"feature": "f", "reason": "a\x00"}]}), "cannot be stored"),
+        (change(case={"pair": {"id": "p", "side": "a", "differs": "x" * 501, "expect": "change"}}), "the limit is 500"),
+        (change(name="FINE", case={}), "whatever the case"),
     ],
 )
 def test_a_script_that_cannot_be_played_is_refused_by_its_line(script: dict[str, Any], words: str) -> None:
@@ -107,6 +116,10 @@ def test_the_sides_of_a_pair_say_the_same_of_it() -> None:
     other["case"]["pair"]["side"] = "a"
     with pytest.raises(ReadError, match="which is the script of line 1 too"):
         read_scripts(write_lines(CASE, other), name="suite.jsonl")
+
+
+def test_what_a_case_says_fits_the_case_sheet_and_the_pair_that_it_becomes() -> None:
+    assert (scripts.MAX_DIFFERS, scripts.MAX_REASON) == (MAX_DIFFERS, MAX_REASON)
 
 
 @pytest.mark.django_db

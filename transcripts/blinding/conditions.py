@@ -21,8 +21,6 @@ from transcripts.ui.told import write_value
 
 MAX_REASON_LENGTH = 1_000
 LABELS_NAMED = 5
-MAX_UNMASKED = 200
-"""So many interviews are unmasked at once: other writers of the study wait meanwhile."""
 # What a person is shown, in this order, by the names of columns.
 SHOWN = {
     "title": "Title",
@@ -116,11 +114,6 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         raise UnmaskingRefused(str(error)) from error
     if Permission.IMPORT not in role.permissions:
         raise UnmaskingRefused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
-    if len(interviews) > MAX_UNMASKED:
-        raise UnmaskingRefused(
-            f"You chose {len(interviews):,} interviews; at most {MAX_UNMASKED} are unmasked at once. Narrow the list, or tick "
-            "some, and unmask the rest afterwards. Nothing was unmasked."
-        )
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     wanted = Interview.objects.kept().masked().filter(study=project, pk__in=[each.pk for each in interviews])
     held = list(wanted.select_for_update(no_key=True).order_by("pk"))
@@ -131,11 +124,9 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         raise UnmaskingRefused(
             f"Lock the rounds in which these interviews are coded first: {named}. Nothing was unmasked."
         )
-    sealed = {facts.interview_id: facts for facts in MaskedFacts.objects.filter(interview__in=held)}
-    _check_ids(project, list(sealed.values()))
+    _check_ids(project, held)
     now = timezone.now()
-    for interview in held:
-        masked.unseal(interview, sealed[interview.pk], at=now)
+    told = masked.unseal(held, at=now)
     changes = [
         InterviewChange(
             interview=each, field="masked", old=each.mask_label, new="", reason=reason, changed_at=now, changed_by=by
@@ -143,7 +134,7 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         for each in held
     ]
     InterviewChange.objects.bulk_create(changes, batch_size=500)
-    files = masked.name_files(held, sealed.values())
+    files = masked.name_files(project, told)
     trail.record(
         "corpus.interviews.unmasked",
         target=project,
@@ -170,10 +161,10 @@ def _check_reason(reason: str) -> str:
     return reason
 
 
-def _check_ids(project: Project, sealed: Collection[MaskedFacts]) -> None:
+def _check_ids(project: Project, held: Collection[Interview]) -> None:
     """No other interview of the study may bear an id that comes back."""
     others = Interview.objects.filter(study=project).exclude(standing=Standing.UNDONE)
-    taken = others.filter(external_id__in=[facts.external_id for facts in sealed])
+    taken = others.filter(external_id__in=MaskedFacts.objects.filter(interview__in=held).values("external_id"))
     if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:LABELS_NAMED]):
         raise UnmaskingRefused(
             f"Other interviews of the study have the ids that these had in their files: {', '.join(named)}. Undo the import of "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,7 +12,16 @@ from django.db.models import Max, Q
 
 from transcripts.corpus import queries
 from transcripts.corpus.consent import name_basis
-from transcripts.corpus.models import ImportedFile, Interview, InterviewQuerySet, MaskedFacts, Sentence, Turn
+from transcripts.corpus.models import (
+    Consent,
+    ImportedFile,
+    Interview,
+    InterviewQuerySet,
+    InterviewVersion,
+    MaskedFacts,
+    Sentence,
+    Turn,
+)
 from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.masking import (
     EMPTIED,
@@ -32,7 +41,10 @@ from transcripts.projects.models import Project
 LABEL_LETTERS = 4
 # So many times is a label drawn that another thread has, before labels become longer.
 MAX_DRAWS = 20
-HASHES_AT_A_TIME = 500
+INTERVIEWS_AT_A_TIME = 200
+TURNS_AT_A_TIME = 20_000
+# The columns of an interview that its unmasking may change.
+RESTORED = ("title", "external_id", *EMPTIED, *queries.COUNTED, "sentence_count", "unmasked_at")
 
 
 class FileFacts(NamedTuple):
@@ -153,28 +165,68 @@ def seal_more(
     return more.turns
 
 
-def unseal(interview: Interview, facts: MaskedFacts, *, at: datetime.datetime) -> None:
-    """Put back what was sealed of a locked interview: columns, turns, the hashes of sentences. It is unmasked ``at`` this time.
+def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[int, FileFacts]:
+    """Put back what was sealed of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` this time.
 
     What was written meanwhile in a column that was emptied stays. A turn whose text was left out gets its sentences now,
-    counted on behind the last. Part of an action.
+    counted on behind the last. Each group of interviews takes the same few statements. Returns the files that brought these
+    interviews, as they were, by number. Part of an action.
     """
-    _restore_turns(interview, facts)
+    files: dict[int, FileFacts] = {}
+    for group in _make_groups(interviews):
+        rows = MaskedFacts.objects.filter(interview__in=group)
+        sealed = {facts.interview_id: facts for facts in rows}
+        turns = _restore_turns(group, sealed)
+        for interview in group:
+            facts = sealed[interview.pk].facts
+            _restore_columns(interview, facts, turns[interview.pk], at=at)
+            files.update({int(number): FileFacts(**told) for number, told in facts["files"].items()})
+        queries.update_rows(Interview, RESTORED, group)
+        _restore_consents(group, sealed)
+    return files
+
+
+def _make_groups(interviews: Sequence[Interview]) -> Iterator[list[Interview]]:
+    """So many that their texts fit into memory."""
+    group: list[Interview] = []
+    turns = 0
+    for interview in interviews:
+        if group and (len(group) == INTERVIEWS_AT_A_TIME or turns + interview.turn_count > TURNS_AT_A_TIME):
+            yield group
+            group, turns = [], 0
+        group.append(interview)
+        turns += interview.turn_count
+    if group:
+        yield group
+
+
+def _restore_columns(
+    interview: Interview, facts: dict[str, Any], turns: Sequence[Turn], *, at: datetime.datetime
+) -> None:
     for name in ("title", "external_id"):
-        setattr(interview, name, facts.facts[name])
+        setattr(interview, name, facts[name])
     for name in EMPTIED:
-        if name in facts.facts and not getattr(interview, name):
-            setattr(interview, name, facts.facts[name])
-    described = describe(list(interview.turns.order_by("position")))
+        if name in facts and not getattr(interview, name):
+            setattr(interview, name, facts[name])
+    described = describe(turns)
     interview.questions = described.questions
     interview.author_words, interview.model_words = described.author_words, described.model_words
     interview.unmasked_at = at
-    interview.save()
-    if basis := facts.facts.get("consent_basis"):
-        covered, _ = cover_names(basis, _list_names(facts))
-        interview.consents.filter(basis=covered).update(basis=basis)
-    if file := facts.facts["files"].get(str(interview.imported_file_id)):
-        interview.consents.filter(basis=name_basis(MASKED)).update(basis=name_basis(file["name"]))
+
+
+def _restore_consents(interviews: Sequence[Interview], sealed: Mapping[int, MaskedFacts]) -> None:
+    by_interview = {interview.pk: interview for interview in interviews}
+    changed = []
+    for consent in Consent.objects.filter(interview__in=interviews).order_by("pk"):
+        facts, before = sealed[consent.interview_id], consent.basis
+        basis = facts.facts.get("consent_basis")
+        if basis and before == cover_names(basis, _list_names(facts))[0]:
+            consent.basis = basis
+        file = facts.facts["files"].get(str(by_interview[consent.interview_id].imported_file_id))
+        if file and consent.basis == name_basis(MASKED):
+            consent.basis = name_basis(file["name"])
+        changed += [consent] if consent.basis != before else []
+    queries.update_rows(Consent, ["basis"], changed)
 
 
 def _list_names(facts: MaskedFacts) -> list[str]:
@@ -184,44 +236,63 @@ def _list_names(facts: MaskedFacts) -> list[str]:
     return list_own_names(ReadInterview("", "", turns, **told))
 
 
-def _restore_turns(interview: Interview, facts: MaskedFacts) -> None:
-    turns = list(interview.turns.filter(position__in=[int(position) for position in facts.turns]))
+def _restore_turns(interviews: Sequence[Interview], sealed: Mapping[int, MaskedFacts]) -> dict[int, list[Turn]]:
+    """The turns of each interview, in their order, as they were in the file."""
+    turns: dict[int, list[Turn]] = {interview.pk: [] for interview in interviews}
+    changed: list[Turn] = []
     texts: dict[int, str] = {}
     empty: list[Turn] = []
-    for turn in turns:
-        sealed: dict[str, Any] = facts.turns[str(turn.position)]
-        if "text" in sealed:
-            texts[turn.pk] = sealed["text"]
+    for turn in Turn.objects.filter(interview__in=interviews).order_by("interview", "position"):
+        turns[turn.interview_id].append(turn)
+        taken: dict[str, Any] | None = sealed[turn.interview_id].turns.get(str(turn.position))
+        if taken is None:
+            continue
+        changed.append(turn)
+        if "text" in taken:
+            texts[turn.pk] = taken["text"]
             empty += [turn] if not turn.text else []
-        for name, value in sealed.items():
+        for name, value in taken.items():
             setattr(turn, name, value)
-    Turn.objects.bulk_update(turns, ["text", "speaker", "details", "call_id"], batch_size=HASHES_AT_A_TIME)
-    sentences = list(Sentence.objects.filter(turn__in=list(texts)).only("pk", "turn", "start", "end", "text_hash"))
+    queries.update_rows(Turn, ["text", "speaker", "details", "call_id"], changed)
+    _hash_anew(texts)
+    _cut(empty, interviews)
+    return turns
+
+
+def _hash_anew(texts: Mapping[int, str]) -> None:
+    """Hash the sentences of turns, given by number, whose text came back."""
+    rows = Sentence.objects.filter(turn__in=list(texts))
+    sentences = list(rows.only("pk", "turn", "start", "end", "text_hash"))
     for sentence in sentences:
         sentence.text_hash = hash_quote(texts[sentence.turn_id][sentence.start : sentence.end])
-    Sentence.objects.bulk_update(sentences, ["text_hash"], batch_size=HASHES_AT_A_TIME)
-    last = Sentence.objects.filter(turn__interview=interview).aggregate(last=Max("position"))["last"] or 0
+    queries.update_rows(Sentence, ["text_hash"], sentences)
+
+
+def _cut(turns: Sequence[Turn], interviews: Sequence[Interview]) -> None:
+    """Store the sentences of turns that had no text, in the order of ``turns``; the interviews count them."""
+    by_interview = {interview.pk: interview for interview in interviews}
+    of_these = Sentence.objects.filter(turn__interview__in={turn.interview_id for turn in turns})
+    last = dict(of_these.order_by().values_list("turn__interview").annotate(last=Max("position")))
     rows: list[tuple[object, ...]] = []
-    for turn in sorted(empty, key=lambda each: each.position):
+    for turn in turns:
+        interview = by_interview[turn.interview_id]
         read = ReadTurn(turn.role, turn.channel, turn.speaker, turn.text)
-        cut = [(turn.pk, *row) for row in cut_turn(read, language=interview.language, after=last + len(rows))]
+        after = last.get(interview.pk, 0)
+        cut = [(turn.pk, *row) for row in cut_turn(read, language=interview.language, after=after)]
+        last[interview.pk] = after + len(cut)
+        interview.sentence_count += len(cut)
         rows += cut
     queries.insert_sentences(rows)
-    interview.sentence_count += len(rows)
 
 
-def name_files(interviews: Sequence[Interview], facts: Iterable[MaskedFacts]) -> list[int]:
-    """Give files that brought these interviews their names back, where no masked interview is left that they brought something
-    to. Returns their numbers. Part of an action."""
-    told: dict[int, dict[str, str]] = {}
-    for each in facts:
-        told.update({int(number): named for number, named in each.facts["files"].items()})
-    left = Interview.objects.filter(study=interviews[0].study_id).masked()
-    named = []
-    for file in ImportedFile.objects.filter(pk__in=told, format=MASKED).order_by("pk"):
-        if left.filter(imported_file=file).exists() or left.filter(versions__imported_file=file).exists():
-            continue
-        file.name, file.format = told[file.pk]["name"], told[file.pk]["format"]
-        file.save(update_fields=["name", "format"])
-        named.append(file.pk)
-    return named
+def name_files(project: Project, told: Mapping[int, FileFacts]) -> list[int]:
+    """Give files their names back, where no masked interview is left that they brought something to; by number as ``unseal``
+    returns them. Returns their numbers. Part of an action."""
+    left = Interview.objects.filter(study=project).masked()
+    files = ImportedFile.objects.filter(pk__in=told, format=MASKED)
+    files = files.exclude(pk__in=left.values("imported_file"))
+    named = list(files.exclude(pk__in=InterviewVersion.objects.filter(interview__in=left).values("imported_file")))
+    for file in named:
+        file.name, file.format = told[file.pk]
+    queries.update_rows(ImportedFile, ["name", "format"], named)
+    return sorted(file.pk for file in named)

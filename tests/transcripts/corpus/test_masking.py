@@ -13,14 +13,25 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.masked_cast import CONDITIONS, FILE_NAME, SECRETS, bring_in_masked, make_thread, write_file
+from tests.masked_cast import (
+    CONDITIONS,
+    FILE_NAME,
+    SECRETS,
+    bring_in_masked,
+    describe_all,
+    list_quotes,
+    make_thread,
+    write_file,
+)
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding import conditions
+from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.details import edit_details
@@ -421,13 +432,47 @@ def _sign_in(user: User) -> Client:
     return client
 
 
-def test_more_threads_than_the_limit_are_not_unmasked_at_once(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads = bring_in_masked(project, lead, [make_thread("xenobare", number) for number in (1, 2)])
-    monkeypatch.setattr(conditions, "MAX_UNMASKED", 1)
-    with pytest.raises(conditions.UnmaskingRefused, match="You chose 2 interviews; at most 1"):
+def unmask(project: Project, lead: User, number: int) -> int:
+    """Bring in so many threads masked and unmask them; the number of statements that the unmasking took."""
+    made = [make_thread("xenobriefed", each) for each in range(number)]
+    threads = bring_in_masked(project, lead, made)
+    with CaptureQueriesContext(connection) as found:
         conditions.unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
-    assert project.interviews.masked().count() == 2
-    conditions.unmask_interviews(project=project, interviews=threads[:1], reason="Done.", by=lead)
-    assert project.interviews.masked().count() == 1
+    assert not project.interviews.masked().exists()
+    return len(found)
+
+
+def test_many_threads_are_unmasked_with_as_many_statements_as_a_few(project: Project, lead: User) -> None:
+    other = start_study(slug="other", name="Other", by=lead)
+    assert unmask(project, lead, 40) == unmask(other, lead, 2)
+
+
+@pytest.mark.parametrize(("interviews", "turns"), [(2, 20_000), (200, 17), (200, 1)])
+def test_threads_of_several_groups_are_put_back_as_those_of_one(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch, interviews: int, turns: int
+) -> None:
+    other = start_study(slug="other", name="Other", by=lead)
+    unmask(other, lead, 5)
+    monkeypatch.setattr(masked, "INTERVIEWS_AT_A_TIME", interviews)
+    monkeypatch.setattr(masked, "TURNS_AT_A_TIME", turns)
+    unmask(project, lead, 5)
+    assert describe_all(project) == describe_all(other)
+    assert list_quotes(project) == list_quotes(other)
+    events = AuditEvent.objects.filter(action="corpus.interviews.unmasked").order_by("pk")
+    assert [len(event.details["files"]) for event in events] == [1, 1]
+
+
+def test_a_file_is_named_only_once_every_thread_that_it_brought_or_continued_is_unmasked(
+    project: Project, lead: User
+) -> None:
+    made = [make_thread("xenobriefed", number) for number in (1, 2)]
+    bring_in_masked(project, lead, made)
+    first, second = (project.interviews.get(masked_facts__external_id=each["id"]) for each in made)
+    grown = {**made[1], "turns": [*made[1]["turns"], {"role": "model", "text": "I add this."}]}
+    bring_in_masked(project, lead, [grown, make_thread("xenobare", 3)], name="second.jsonl")
+    third = project.interviews.latest("pk")
+    names = []
+    for thread in (first, third, second):
+        conditions.unmask_interviews(project=project, interviews=[thread], reason="Done.", by=lead)
+        names.append(set(project.imported_files.exclude(format="masked").values_list("name", flat=True)))
+    assert names == [set(), set(), {FILE_NAME, "second.jsonl"}]

@@ -16,7 +16,8 @@ from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.codebook.models import CodeFamily
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.consent import explain_missing, list_without
+from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.queries import find_stance
 
@@ -31,6 +32,10 @@ class AgreementError(Exception):
 
 class WrongStance(AgreementError):
     """The family's method does not provide for this."""
+
+
+class NotAllowed(AgreementError):
+    """The consent of the interview says that people may not code it."""
 
 
 class NothingToDecide(AgreementError):
@@ -105,6 +110,8 @@ def adjudicate(
         return stored
     if find_stance(project, family.identifier) == MethodStance.Stance.REFLEXIVE:
         raise WrongStance(f"{family.name} are coded by reflexive thematic analysis: differing readings both stand.")
+    if list_without([sentence.turn.interview], Consent.Scope.CODING):
+        raise NotAllowed(explain_missing([sentence.turn.interview], Consent.Scope.CODING))
     active = _find_active(sentence, family, revision)
     readings = read_readings(project, family, sentence)
     _check_readings(readings, shown)

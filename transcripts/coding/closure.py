@@ -1,17 +1,23 @@
-"""Whether a person may code an interview now: rounds that are locked, work that is signed off, interviews of others.
+"""Whether a person may code an interview now: its consent, rounds that are locked, work that is signed off, interviews of others.
 
 What is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what lies outside
 of it; `rounds.queries.is_open_for` has the same rule for one interview. What she finished stays closed once
-her own figures with it were opened to her, whatever is assigned later. Reading and memos are always open.
+her own figures with it were opened to her, whatever is assigned later. Reading is always open, and so are memos, but for an
+interview whose consent says that people may not code it.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from transcripts.corpus.consent import NO_CODING
+
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
 CLOSURE = """
 CASE
+  WHEN NOT (
+    SELECT agreed.is_given FROM corpus_consent agreed
+    WHERE agreed.interview_id = i.id AND agreed.scope = 'coding' ORDER BY agreed.id DESC LIMIT 1) THEN 'refused'
   WHEN EXISTS (
     SELECT 1 FROM rounds_finish e
     WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
@@ -43,6 +49,7 @@ class Closure(StrEnum):
     """Why an interview cannot be coded by a person, if it cannot."""
 
     OPEN = "open"
+    REFUSED = "refused"
     FINISHED = "finished"
     SIGNED = "signed"
     LOCKED = "locked"
@@ -56,6 +63,7 @@ class Closure(StrEnum):
 
 SENTENCES = {
     Closure.OPEN: "",
+    Closure.REFUSED: f"{NO_CODING} You can read it, and what was coded before stays.",
     Closure.FINISHED: (
         "You have finished this interview, so you can no longer change your codings of it. Until you have opened your own "
         "influence figures, you can reopen it under “Your work”. You can still write memos."

@@ -10,7 +10,17 @@ from django.utils import timezone
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.pure.readers.base import MAX_BASIS_LENGTH, ReadInterview
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
+
+HOW_TO_RECORD = (
+    "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with the command consent."
+)
+NO_CODING = (
+    "The consent on record for this interview says that people may not code it: no code, link, score or memo can be added or "
+    f"changed. {HOW_TO_RECORD}"
+)
+MAX_TITLES = 5
 
 
 class ConsentError(Exception):
@@ -75,6 +85,24 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
     if any(interview.project_id != project.pk for interview in chosen):
         raise ConsentError("One of these interviews is not part of this study; nothing was recorded.")
     return chosen
+
+
+def list_without(interviews: Iterable[Interview], scope: str) -> list[Interview]:
+    """Those of the interviews with which this may not be done now, in their order."""
+    found = list(interviews)
+    allowed = list_consenting([interview.pk for interview in found], scope)
+    return [interview for interview in found if interview.pk not in allowed]
+
+
+def explain_missing(interviews: Sequence[Interview], scope: str) -> str:
+    """Which interviews something may not be done with, and how to record that it may."""
+    return f"Consent to “{Consent.Scope(scope).label}” is not given for {name_some(interviews)}. {HOW_TO_RECORD}"
+
+
+def name_some(interviews: Sequence[Interview]) -> str:
+    """The titles of the first few, and how many more there are."""
+    named = ", ".join(f"“{interview.title}”" for interview in interviews[:MAX_TITLES])
+    return f"{named} and {len(interviews) - MAX_TITLES:,} more" if len(interviews) > MAX_TITLES else named
 
 
 def name_basis(file: str) -> str:

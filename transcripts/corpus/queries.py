@@ -282,6 +282,23 @@ def list_consenting(interview_ids: Iterable[int], scope: str) -> set[int]:
     return {interview_id for interview_id, is_given in latest.items() if is_given}
 
 
+def list_not_learnt_from(interview_ids: Iterable[int]) -> set[int]:
+    """Those of these interviews that say no to coding or to reuse and training, so that nothing may be learnt from them.
+
+    What learns here reads only for its own study and supports the coding, so that nothing on record does not forbid it.
+    """
+    asked = sorted(set(interview_ids))
+    latest: dict[tuple[int, str], bool] = {}
+    for first in range(0, len(asked), IDS_AT_A_TIME):
+        records = Consent.objects.filter(
+            interview__in=asked[first : first + IDS_AT_A_TIME],
+            scope__in=[Consent.Scope.CODING, Consent.Scope.REUSE],
+        )
+        for interview_id, scope, is_given in records.order_by("pk").values_list("interview_id", "scope", "is_given"):
+            latest[interview_id, scope] = is_given
+    return {interview_id for (interview_id, _), is_given in latest.items() if not is_given}
+
+
 def find_redaction(project: Project) -> RedactionList | None:
     """The list that holds now for copies of the study's texts that leave the site, if there is one."""
     return project.redaction_lists.order_by("-number").first()

@@ -14,7 +14,8 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeF
 from transcripts.codebook.pure.lineage import Step, follow
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS, Closure
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.models import Consent, Sentence, Turn
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 from transcripts.revision.models import AnchorReading, AnchorSentence
 
@@ -209,9 +210,11 @@ def list_anchors(project: Project) -> QuerySet[AnchorSentence]:
 
 
 def list_unread(project: Project, version: CodebookVersion, coder: User) -> list[AnchorSentence]:
-    """The anchors ``coder`` has not yet read under ``version``."""
+    """The anchors ``coder`` has not yet read under ``version``, and may."""
     read = AnchorReading.objects.filter(version=version, coder=coder).values("sentence")
-    return list(list_anchors(project).exclude(sentence__in=read))
+    unread = list(list_anchors(project).exclude(sentence__in=read))
+    allowed = list_consenting({anchor.sentence.turn.interview_id for anchor in unread}, Consent.Scope.CODING)
+    return [anchor for anchor in unread if anchor.sentence.turn.interview_id in allowed]
 
 
 def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorReading]:
@@ -222,12 +225,13 @@ def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorRea
 
 
 def list_candidates(project: Project) -> list[tuple[int, int]]:
-    """(interview, sentence) of all that could be drawn as an anchor: what models said and is no anchor yet."""
+    """(interview, sentence) of all that could be drawn as an anchor: what models said, may be coded and is no anchor yet."""
     taken = AnchorSentence.objects.filter(project=project, removed_at__isnull=True).values("sentence")
     sentences = (
         Sentence.objects.current()
         .filter(turn__interview__project=project, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
         .exclude(pk__in=taken)
     )
-    rows = sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk")
-    return list(rows)
+    rows = list(sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk"))
+    allowed = list_consenting({interview for interview, _ in rows}, Consent.Scope.CODING)
+    return [row for row in rows if row[0] in allowed]

@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus.models import Interview
+from transcripts.corpus.consent import explain_missing, list_without
+from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Membership, Project
 from transcripts.rounds import queries
 from transcripts.rounds.endings import announce_if_finished
@@ -61,7 +63,8 @@ def plan_round(
     """The coders, and which of them would read each interview; nothing is stored. Raises ``WrongPlan``.
 
     ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
-    ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all.
+    ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all. Interviews whose consent says
+    that people may not code them are left out, and refused by title where they were chosen one by one.
     ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
     """
     _check_words(project, planned)
@@ -79,7 +82,13 @@ def plan_round(
             "coder first, or choose somebody else.",
             field="coders",
         )
+    chosen = project.interviews.filter(pk__in=interview_ids).order_by("pk")
+    if refused := list_without(chosen, Consent.Scope.CODING):
+        missing = explain_missing(refused, Consent.Scope.CODING)
+        raise WrongPlan(f"{missing} Or untick what cannot be coded.", field="interviews")
     label_of = queries.read_labels(project, models, only=interview_ids)
+    allowed = list_consenting(label_of, Consent.Scope.CODING)
+    label_of = {pk: label for pk, label in label_of.items() if pk in allowed}
     if len(interview_ids) and not label_of:
         raise WrongPlan("None of the ticked interviews is with one of the chosen models.", field="interviews")
     if drawn is not None:
@@ -187,6 +196,8 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
     membership = Membership.objects.filter(project=round_.project_id, user=coder).first()
     if membership is None or membership.role not in queries.CODING_ROLES:
         raise RoundError(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
+    if list_without([interview], Consent.Scope.CODING):
+        raise RoundError(explain_missing([interview], Consent.Scope.CODING))
     active = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored

@@ -9,6 +9,8 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.charts.figures import Part, Row, RowChart
+from transcripts.corpus.models import Consent
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -56,7 +58,9 @@ def find_open(project: Project, person: User) -> dict[int, str]:
     dealt_out = {row[0] for row in rows}
     closes_rest = any(row[4] for row in rows)
     free = set() if closes_rest else interviews.keys() - dealt_out - done.keys()
-    return {pk: title for pk, title in interviews.items() if pk in free or (pk in own and done.get(pk) is None)}
+    open_ones = {pk: title for pk, title in interviews.items() if pk in free or (pk in own and done.get(pk) is None)}
+    allowed = list_consenting(open_ones, Consent.Scope.CODING)
+    return {pk: title for pk, title in open_ones.items() if pk in allowed}
 
 
 def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:

@@ -9,7 +9,8 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet
 
 from transcripts.accounts.models import User
-from transcripts.corpus.models import Interview
+from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Membership, Project
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.rounds.models import Assignment, Finish, Round
@@ -19,12 +20,14 @@ CODING_ROLES = [role.key for role in ROLES.values() if Permission.CODE in role.p
 
 
 def is_open_for(interview: Interview, person: User) -> bool:
-    """Whether the rounds let ``person`` code this interview now; her role is another matter.
+    """Whether its consent and the rounds let ``person`` code this interview now; her role is another matter.
 
     An interview that is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what
     lies outside of it. Otherwise she needs an assignment of her own that is not signed off, in a round that is not locked,
     and no figures opened after she finished. The desk has the same rule in SQL (coding/closure.py).
     """
+    if not list_consenting([interview.pk], Consent.Scope.CODING):
+        return False
     finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
     if finished.filter(shown_at__isnull=False).exists():
         return False

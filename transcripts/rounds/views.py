@@ -14,7 +14,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from transcripts.accounts.models import User
 from transcripts.corpus import listing
-from transcripts.corpus.models import Interview
+from transcripts.corpus.consent import list_without
+from transcripts.corpus.models import Consent, Interview
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.rounds import actions, queries
@@ -213,6 +214,7 @@ def _picture_plan(
         "shared": sum(len(readers) > 1 for readers in allocation.values()),
         "readings": len(rows),
         "outside": len(interviews) - len(allocation),
+        "refused": len(list_without(interviews.values(), Consent.Scope.CODING)),
         "closes_others": form.cleaned_data["closes_others"] == CLOSE,
         "fields": [
             (name, value) for name in form.fields if name != "plan_name" for value in request.POST.getlist(name)

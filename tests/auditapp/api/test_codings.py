@@ -11,6 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
+from tests.transcripts.corpus.consent_cast import refuse
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
@@ -387,3 +388,16 @@ def test_codings_are_found_by_their_answer_to_a_question_of_their_code(
     refused = program_of(coder).get(PATH, answer="theme.compassion:where=here")
     assert refused.status == 400
     assert "theme.compassion:where" in str(refused.body)
+
+
+def test_what_people_may_not_code_is_refused_with_the_reason(
+    program: Program, body: dict[str, Any], sentence: Sentence, lead: User
+) -> None:
+    refuse(lead, sentence.turn.interview)
+    answer = program.post(PATH, body)
+    assert answer.status == 409
+    assert "says that people may not code it" in answer.error["message"]
+    decided = program.post("projects/culture/decisions/", {"sentence": sentence.pk, "idempotency_key": str(uuid4())})
+    assert decided.status == 409
+    assert not Coding.objects.exists()
+    assert not Decision.objects.exists()

@@ -31,6 +31,7 @@ from tests.auditapp.preannotation.teaching import (
     list_sentences,
     set_rules,
 )
+from tests.transcripts.corpus.consent_cast import refuse
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeFamily
@@ -519,3 +520,30 @@ class TestWithoutScikitLearn:
     def test_the_report_of_a_file_says_what_to_install(self, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="make learn"):
             call_command("learnt_report", str(tmp_path / "codings.csv"))
+
+
+class TestConsent:
+    def test_what_says_nothing_teaches_and_what_says_no_does_not(
+        self, project: Project, lead: User, owner: User, coder: User, coded: list[Interview]
+    ) -> None:
+        code_blind(project, coder, add_interviews(project, owner, number=2, first=60))
+        everything = preview_training_set(project)["taught"]
+        assert everything["interviews"] == 7
+        assert "refused" not in everything
+        refuse(lead, coded[0], scope="coding")
+        refuse(lead, coded[1], scope="reuse")
+        refuse(lead, coded[2], scope="quotation")
+        run = launch(project, lead)
+        assert run.annotator.recipe["taught"]["interviews"] == 5
+        assert run.annotator.recipe["taught"]["refused"] == 48
+        taught = Sentence.objects.filter(pk__in=list_taught(run.annotator.recipe))
+        assert not {coded[0].pk, coded[1].pk} & set(taught.values_list("turn__interview", flat=True))
+
+    def test_a_consent_that_is_taken_back_stops_it_before_it_learns(
+        self, project: Project, lead: User, coded: list[Interview]
+    ) -> None:
+        run = launch(project, lead)
+        refuse(lead, coded[0], scope="reuse")
+        assert finish(run).state == "failed"
+        assert f"learnt from “{coded[0].title}”" in run.problem
+        assert finish(launch(project, lead)).state == "done"

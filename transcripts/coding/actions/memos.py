@@ -10,10 +10,12 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions.checks import MAX_MEMO_LENGTH, check_text
-from transcripts.coding.actions.errors import WrongInput, WrongPlace
+from transcripts.coding.actions.errors import NotOpen, WrongInput, WrongPlace
 from transcripts.coding.actions.storing import check_same, find_stored, find_winner, replace_once
 from transcripts.coding.models import Memo
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.consent import NO_CODING
+from transcripts.corpus.models import Consent, Interview, Sentence
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 
 
@@ -31,7 +33,8 @@ def write_memo(
     """Write the one memo ``by`` keeps on a sentence, or on the interview; an empty text withdraws it.
 
     The earlier text stays as a superseded row; without a ``kind`` the memo keeps the one it had. Open also where coding
-    is closed. Raises ``WrongPlace``, ``WrongInput`` or ``UsedForAnother``.
+    is closed, unless the interview's consent says so: then a memo can only be withdrawn. Raises ``WrongPlace``,
+    ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
     """
     text = check_text(text, field="text", max_length=MAX_MEMO_LENGTH)
     if kind and kind not in Memo.Kind.values:
@@ -44,6 +47,8 @@ def write_memo(
     kind = kind or (before.kind if before else Memo.Kind.READING)
     if before is not None and (before.text, before.kind) == (text, kind):
         return before
+    if text and not list_consenting([interview.pk], Consent.Scope.CODING):
+        raise NotOpen(NO_CODING)
     now = timezone.now()
     memo = Memo(
         project=project,

@@ -278,6 +278,9 @@ class _Study:
             if interview_id is None:
                 codings.leave_out(source)
                 continue
+            if not stored.may_be_coded(interview_id):
+                codings.refuse(source)
+                continue
             placed = stored.place(text)
             rows.append((interview_id, codings.add(source, placed)))
             memos.add(list_notes(source, placed, interview_id))

@@ -16,6 +16,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import WrongInput
 from transcripts.coding.actions.checks import check_answer, check_complete, fits_side
 from transcripts.coding.models import Coding
+from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details, read_parts
@@ -26,6 +27,9 @@ from transcripts.formats.refi import make_guid
 from transcripts.projects.models import Project
 
 MAX_NAMED = 20
+REFUSED = (
+    f"the consent of the interview says that people may not code it. What the study has of it stays. {HOW_TO_RECORD}"
+)
 
 # May be active once: a code of one person on one sentence in one layer.
 Place = tuple[int, str, int, str]
@@ -127,8 +131,18 @@ class CodingPlan:
 
     def leave_out(self, source: QdpxSource) -> None:
         """Count what was applied to a text whose interview does not count in the study."""
+        self._leave_out(source, "without interview")
+
+    def refuse(self, source: QdpxSource) -> None:
+        """Count what was applied to a text that people may not code, and drop the notes on it."""
+        self._leave_out(source, "without consent")
+        notes = {*source.notes, *(guid for each in source.selections for guid in each.notes)} - self.used_notes
+        self.counts["memos without consent"] += len(notes)
+        self.used_notes |= notes
+
+    def _leave_out(self, source: QdpxSource, why: str) -> None:
         applied = [*source.codings, *(coding for each in source.selections for coding in each.codings)]
-        self.counts["without interview"] += len(applied)
+        self.counts[why] += len(applied)
         self.used_notes.update(guid for coding in applied for guid in coding.notes)
 
     def add_counts(self, report: StudyReport) -> None:
@@ -152,6 +166,8 @@ class CodingPlan:
             "coding",
             "the interview is archived or excluded in this study. Restore it, then import the file again.",
         )
+        report.leave_out(self.counts["without consent"], "coding", REFUSED)
+        report.leave_out(self.counts["memos without consent"], "memo", REFUSED)
         report.leave_out(self.counts["links"], "link of a coding", "links stand in the file to be read alone.")
         report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")

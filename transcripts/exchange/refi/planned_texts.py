@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from transcripts.corpus.models import BoundaryEdit, Sentence, Turn
+from transcripts.corpus.models import BoundaryEdit, Consent, Sentence, Turn
 from transcripts.corpus.planning import Plan
 from transcripts.corpus.pure.preparing import prepare_interview
-from transcripts.corpus.queries import list_contents, read_stored_turns
+from transcripts.corpus.queries import list_consenting, list_contents, read_stored_turns
 from transcripts.exchange.pure import refi_texts as texts
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.pure.refi_texts import DividedText
@@ -108,6 +108,7 @@ class StoredTexts:
         self._ids = ids
         self._names = names
         self._edits = self._count_edits()
+        self._codeable = self._list_codeable()
 
     @classmethod
     def find(cls, project: Project, pairs: Iterable[Text]) -> StoredTexts:
@@ -122,6 +123,10 @@ class StoredTexts:
     def find_interview(self, divided: DividedText) -> int | None:
         """The number of a text's interview; ``None`` where that is archived or excluded."""
         return self._ids.get(divided.external_id)
+
+    def may_be_coded(self, interview_id: int) -> bool:
+        """Whether the interview's consent lets people code it."""
+        return interview_id in self._codeable
 
     def place(self, pair: Text) -> PlacedText:
         """A text with its sentences: two queries."""
@@ -141,8 +146,13 @@ class StoredTexts:
         )
 
     def is_current(self) -> bool:
-        """Whether the same interviews count in the study, and no sentence has been split or merged since."""
-        return self._edits == self._count_edits() and self._ids == _find_ids(self._project, self._names)
+        """Whether the same interviews count in the study and may be coded, and no sentence has been split or merged since."""
+        if self._edits != self._count_edits() or self._codeable != self._list_codeable():
+            return False
+        return self._ids == _find_ids(self._project, self._names)
+
+    def _list_codeable(self) -> set[int]:
+        return list_consenting(self._ids.values(), Consent.Scope.CODING)
 
     def _count_edits(self) -> int:
         return BoundaryEdit.objects.filter(turn__interview__project=self._project).count()

@@ -14,7 +14,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.coding.actions import CODEABLE_CHANNELS
-from transcripts.corpus.models import Sentence
+from transcripts.corpus.consent import explain_missing, list_without
+from transcripts.corpus.models import Consent, Sentence
 from transcripts.projects.models import Project
 from transcripts.revision import queries
 from transcripts.revision.actions.errors import RevisionError
@@ -31,6 +32,7 @@ def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSente
         raise RevisionError("This sentence is not one of this study, or its boundaries were edited later.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
         raise RevisionError("This is what a tool gave back, which is shown but not coded.")
+    _check_consent(sentence)
     return _add_anchors(project, [sentence.pk], by=by)[0]
 
 
@@ -122,6 +124,7 @@ def read_anchor(
         raise RevisionError("This sentence is no longer an anchor of this study.")
     if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
         return stored
+    _check_consent(anchor.sentence)
     codes = _check_codes(version, identifiers)
     reading = AnchorReading(
         version=version,
@@ -146,6 +149,12 @@ def read_anchor(
         details={"sentence": anchor.sentence_id, "version": version.number, "codes": len(codes)},
     )
     return reading
+
+
+def _check_consent(sentence: Sentence) -> None:
+    """Anchors are coded, so the consent of the interview must not forbid it. Raises ``RevisionError``."""
+    if refused := list_without([sentence.turn.interview], Consent.Scope.CODING):
+        raise RevisionError(explain_missing(refused, Consent.Scope.CODING))
 
 
 def _check_codes(version: CodebookVersion, identifiers: Sequence[str]) -> list[str]:

@@ -29,11 +29,11 @@ from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
 from transcripts.audit_trail import trail
+from transcripts.corpus.consent import list_without, name_some
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
 from transcripts.projects.models import Project
 
-MAX_TITLES = 5
 MODEL = str(Turn.Role.MODEL)
 NOBODY_CONSENTS = (
     "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
@@ -250,12 +250,8 @@ def choose_turns(
 
 
 def _refuse_without_consent(interviews: Sequence[Interview]) -> None:
-    allowed = list_consenting([interview.pk for interview in interviews], Consent.Scope.EXTERNAL)
-    titles = [f"“{interview.title}”" for interview in interviews if interview.pk not in allowed]
-    if not titles:
-        return
-    more = f" and {len(titles) - MAX_TITLES:,} more" if len(titles) > MAX_TITLES else ""
-    raise PreannotationError(
-        f"No consent to processing by external models is on record for {', '.join(titles[:MAX_TITLES])}{more}. Record it, "
-        "leave them out, or choose a model that runs on this site."
-    )
+    if refused := list_without(interviews, Consent.Scope.EXTERNAL):
+        raise PreannotationError(
+            f"No consent to processing by external models is on record for {name_some(refused)}. Record it, leave them out, "
+            "or choose a model that runs on this site."
+        )

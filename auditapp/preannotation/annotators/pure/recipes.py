@@ -1,10 +1,11 @@
 """What an annotator that needs no provider is made of, as it is kept with it. Knows nothing of Django.
 
 Rules: ``{"reader", "rules": {code: [line]}}``. Learnt: ``{"reader", "seed", "minimum", "set": {"hash", "families":
-{family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared"},
-"codes": {code: counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``reader`` names the way of
-reading. The set is there whole, so that the same is learnt from it again however the study goes on; ``codes`` is what it
-came to, and is filled in when it is first learnt, with ``judged_with``.
+{family: {"decided", "codes": {code: {"yes", "tied"}}}}}, "taught": {"sentences", "interviews", "spared", "refused"},
+"codes": {code: counts}}``, where numbers of sentences are written as ranges (``"4-9 12"``). ``refused`` counts the decided
+sentences of interviews that say no, and is left out where there are none. ``reader`` names the way of reading. The set is there
+whole, so that the same is learnt from it again however the study goes on; ``codes`` is what it came to, and is filled in when it
+is first learnt, with ``judged_with``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The training set of an annotator that learns: the blind codings of a study, resolved to one word per sentence and code.
 
 Of several who decided about a sentence the majority counts, and where they are even it teaches nothing. Withheld turns
-are spared, for they are to say how good the annotator is.
+are spared, for they are to say how good the annotator is. Interviews that say no to coding, or to reuse and training, teach
+nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.quotes import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.queries import list_not_learnt_from
 from transcripts.projects.models import Project
 
 if TYPE_CHECKING:
@@ -35,11 +37,16 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
 
     read = read_blind(project)
     withheld = list_withheld(project)
+    refused = list_not_learnt_from(read.interview_ids.tolist())
+    is_refused = np.isin(read.interview_ids, np.fromiter(refused, dtype=np.int64, count=len(refused)))
     is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))
     families, outcomes, spared = {}, {}, np.zeros(len(read.sentence_ids), dtype=bool)
+    left_out = np.zeros(len(read.sentence_ids), dtype=bool)
     for family in _list_families(version):
         codes = [code.identifier for code in family.codes.all()]
         is_decided, has_code, is_tied = _resolve(read, family.identifier, codes)
+        left_out |= is_decided & is_refused
+        is_decided = is_decided & ~is_refused
         spared |= is_decided & is_spared
         taught = is_decided & ~is_spared
         written: dict[str, Any] = {}
@@ -57,6 +64,7 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
             "sentences": len(placed),
             "interviews": len({interview for interview, _ in placed.values()}),
             "spared": int(spared.sum()),
+            **({"refused": int(left_out.sum())} if left_out.any() else {}),
         },
         "codes": outcomes,
     }

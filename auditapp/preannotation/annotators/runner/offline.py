@@ -39,6 +39,9 @@ from auditapp.preannotation.annotators.queries.offline import (
 from auditapp.preannotation.annotators.queries.training_set import hash_set, place_sentences, read_lesson
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion
 from transcripts.codebook.pure.keyword_rules import BadRule
+from transcripts.corpus.consent import name_some
+from transcripts.corpus.models import Interview
+from transcripts.corpus.queries import list_not_learnt_from
 
 LEASE = datetime.timedelta(seconds=30)
 AT_ONCE = 1_000
@@ -110,7 +113,14 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
         except BadRule as error:
             raise CannotRead(f"A rule of the codebook is not valid. {error}") from error
     families = recipe["set"]["families"]
-    if hash_set(families, place_sentences(families)) != recipe["set"]["hash"]:
+    placed = place_sentences(families)
+    if refused := list_not_learnt_from(interview for interview, _ in placed.values()):
+        named = name_some(list(Interview.objects.filter(pk__in=refused).order_by("pk")))
+        raise CannotRead(
+            f"This annotator learnt from {named}, and consent to coding or to reuse and training has been refused since. Launch "
+            "the learning again: that creates another annotator, which does not learn from there."
+        )
+    if hash_set(families, placed) != recipe["set"]["hash"]:
         raise CannotRead(
             "The codings this annotator learnt from have changed, so it cannot be made again. Launch the learning again: that "
             "creates another annotator from the codings as they are now."

@@ -56,6 +56,9 @@ class ListExports(ProjectView):
         unblinds = serializers.BooleanField(
             help_text="Whether it holds others' labels: who codes can take her own rows, or unblind on a page first."
         )
+        consent = serializers.CharField(
+            help_text="The scope of consent without which an interview's words are left out; empty: it needs none."
+        )
         columns = Column(many=True, help_text="The columns of its table, in order; none if it has no table.")
 
         class Meta:

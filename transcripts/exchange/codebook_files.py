@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from transcripts.codebook.files import make_qdc_codes, read_version
-from transcripts.codebook.models import CodebookVersion
+from transcripts.codebook.files import read_version
+from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.queries import current_version
+from transcripts.corpus.models import Consent, Interview
+from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.registry import Scope
+from transcripts.formats.codebook_content import CodebookContent
 from transcripts.formats.codebook_json import write_codebook_json
-from transcripts.formats.qdc import write_qdc
+from transcripts.formats.qdc import lay_out_codes, write_qdc
 
 
 class NoCodebook(Exception):
@@ -17,15 +21,31 @@ class NoCodebook(Exception):
 
 
 def write_json(scope: Scope, path: Path) -> int:
-    """Everything the current version holds, as JSON."""
+    """Everything the current version holds, as JSON, but for examples from interviews that may not be quoted."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        return write_codebook_json(read_version(_find_version(scope)), stream)
+        return write_codebook_json(_read_quotable(scope), stream)
 
 
 def write_refi(scope: Scope, path: Path) -> int:
-    """The current version as a codebook file of REFI-QDA."""
+    """The current version as a codebook file of REFI-QDA, but for examples from interviews that may not be quoted."""
     with path.open("wb") as stream:
-        return write_qdc(make_qdc_codes(_find_version(scope)), stream)
+        return write_qdc(lay_out_codes(_read_quotable(scope), scope=scope.project.slug), stream)
+
+
+def find_quoted(scope: Scope) -> set[int]:
+    """The interviews from which examples of the current version come."""
+    version = current_version(scope.project)
+    pinned = CodeExample.objects.shown().filter(code__version=version, sentence__isnull=False)
+    return set(pinned.order_by().values_list("sentence__turn__interview", flat=True)) if version else set()
+
+
+def _read_quotable(scope: Scope) -> CodebookContent:
+    """The version as it may be published. An interview is known by its id in the file, which no other of the study has."""
+    content = read_version(_find_version(scope))
+    allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
+    names = set(Interview.objects.filter(pk__in=allowed).values_list("external_id", flat=True))
+    examples = (each for each in content.examples if not each.interview or each.interview in names)
+    return replace(content, examples=tuple(examples))
 
 
 def _find_version(scope: Scope) -> CodebookVersion:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from transcripts.corpus.models import Consent
 from transcripts.exchange import (
     codebook_files,
     coding_rows,
+    demonstrations,
     inspect_rows,
     negotiation_rows,
     queries,
@@ -24,12 +26,17 @@ STUDY = [
     Export(
         key="codebook",
         name="Codebook",
-        sentence="The current version: every code with both definitions. Each of these files can be imported again.",
+        sentence=(
+            "The current version: every code with both definitions. Each of these files can be imported again. JSON and QDC hold "
+            "the examples too, from interviews only with consent to quotation."
+        ),
         row="a code of the current version",
         columns=queries.CODEBOOK,
         permission=Permission.VIEW,
         read_rows=queries.read_codebook,
         files={"json": codebook_files.write_json, "qdc": codebook_files.write_refi},
+        consent=Consent.Scope.QUOTATION.value,
+        find_quoted=codebook_files.find_quoted,
     ),
     Export(
         key="codebook_changes",
@@ -329,6 +336,23 @@ NEGOTIATION = [
         also_reveals="scores",
     ),
     Export(
+        key="demonstrations",
+        name="Demonstrations",
+        sentence=(
+            "Threads as examples for training (JSON lines): their turns with the moves, features, links and challenges that "
+            "coders agree on or that were adjudicated, the normative stance and the scores, and which of two threads scored "
+            "higher. Only threads with consent to reuse; no machine labels."
+        ),
+        row="a normative stance, a thread with all of its turns, or a preference between two threads",
+        permission=Permission.ADJUDICATE,
+        files={"jsonl": demonstrations.write_demonstrations},
+        unblinds=True,
+        find_unblinded=negotiation_rows.find_judged,
+        also_reveals="pairs, scores",
+        consent=Consent.Scope.REUSE.value,
+        find_quoted=demonstrations.find_threads,
+    ),
+    Export(
         key="stage_openings",
         name="Openings of reasoning",
         sentence="Who first opened which reasoning of a model, and when.",
@@ -351,12 +375,17 @@ THEMES = [
     Export(
         key="theme_quotes",
         name="Quotes of themes",
-        sentence="Sentences for and against each theme: the exact text, and the quotation with its edits marked.",
+        sentence=(
+            "Sentences for and against each theme: the exact text, and the quotation with its edits marked. The words of an "
+            "interview only with consent to quotation."
+        ),
         row="a sentence for or against a theme",
         columns=theme_rows.THEME_QUOTES,
         permission=Permission.SEE_ALL_CODINGS,
         read_rows=theme_rows.read_theme_quotes,
         unblinds=True,
+        consent=Consent.Scope.QUOTATION.value,
+        find_quoted=theme_rows.find_quoted,
     ),
     Export(
         key="phase_entries",

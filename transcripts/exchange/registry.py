@@ -10,7 +10,8 @@ from django.db.models import Model, Q, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.corpus.listing import read_fact
-from transcripts.corpus.models import Interview, Standing
+from transcripts.corpus.models import Consent, Interview, Standing
+from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.rows import Column
 from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
@@ -65,7 +66,8 @@ class Export(NamedTuple):
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
     ``unblinds`` unblinds a coder to colleagues' work, and to what it ``also_reveals`` (machines' labels, case sheets) of the
     interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
-    as Parquet too.
+    as Parquet too. ``consent`` is the scope of consent without which an interview's words are left out; ``find_quoted`` returns the
+    interviews whose words the file would hold.
     """
 
     key: str
@@ -81,6 +83,8 @@ class Export(NamedTuple):
     also_reveals: str = ""
     is_deprecated: bool = False
     count_rows: Callable[[Scope], int] | None = None
+    consent: str = ""
+    find_quoted: Callable[[Scope], Collection[int]] | None = None
 
     @property
     def header(self) -> list[str]:
@@ -92,6 +96,22 @@ class Export(NamedTuple):
         """Every format it comes in, tables first."""
         tables = TABLES if self.read_rows else ()
         return list(dict.fromkeys([*tables, *([PARQUET] if self.read_rows and self.count_rows else []), *self.files]))
+
+
+def count_without_consent(export: Export, scope: Scope) -> int:
+    """How many interviews' words an export has to leave out, for want of the consent that it needs."""
+    if export.find_quoted is None:
+        return 0
+    quoted = set(export.find_quoted(scope))
+    return len(quoted - list_consenting(quoted, export.consent))
+
+
+def say_without_consent(export: Export, number: int) -> str:
+    """The sentence about the interviews whose words are left out; empty where there are none."""
+    if not number:
+        return ""
+    scope = Consent.Scope(export.consent).label
+    return f"The words of {number:,} interview{'' if number == 1 else 's'} are left out: consent to “{scope}” is not given."
 
 
 _exports: dict[str, Export] = {}
@@ -127,6 +147,7 @@ USES = (
             "case_sheets",
             "normative_stances",
             "scores",
+            "demonstrations",
             "stage_openings",
         ),
     ),

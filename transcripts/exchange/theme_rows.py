@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from django.db.models import QuerySet
+
+from transcripts.corpus.models import Consent
+from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import PLACE, column, find_places, label_sentences, quote_sentences, stream
 from transcripts.themes.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
@@ -38,6 +42,11 @@ THEME_QUOTES = [
     column("added_by", "added_by__username", "Who chose it."),
     column("withdrawn", "withdrawn_at"),
     column("quote_id", "pk", "Number of the quote."),
+    column(
+        "may_be_quoted",
+        meaning="true where the interview's consent to quotation is given; otherwise text and edited_text are empty.",
+        kind=bool,
+    ),
 ]
 
 PHASE_ENTRIES = [
@@ -81,9 +90,27 @@ def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_theme_quotes(scope: Scope) -> Iterator[Sequence[object]]:
-    """The sentences for and against each theme: their exact text, and the quotation with its edits marked."""
-    quotes = ThemeQuote.objects.filter(scope.within("sentence__turn__interview"))
-    return stream(quote_sentences(label_sentences(quotes)).order_by("theme__number", "pk"), THEME_QUOTES)
+    """The sentences for and against each theme: their exact text, and the quotation with its edits marked; of interviews
+    that may not be quoted only where they stand."""
+    allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
+    stored = [each if each.source else each._replace(source="sentence__turn__interview_id") for each in THEME_QUOTES]
+    words = find_places(THEME_QUOTES, "text", "edited_text")
+    quotes = quote_sentences(label_sentences(_find_quotes(scope)))
+    for *cells, interview in stream(quotes.order_by("theme__number", "pk"), stored):
+        may_be_quoted = interview in allowed
+        if not may_be_quoted:
+            for place in words:
+                cells[place] = ""
+        yield [*cells, may_be_quoted]
+
+
+def find_quoted(scope: Scope) -> set[int]:
+    """The interviews of which there are quotes."""
+    return set(_find_quotes(scope).order_by().values_list("sentence__turn__interview", flat=True))
+
+
+def _find_quotes(scope: Scope) -> QuerySet[ThemeQuote]:
+    return ThemeQuote.objects.filter(scope.within("sentence__turn__interview"))
 
 
 def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:

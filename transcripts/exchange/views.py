@@ -22,7 +22,15 @@ from transcripts.exchange.export_jobs import TooLong, find_hidden, send_export, 
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
-from transcripts.exchange.registry import Export, Scope, find_export, group_exports, list_exports
+from transcripts.exchange.registry import (
+    Export,
+    Scope,
+    count_without_consent,
+    find_export,
+    group_exports,
+    list_exports,
+    say_without_consent,
+)
 from transcripts.exchange.study_jobs import PROJECT_FILE
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
@@ -43,8 +51,9 @@ LARGE_SIZE = 300_000
 def list_downloads(request: ProjectRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
+    groups = group_exports(exports)
     context = {
-        "groups": group_exports(exports),
+        "groups": [(use, [(export, _say_left_out(request, export)) for export in group]) for use, group in groups],
         "own_only": not get_viewer(request).sees_all,
         "jobs": list_own_files(request.project, request.user),
         "left_out": sum(count_left_out(request.project).values()),
@@ -128,6 +137,14 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
     response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}.{format}"'
     response["X-Content-SHA256"] = digest
     return response
+
+
+def _say_left_out(request: ProjectRequest, export: Export) -> str:
+    """Which words would be left out of a file for want of consent, as it was narrowed on the page."""
+    with_left_out = request.GET.get("left_out") == "on"
+    kind, run = _read_kind(request.GET), _read_run(request.GET)
+    scope = Scope(request.project, None, with_left_out=with_left_out, kind=kind, run=run)
+    return say_without_consent(export, count_without_consent(export, scope))
 
 
 def _read_kind(asked: QueryDict) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from tests.transcripts.codebook.drafting import find, list_events
+from tests.transcripts.corpus.consent_cast import allow
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
@@ -209,3 +212,24 @@ def test_example_is_either_pinned_or_invented(draft: CodebookVersion, lead: User
         CodeExample.objects.filter(pk=pinned.pk).update(words="Both.")
     with pytest.raises(IntegrityError), transaction.atomic():
         CodeExample.objects.filter(pk=pinned.pk).update(sentence=None)
+
+
+def test_files_to_be_published_quote_no_interview_without_consent(
+    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, tmp_path: Path
+) -> None:
+    pin(draft, sentence, lead)
+    code = find(draft, "theme.balance")
+    actions.add_invented_example(version=draft, code=code, words="Weigh both.", kind="include", by=lead)
+    actions.publish_version(version=draft, by=lead)
+
+    def write(format: str) -> str:
+        path = tmp_path / format
+        call_command("export", "codebook", project=project.slug, format=format, output=str(path))
+        return path.read_text(encoding="utf-8")
+
+    for format in ("json", "qdc"):
+        assert "I would ask first." not in write(format)
+        assert "Weigh both." in write(format)
+    allow(lead, sentence.turn.interview, scope="quotation")
+    for format in ("json", "qdc"):
+        assert "I would ask first." in write(format)

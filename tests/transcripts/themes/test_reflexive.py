@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.desk_cast import last_event
+from tests.transcripts.corpus.consent_cast import allow
 from tests.transcripts.themes.cast import make_theme
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence
@@ -84,6 +85,7 @@ class TestBoard:
     ) -> None:
         theme = make_theme(project, lead)
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead, edited_text="I would ask […]")
+        allow(lead, sentence.turn.interview, scope="quotation")
         reflexive.write_entry(project=project, phase=4, text="We kept the second reading.", by=lead)
         board = get(client_of(reader), "phases")
         for part in (

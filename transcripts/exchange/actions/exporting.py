@@ -13,7 +13,8 @@ from django.db import transaction
 
 from transcripts.audit_trail import trail
 from transcripts.exchange.codebook_files import NoCodebook
-from transcripts.exchange.registry import PARQUET, Export, Scope
+from transcripts.exchange.demonstrations import NoDemonstrations
+from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_consent
 from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.tabular import Groups, group_rows, write_csv, write_json, write_jsonl
@@ -81,7 +82,7 @@ def write_file(
             draft.replace(path)
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
-    except (FileRefused, NoCodebook, ParquetNotInstalled) as error:
+    except (FileRefused, NoCodebook, NoDemonstrations, ParquetNotInstalled) as error:
         raise ExportError(str(error)) from error
     return rows, digest
 
@@ -145,6 +146,7 @@ def record_export(*, export: Export, scope: Scope, by: trail.Actor, details: dic
         stream=trail.project_stream(scope.project.pk),
         details={
             **details,
+            **({"without_consent": left_out} if (left_out := count_without_consent(export, scope)) else {}),
             "own_rows_only": scope.only is not None,
             "with_left_out": scope.with_left_out,
             **({"kind": scope.kind} if scope.kind else {}),

@@ -115,6 +115,8 @@ STATUSES: Sequence[str] = ("silently assumed", "hypothesised", "elicited", "supp
 
 MOVES, CHALLENGES, RESPONSES, FAILURES = "moves", "challenges", "responses", "failure_modes"
 FEATURES = FEATURE_FAMILY
+FAMILIES_OF_NEGOTIATION = frozenset({MOVES, FEATURES, CHALLENGES, RESPONSES})
+"""What is coded of a negotiation, turn by turn."""
 _FAMILIES = {"move": MOVES, "feature": FEATURES, "challenge": CHALLENGES, "response": RESPONSES, "failure": FAILURES}
 
 

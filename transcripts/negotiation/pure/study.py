@@ -9,10 +9,8 @@ from operator import itemgetter
 
 from transcripts.corpus.pure.readers.threads import find_stage
 from transcripts.negotiation.pure.records import (
-    CHALLENGES,
+    FAMILIES_OF_NEGOTIATION,
     FEATURES,
-    MOVES,
-    RESPONSES,
     Coding,
     Link,
     Records,
@@ -31,7 +29,6 @@ ENACTED = "enacted"
 Place = tuple[str, int]
 """A turn: its thread and its position."""
 
-_COUNTED = frozenset({MOVES, FEATURES, CHALLENGES, RESPONSES})
 _BY_PLACE = itemgetter(Coding._fields.index("turn"), Coding._fields.index("start"), Coding._fields.index("code"))
 
 
@@ -179,7 +176,7 @@ class Study:
         for score in records.scores:
             self._find_work(score.coder)
         for theirs in work.values():
-            for family in _COUNTED & theirs.codings.keys():
+            for family in FAMILIES_OF_NEGOTIATION & theirs.codings.keys():
                 for codings in theirs.codings[family].values():
                     if len(codings) > 1:
                         codings.sort(key=_BY_PLACE)

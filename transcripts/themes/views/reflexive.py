@@ -12,6 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.coding.models import Memo
+from transcripts.corpus.models import Consent
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.themes import evidence, queries, reflexive
@@ -157,7 +159,9 @@ def _render_phases(
     viewpoint = choose_viewpoint(get_viewer(request))
     themes = queries.current_themes(request.project)
     catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
-    quotes = queries.read_quotes(queries.visible_quotes(get_viewer(request)))
+    every = queries.read_quotes(queries.visible_quotes(get_viewer(request)))
+    allowed = list_consenting({quote.sentence.turn.interview_id for quote in every}, Consent.Scope.QUOTATION)
+    quotes = [quote for quote in every if quote.sentence.turn.interview_id in allowed]
     kinds = (
         Memo.objects.filter(project=request.project)
         .active()
@@ -179,6 +183,7 @@ def _render_phases(
             (each, own) for each in themes if (own := [quote for quote in quotes if quote.theme_id == each.theme_id])
         ],
         "quotes": quotes,
+        "without_consent": len(every) - len(quotes),
         "shows_reasons": Permission.SEE_ALL_CODINGS in request.role.permissions,
         **describe_viewpoint(request, viewpoint),
     }

@@ -13,6 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.corpus.models import Consent
+from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.themes import actions, evidence, matrix, queries
@@ -78,6 +80,9 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
             "by_model": matrix.list_models(viewpoint, version),
             "came_from": version.theme.came_from.all(),
             "led_to": version.theme.led_to.all(),
+            "quotable": list_consenting(
+                {quote.sentence.turn.interview_id for quote in quotes}, Consent.Scope.QUOTATION
+            ),
             "quotes_for": [quote for quote in quotes if quote.side == ThemeQuote.Side.FOR],
             "quotes_against": [quote for quote in quotes if quote.side == ThemeQuote.Side.AGAINST],
             **describe_viewpoint(request, viewpoint),

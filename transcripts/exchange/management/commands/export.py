@@ -6,10 +6,17 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.audit_trail import trail
+from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import ExportError, write_export
-from transcripts.exchange.registry import Scope, find_export, list_exports
+from transcripts.exchange.registry import (
+    Scope,
+    count_without_consent,
+    find_export,
+    list_exports,
+    say_without_consent,
+)
 from transcripts.projects.models import Project
 
 
@@ -42,12 +49,11 @@ class Command(BaseCommand):
         run = str(options["run"])
         if run and not is_fact(run):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
+        scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
         try:
             rows, sha256 = write_export(
                 export=export,
-                scope=Scope(
-                    study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run
-                ),
+                scope=scope,
                 format=str(options["format"]) or export.formats[0],
                 path=Path(output),
                 by=trail.SYSTEM,
@@ -55,5 +61,7 @@ class Command(BaseCommand):
             )
         except ExportError as error:
             raise CommandError(str(error)) from error
+        if without := count_without_consent(export, scope):
+            self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
         answer = {"path": output, "rows": rows, "sha256": sha256}
         self.stdout.write(json.dumps(answer) if options["json"] else f"{rows} rows in {output}")

@@ -1,0 +1,285 @@
+"""Demonstrations: what is settled of threads that may be reused, with stance, scores, consent and preferences."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.corpus.consent_cast import allow, refuse
+from tests.transcripts.negotiation.case_cast import pair_up
+from tests.transcripts.negotiation.score_cast import score, write
+from transcripts.accounts.models import User
+from transcripts.agreement.actions import adjudicate, read_readings
+from transcripts.agreement.pure.letters import fingerprint
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.codebook.models import CodeFamily
+from transcripts.coding.actions import add_link
+from transcripts.corpus.actions import import_file
+from transcripts.corpus.models import Interview, Sentence
+from transcripts.exchange.pure.preferences import find_preference
+from transcripts.exchange.registry import find_export, list_exports
+from transcripts.projects.actions import set_stance
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+ASKED = {"role": "interviewer", "text": "May she apply?"}
+ANSWERED = {"role": "model", "text": "It depends. Who decides?"}
+CHALLENGED = {"role": "interviewer", "text": "You forget that she is poor."}
+CHANGED = {"role": "model", "text": "Then I was wrong. She may apply."}
+
+
+@pytest.fixture
+def threads(project: Project, owner: User) -> dict[str, Interview]:
+    """A talk, two branches from its second turn, and another talk."""
+    branch = {"relation": "branch", "hangs_on": {"id": "main", "turn": 2}}
+    lines: list[dict[str, Any]] = [
+        {"id": "main", "title": "Main", "model": "m", "turns": [ASKED, ANSWERED, CHALLENGED, CHANGED]},
+        {"id": "one", "title": "One", "model": "m", "turns": [CHALLENGED, CHANGED], **branch},
+        {"id": "two", "title": "Two", "model": "m", "turns": [CHALLENGED, ANSWERED], **branch},
+        {"id": "other", "title": "Other", "model": "m", "turns": [ASKED, ANSWERED]},
+    ]
+    import_file(project=project, name="t.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
+    set_stance(project=project, stance="codebook", reason="x", by=owner)
+    return {each.external_id: each for each in project.interviews.all()}
+
+
+def find(thread: Interview, turn: int, place: int = 0) -> Sentence:
+    rows = Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")
+    return rows.select_related("turn__interview__project")[place]
+
+
+def read(project: Project, path: Path) -> dict[str, list[dict[str, Any]]]:
+    call_command("export", "demonstrations", project=project.slug, output=str(path))
+    found: dict[str, list[dict[str, Any]]] = {"stance": [], "thread": [], "preference": [], "demonstrations": []}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        found[json.loads(line)["record"]].append(json.loads(line))
+    return found
+
+
+def read_one(project: Project, path: Path) -> dict[str, Any]:
+    [thread] = read(project, path)["thread"]
+    return thread
+
+
+def list_codes(thread: dict[str, Any]) -> list[tuple[int, str, str]]:
+    return [(turn["position"], each["code"], each["settled"]) for turn in thread["turns"] for each in turn["codings"]]
+
+
+class TestSettled:
+    def test_what_coders_agree_on_goes_out_and_what_one_read_alone_does_not(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        second_coder: User,
+        lead: User,
+        tmp_path: Path,
+    ) -> None:
+        main = threads["main"]
+        elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
+        for person in (coder, second_coder):
+            put(find(main, 2, 1), elicit, person)
+        put(find(main, 4, 1), redirect, coder)
+        allow(lead, main, scope="reuse")
+        thread = read_one(project, tmp_path / "x")
+        assert list_codes(thread) == [(2, "move.elicit", "agreed")]
+        assert thread["not_settled"] == 1
+        assert [turn["text"] for turn in thread["turns"]] == [
+            each["text"] for each in (ASKED, ANSWERED, CHALLENGED, CHANGED)
+        ]
+        assert [turn["stage"] for turn in thread["turns"]] == [None, "front", None, "front"]
+
+    def test_an_adjudicated_reading_goes_out_and_one_that_both_stand_does_not(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        second_coder: User,
+        lead: User,
+        tmp_path: Path,
+    ) -> None:
+        main, moves = threads["main"], CodeFamily.objects.get(version__project=project, identifier="moves")
+        elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
+        for turn in (2, 4):
+            put(find(main, turn), elicit, coder)
+            put(find(main, turn), redirect, second_coder)
+        for turn, outcome, chosen in ((2, "one", second_coder.pk), (4, "both", None)):
+            readings = read_readings(project, moves, find(main, turn))
+            adjudicate(
+                project=project,
+                family=moves,
+                sentence=find(main, turn),
+                outcome=outcome,
+                reason="It turns the question.",
+                chosen_coder=chosen,
+                shown=fingerprint(readings),
+                revision=0,
+                idempotency_key=uuid4(),
+                by=lead,
+            )
+        allow(lead, main, scope="reuse")
+        thread = read_one(project, tmp_path / "x")
+        assert list_codes(thread) == [(2, "move.redirect", "adjudicated")]
+        assert thread["not_settled"] == 1
+
+    def test_values_and_links_are_kept_where_those_who_agree_gave_the_same(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        second_coder: User,
+        lead: User,
+        tmp_path: Path,
+    ) -> None:
+        main, power = threads["main"], find_code(project, "feature.power")
+        elicit = find_code(project, "move.elicit")
+        for person, hypothesis in ((coder, "The school"), (second_coder, "Somebody else")):
+            put(find(main, 2), power, person, attributes={"status": "elicited", "hypothesis": hypothesis})
+            move = put(find(main, 2, 1), elicit, person)
+            add_link(project=project, coding=move, kind="acts_on", code=power, by=person, idempotency_key=uuid4())
+        allow(lead, main, scope="reuse")
+        [feature, found] = read_one(project, tmp_path / "x")["turns"][1]["codings"]
+        assert (feature["code"], feature["status"]) == ("feature.power", "elicited")
+        assert feature["attributes"] == {"status": "elicited"}
+        assert (found["enactment"], found["links"]) == (
+            "enacted",
+            [{"kind": "acts_on", "feature": "feature.power", "turn": None}],
+        )
+
+    def test_a_settled_challenge_is_an_episode(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        second_coder: User,
+        lead: User,
+        tmp_path: Path,
+    ) -> None:
+        main = threads["main"]
+        for person in (coder, second_coder):
+            put(find(main, 3), find_code(project, "challenge.warranted"), person)
+            put(find(main, 4), find_code(project, "response.revised"), person)
+        allow(lead, main, scope="reuse")
+        [episode] = read_one(project, tmp_path / "x")["episodes"]
+        assert episode == {"turn": 3, "kind": "warranted", "outcome": "revised", "answers": [4], "explained": False}
+
+
+class TestConsent:
+    def test_only_threads_with_consent_to_reuse_are_in_it_and_the_others_are_counted(
+        self, project: Project, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
+    ) -> None:
+        stance = write(project, lead)
+        for each in threads.values():
+            score(stance, each, coder)
+        allow(lead, *threads.values(), scope="external")
+        allow(lead, threads["one"], threads["other"], scope="reuse")
+        refuse(lead, threads["other"], scope="reuse")
+        found = read(project, tmp_path / "x")
+        [about] = found["demonstrations"]
+        assert about["threads"] == 1
+        assert about["left_out"]["threads_without_consent"] == 3
+        [thread] = found["thread"]
+        assert (thread["thread"], thread["hangs_on"], thread["beginning_left_out"]) == ("one", None, True)
+        assert thread["consent"]["reuse"] == {"state": "given", "basis": "a form"}
+        assert thread["consent"]["quotation"]["state"] == "unknown"
+        assert "Main" not in (tmp_path / "x").read_text(encoding="utf-8")
+        assert AuditEvent.objects.get(action="export.written").details["without_consent"] == 3
+
+    def test_what_nobody_settled_or_scored_is_left_out(
+        self, project: Project, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
+    ) -> None:
+        put(find(threads["main"], 2), find_code(project, "move.elicit"), coder)
+        decide(find(threads["one"], 2), coder)
+        allow(lead, *threads.values(), scope="reuse")
+        [about] = read(project, tmp_path / "x")["demonstrations"]
+        assert (about["threads"], about["left_out"]["threads_without_anything_settled"]) == (0, 1)
+
+
+class TestPreferences:
+    def test_two_branches_and_a_pair_under_one_stance(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        second_coder: User,
+        lead: User,
+        tmp_path: Path,
+    ) -> None:
+        care, thrift = write(project, lead), write(project, lead, "thrift")
+        pair_up([threads["one"], threads["other"]], lead)
+        for name, value in (("one", 3), ("two", 1), ("other", 2)):
+            score(care, threads[name], coder, value)
+        # Under another stance, or by another person, nothing is compared.
+        score(thrift, threads["one"], coder, 0)
+        score(care, threads["main"], second_coder, 0)
+        allow(lead, *threads.values(), scope="reuse")
+        found = read(project, tmp_path / "x")
+        assert [each["stance"] for each in found["stance"]] == ["care/1", "thrift/1"]
+        compared = [(each["stance"], each["chosen"], each["rejected"]) for each in found["preference"]]
+        assert compared == [("care/1", "one", "other"), ("care/1", "one", "two")]
+        pair, branches = found["preference"]
+        assert pair["parts_at"] is None
+        assert branches["parts_at"] == {"thread": "main", "turn": 2}
+        assert branches["criteria"] == {"moves": {"chosen": 3, "rejected": 1}}
+        assert {each["stance"] for thread in found["thread"] for each in thread["scores"]} == {"care/1", "thrift/1"}
+
+    @pytest.mark.parametrize(
+        ("first", "second", "sign"),
+        [
+            ({("moves", "a"): 3}, {("moves", "a"): 1}, 1),
+            ({("moves", "a"): 1}, {("moves", "a"): 3}, -1),
+            ({("moves", "a"): 3, ("features", "a"): 0}, {("moves", "a"): 1, ("features", "a"): 2}, 0),
+            ({("moves", "a"): 3, ("features", "a"): 2}, {("moves", "a"): 1, ("features", "a"): 2}, 1),
+            ({("moves", "a"): 2}, {("moves", "a"): 2}, None),
+            ({("moves", "a"): 3}, {("moves", "b"): 1}, None),
+            ({("moves", "a"): 3, ("moves", "b"): 0}, {("moves", "a"): 2, ("moves", "b"): 1}, None),
+        ],
+    )
+    def test_higher_on_one_criterion_and_lower_on_none(
+        self, first: dict[tuple[str, str], int], second: dict[tuple[str, str], int], sign: int | None
+    ) -> None:
+        found = find_preference(first, second)
+        assert (found.sign if found else None) == sign
+
+
+class TestWho:
+    def test_leads_alone_take_it_and_are_asked_before_they_unblind(
+        self,
+        project: Project,
+        threads: dict[str, Interview],
+        coder: User,
+        reader: User,
+        lead: User,
+        client_of: ClientOf,
+    ) -> None:
+        score(write(project, lead), threads["other"], coder)
+        allow(lead, threads["other"], scope="reuse")
+        address = reverse("exchange:download", args=[project.slug, "demonstrations", "jsonl"])
+        assert [client_of(person).post(address).status_code for person in (coder, reader)] == [403, 403]
+        client = client_of(lead)
+        assert client.post(address).status_code == 409
+        assert b'"record":"thread"' in b"".join(client.post(address, {"rows": "all"}))
+
+    def test_there_are_no_rows_of_one_person(
+        self, project: Project, threads: dict[str, Interview], lead: User, client_of: ClientOf
+    ) -> None:
+        address = reverse("exchange:download", args=[project.slug, "demonstrations", "jsonl"])
+        page = client_of(lead).post(address, {"rows": "own"}, follow=True)
+        assert "there are no rows of one person" in page.content.decode()
+
+    def test_it_is_listed_with_the_exports(self, project: Project) -> None:
+        export = find_export("demonstrations")
+        assert export in list_exports()
+        assert export is not None
+        assert (export.formats, export.consent) == (["jsonl"], "reuse")
+        with pytest.raises(CommandError, match="cannot be written as 'csv'"):
+            call_command("export", "demonstrations", project=project.slug, output="x.csv", format="csv")

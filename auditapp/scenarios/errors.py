@@ -9,3 +9,14 @@ class ScenarioError(Exception):
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(message)
         self.field = field
+
+
+class AskedMeanwhile(ScenarioError):
+    """Something else was asked in a play after the person last saw it: ``stored``, question ``number``. ``text`` is hers."""
+
+    def __init__(self, number: int, stored: str, text: str) -> None:
+        super().__init__(
+            f"Question {number} was asked meanwhile, in another window or by somebody else. Yours was not sent. Read both, and "
+            "send yours again if it still fits."
+        )
+        self.number, self.stored, self.text = number, stored, text

@@ -204,6 +204,12 @@ class Question(models.Model):
     def __str__(self) -> str:
         return f"question {self.position}"
 
+    @property
+    def label(self) -> str:
+        """Its kind, and what it is meant to be: Challenge: unwarranted."""
+        intent = f": {self.intent.replace('_', ' ')}" if self.intent else ""
+        return f"{self.get_kind_display()}{intent}"
+
     def as_text(self) -> QuestionText:
         """What it says."""
         return QuestionText(kind=self.kind, text=self.text, intent=self.intent, text_if_asked=self.text_if_asked)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from auditapp.batches.kinds import register_ended, register_kind, register_visibility
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.scenarios.actions.storing import store_when_ended, sweep_plays
+from auditapp.scenarios.exports import EXPORTS, find_held
 from auditapp.scenarios.queries.run_visibility import find_run_visibility, list_run_interviews
+from auditapp.scenarios.queries.visibility import find_play_visibility, list_play_interviews
+from auditapp.scenarios.runner.kind import PlayKind
 from auditapp.scenarios.runner.scenario_kind import ScenarioKind
+from transcripts.blinding.labels_seen import register_labels
+from transcripts.exchange.registry import register_export
 
+register_kind(PlayKind())
+register_visibility(PlayKind.name, find_play_visibility, list_play_interviews)
 register_kind(ScenarioKind())
 register_visibility(ScenarioKind.name, find_run_visibility, list_run_interviews)
 register_ended(ScenarioKind.name, store_when_ended)
 register_sweep("plays", sweep_plays)
+for export in EXPORTS:
+    register_export(export)
+register_labels(find_held)

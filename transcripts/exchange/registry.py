@@ -130,7 +130,7 @@ def list_exports() -> list[Export]:
 
 WANTED_MOST = ("codings", "codebook", "qdpx")
 USES = (
-    ("Texts", ("interviews", "turns", "sentences", "texts", "trajectories", "inspect_log")),
+    ("Texts", ("interviews", "turns", "sentences", "texts", "trajectories", "inspect_log", "scripts", "plays")),
     ("Coding", ("decisions", "memos", "boundary_edits", "codebook_changes", "proposals")),
     (
         "Team and agreement",

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
@@ -33,6 +33,7 @@ MAX_LANGUAGE = 20
 MAX_REASON = 2_000
 MAX_DIFFERS = 500
 _KEYS = {"name", "suite", "system", "language", "turns", "case", "consents", "consent_basis"}
+_KEYS_OF_GUIDE = (_KEYS - {"suite", "case"}) | {"openings", "max_questions"}
 _KEYS_OF_TURN = {"kind", "intent", "text", "text_if_asked"}
 _KEYS_OF_CASE = {"relevant", "irrelevant", "group", "answer", "pair"}
 
@@ -248,6 +249,20 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
     if not found:
         raise ReadError(name, None, "no script", "a JSON object on each line, as docs/reference/formats.md says")
     return found
+
+
+def read_guide(content: Mapping[str, Any]) -> ScriptText:
+    """A script of interviews: an object with name, openings ({id: text}), turns (the bank of questions), max_questions, system,
+    language, consents and consent_basis. Raises ``ScriptRefused``."""
+    _refuse_others(content, _KEYS_OF_GUIDE, "A script of interviews")
+    openings, limit = content.get("openings", {}), content.get("max_questions")
+    if not isinstance(openings, dict):
+        raise ScriptRefused(f"“openings” is an object of ids and texts; found {name_json_type(openings)}.", "openings")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+        raise ScriptRefused(f"“max_questions” is a whole number; found {name_json_type(limit)}.", "max_questions")
+    plain = {key: value for key, value in content.items() if key not in {"openings", "max_questions"}}
+    texts = {key: _read_text(openings, key, "openings") for key in openings}
+    return replace(_read_script(plain, ""), use="interview", openings=texts, max_questions=limit)
 
 
 def list_halves(scripts: Iterable[ScriptText]) -> list[str]:

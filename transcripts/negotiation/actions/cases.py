@@ -40,7 +40,8 @@ def write_case_sheet(
     are intents. ``based_on``: the latest number
     that ``by`` saw, 0 where there was none; a newer one raises ``WrittenMeanwhile``. Raises ``WrongInput``.
     """
-    if interview.project_id != project.pk:
+    # One that is excluded is of the study all the same.
+    if interview.study_id != project.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
     # Numbered one at a time.
     Interview.objects.select_for_update(no_key=True).get(pk=interview.pk)

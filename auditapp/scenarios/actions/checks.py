@@ -1,0 +1,70 @@
+"""What a question must be before it is stored or sent."""
+
+from __future__ import annotations
+
+from auditapp.scenarios.errors import ScenarioError
+from auditapp.scenarios.models import Question
+from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
+
+KINDS = dict(Question.Kind.choices)
+INTENTS = dict(Question.Intent.choices)
+WITH_INTENT = (Question.Kind.CHALLENGE, Question.Kind.NEW_INFORMATION)
+
+
+def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) -> str:
+    """``text`` as it is stored and sent: exactly as it was typed, with line ends alike. ``what`` names it: "The question". Raises
+    ``ScenarioError``."""
+    text = text.replace("\r\n", "\n")
+    if not text.strip():
+        if may_be_empty:
+            return ""
+        raise ScenarioError(f"{what} is empty. Write it first.", field=field)
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ScenarioError(
+            f"{what} contains a character that cannot be stored, such as a null character. Remove it.", field=field
+        )
+    size = len(text.encode())
+    if size > MAX_TURN_SIZE:
+        raise ScenarioError(
+            f"{what} has {size:,} bytes; a turn may have {MAX_TURN_SIZE:,}. Shorten it, or say it in two turns.",
+            field=field,
+        )
+    return text
+
+
+def check_kind(kind: str, intent: str) -> tuple[str, str]:
+    """The kind of a question and what it is meant to be. Raises ``ScenarioError``.
+
+    A challenge says what it is meant to be; new information may.
+    """
+    if not kind:
+        raise ScenarioError(f"Choose the kind of the question: {_list(KINDS)}.", field="kind")
+    if kind not in KINDS:
+        raise ScenarioError(f"There is no kind “{kind[:40]}”. Choose one of {_list(KINDS)}.", field="kind")
+    if intent and intent not in INTENTS:
+        raise ScenarioError(f"There is no “{intent[:40]}”. Choose one of {_list(INTENTS)}.", field="intent")
+    if kind == Question.Kind.CHALLENGE and not intent:
+        raise ScenarioError(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
+    if intent and kind not in WITH_INTENT:
+        raise ScenarioError(
+            "Only a challenge, and new information that is a new fact, says what it is meant to be. Leave that out, or choose "
+            "another kind.",
+            field="intent",
+        )
+    return kind, intent
+
+
+def check_short(text: str, *, field: str, max_length: int, needed: str = "") -> str:
+    """A short text on one line. ``needed`` is what to say when it is empty. Raises ``ScenarioError``."""
+    text = " ".join(text.split())
+    if needed and not text:
+        raise ScenarioError(needed, field=field)
+    if len(text) > max_length:
+        raise ScenarioError(f"This has {len(text):,} characters; the limit is {max_length:,}.", field=field)
+    if "\x00" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise ScenarioError("This contains a character that cannot be stored. Remove it.", field=field)
+    return text
+
+
+def _list(names: dict[str, str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,258 @@
+from __future__ import annotations
+
+import json
+import time
+from argparse import SUPPRESS, ArgumentParser
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from auditapp.batches.command_options import POLL_SECONDS, read_cap
+from auditapp.batches.ledger import statements
+from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.batches.models import WORKING_STATES
+from auditapp.batches.runner import recovery, tasks
+from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
+from auditapp.scenarios.actions.closing import close_play, discard_play
+from auditapp.scenarios.actions.plays import branch_play, open_play
+from auditapp.scenarios.actions.scripts import write_script
+from auditapp.scenarios.errors import ScenarioError
+from auditapp.scenarios.models import Play, Question, Script
+from auditapp.scenarios.pure.openings import read_published_openings
+from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide
+from auditapp.scenarios.queries.prompting import find_raised
+from auditapp.scenarios.queries.scripts import latest_scripts
+from auditapp.scenarios.queries.talks import Exchange, read_talk
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+Told = dict[str, Any]
+
+
+class Command(BaseCommand):
+    help = "Hold an interview with a model: script, open, ask, again, record, branch, close, discard, show."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        # Django's parser takes an argument of its own, which the parsers of acts do not.
+        acts = parser.add_subparsers(dest="act", required=True, parser_class=ArgumentParser)
+        script = _add(acts, "script", "write a script of interviews, or its next number", of_play=False)
+        script.add_argument("--project", required=True, metavar="SLUG")
+        script.add_argument("--name", default="", help="what it is called, where its file does not say it")
+        script.add_argument("--file", type=Path, help="a JSON object; without it, the published opening alone")
+        script.add_argument("--reason", default="", help="why the wording changes, for the next number")
+        opened = _add(acts, "open", "open an interview; its opening is sent at once", of_play=False)
+        opened.add_argument("--project", required=True, metavar="SLUG")
+        opened.add_argument("--script", required=True, help="a name, or a name and number: gender/2")
+        opened.add_argument("--opening", default="", help="the id of an opening of the script")
+        opened.add_argument("--seed", type=int, help="choose the opening, balanced over models")
+        opened.add_argument("--model", metavar="LABEL", help="a model of an account")
+        opened.add_argument("--recorded", default="", metavar="NAME", help="the model as a public chat page calls it")
+        opened.add_argument("--surface", default="", help="the chat page of a recorded interview")
+        for name in ("vendor", "tier", "label"):
+            opened.add_argument(f"--{name}", default="")
+        opened.add_argument("--cap", metavar="USD", help="the most the interview and its branches may cost")
+        opened.add_argument("--wait", action="store_true", help="return when the opening is answered")
+        for name, told in (("ask", "ask the next question"), ("record", "store a question and its answer")):
+            said = _add(acts, name, told)
+            said.add_argument("--kind", default="", help=", ".join(Question.Kind.values))
+            said.add_argument("--intent", default="", help=", ".join(Question.Intent.values))
+            said.add_argument("--text", required=True)
+            said.add_argument("--client-id", type=UUID, help="a UUID; the same one again asks nothing more")
+            if name == "record":
+                said.add_argument("--answer", required=True)
+                said.add_argument("--reasoning", default="")
+            else:
+                said.add_argument("--wait", action="store_true", help="return when it is answered")
+        again = _add(acts, "again", "ask the last question once more")
+        again.add_argument("--turn", type=int, required=True)
+        again.add_argument("--wait", action="store_true", help="return when it is answered")
+        branch = _add(acts, "branch", "open a play that goes on otherwise behind a turn")
+        branch.add_argument("--turn", type=int, required=True)
+        closed = _add(acts, "close", "store the interview as a thread of the study")
+        closed.add_argument("--inclusion", required=True, help="included, excluded, or a word of your own")
+        closed.add_argument("--reason", required=True)
+        _add(acts, "discard", "end it without a thread").add_argument("--reason", required=True)
+        _add(acts, "show", "what was said so far")
+
+    def handle(self, *args: object, act: str, **options: Any) -> None:
+        try:
+            told = getattr(self, f"_{act}")(options)
+        except (ScenarioError, ScriptRefused) as error:
+            raise CommandError(" ".join(str(error).split())) from error
+        self.stdout.write(json.dumps(told, ensure_ascii=False) if options["json"] else _put_in_words(told))
+
+    def _script(self, options: Told) -> Told:
+        content = _read_json(options["file"]) if options["file"] else {}
+        openings = {each.id: each.text for each in read_published_openings()}
+        script = read_guide({"name": options["name"], "openings": openings, **content})
+        written = write_script(project=_find_project(options), script=script, by=trail.SYSTEM, reason=options["reason"])
+        return {"script": written.label, "sha256": written.sha256}
+
+    def _open(self, options: Told) -> Told:
+        project = _find_project(options)
+        play = open_play(
+            project=project,
+            script=_find_script(project, options["script"]),
+            variant=_find_variant(options["model"]),
+            model_as_shown=options["recorded"],
+            **{name: options[name] for name in ("surface", "vendor", "tier", "label", "opening", "seed")},
+            cap_usd=read_cap(options["cap"]),
+            by=trail.SYSTEM,
+        )
+        told: Told = {"play": play.pk, "state": play.state, "opening": play.opening}
+        if play.arm is not None:
+            told["batch"] = play.arm.batch_id
+            told["first"] = self._tell_last(play, options)
+        return told
+
+    def _ask(self, options: Told) -> Told:
+        play = _find_play(options)
+        raised = find_raised(play, read_talk(play), options["text"], options["kind"])
+        question = ask(play=play, by=trail.SYSTEM, **_read_said(options))
+        return self._tell_last(play, options, question) | {"raises": list(raised)}
+
+    def _again(self, options: Told) -> Told:
+        play = _find_play(options)
+        question = ask_again(play=play, number=options["turn"], by=trail.SYSTEM)
+        return self._tell_last(play, options, question)
+
+    def _record(self, options: Told) -> Told:
+        play = _find_play(options)
+        raised = find_raised(play, read_talk(play), options["text"], options["kind"])
+        said = _read_said(options) | {"answer": options["answer"], "reasoning": options["reasoning"]}
+        question = record_answer(play=play, by=trail.SYSTEM, **said)
+        return {"turn": question.position, "state": "answered", "raises": list(raised)}
+
+    def _branch(self, options: Told) -> Told:
+        branch = branch_play(play=_find_play(options), after=options["turn"], by=trail.SYSTEM)
+        return {"play": branch.pk, "state": branch.state, "branch_of": branch.branch_of_id, "turn": options["turn"]}
+
+    def _close(self, options: Told) -> Told:
+        closed = close_play(
+            play=_find_play(options), inclusion=options["inclusion"], reason=options["reason"], by=trail.SYSTEM
+        )
+        return closed._asdict() | {"interview": closed.interview.pk, "external_id": closed.interview.external_id}
+
+    def _discard(self, options: Told) -> Told:
+        discard_play(play=_find_play(options), reason=options["reason"], by=trail.SYSTEM)
+        return {"play": options["play"], "state": Play.State.DISCARDED.value}
+
+    def _show(self, options: Told) -> Told:
+        play = _find_play(options)
+        return {
+            "play": play.pk,
+            "state": play.state,
+            "script": play.script.label,
+            "turns": [_describe(each) for each in read_talk(play)],
+        }
+
+    def _tell_last(self, play: Play, options: Told, question: Question | None = None) -> Told:
+        """The question as it stands, once it is answered where the command is to wait for it."""
+        if options["wait"]:
+            _wait(play, report=self.stderr.write)
+        talk = read_talk(play)
+        return _describe(next(each for each in talk if question is None or each.question == question))
+
+
+def _add(acts: Any, name: str, told: str, *, of_play: bool = True) -> ArgumentParser:
+    parser = cast("ArgumentParser", acts.add_parser(name, help=told, description=told))
+    if of_play:
+        parser.add_argument("play", type=int)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    # Options of every command, which Django looks for behind its own arguments alone.
+    for common in ("--skip-checks", "--traceback", "--no-color"):
+        parser.add_argument(common, action="store_true", default=SUPPRESS, help=SUPPRESS)
+    return parser
+
+
+def _describe(each: Exchange) -> Told:
+    counting = each.counting
+    return {
+        "turn": each.number,
+        "kind": each.question.kind,
+        "state": each.state,
+        "question": each.question.text,
+        "answer": each.answer,
+        "finish_reason": counting.finish_reason if counting else "",
+        "served_model": counting.served_model if counting else "",
+        "possibly_paid_twice": each.possibly_paid_twice,
+        "error": counting.error if counting and not each.has_result else "",
+    }
+
+
+def _wait(play: Play, *, report: Any) -> None:
+    """Wait until nothing is on its way in a play, or its batch has stopped; without a worker, make its calls here."""
+    assert play.arm is not None  # noqa: S101  (only plays with an arm are asked)
+    batch, is_reported = play.arm.batch, False
+    while any(each.is_waiting for each in read_talk(play)):
+        batch.refresh_from_db()
+        if batch.state not in WORKING_STATES and not batch.awaits_server:
+            raise CommandError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: {batch.state_reason}")
+        if not is_worker_alive():
+            if not is_reported:
+                report("No worker is running; this command makes the calls itself.")
+                is_reported = True
+            recovery.recover_queues()
+            for queue_id in statements.find_queues_to_notify(batch):
+                tasks.work_on_queue(queue_id)
+        else:
+            time.sleep(POLL_SECONDS)
+
+
+def _read_said(options: Told) -> Told:
+    return {name: options[name] for name in ("kind", "intent", "text", "client_id")}
+
+
+def _find_project(options: Told) -> Project:
+    project = Project.objects.filter(slug=options["project"]).first()
+    if project is None:
+        raise CommandError(f"There is no study {options['project']!r}.")
+    return project
+
+
+def _find_script(project: Project, label: str) -> Script:
+    name, _, number = label.partition("/")
+    scripts = Script.objects.filter(project=project, use=Script.Use.INTERVIEW, name__iexact=name)
+    if number:
+        scripts = scripts.filter(number=int(number) if number.isdecimal() else 0)
+    script = scripts.order_by("-number").first()
+    if script is None:
+        known = ", ".join(each.label for each in latest_scripts(project, Script.Use.INTERVIEW)) or "none"
+        raise CommandError(f"There is no script of interviews {label!r}. The scripts are: {known}.")
+    return script
+
+
+def _find_variant(label: str | None) -> ModelVariant | None:
+    if label is None:
+        return None
+    variant = ModelVariant.objects.filter(label=label).first()
+    if variant is None:
+        raise CommandError(f"There is no model {label!r}. Add one with `manage.py add_model`.")
+    return variant
+
+
+def _find_play(options: Told) -> Play:
+    plays = Play.objects.filter(pk=options["play"], mode__in=(Play.Mode.ASKED, Play.Mode.RECORDED))
+    play = plays.select_related("project", "script", "branch_of", "arm__batch").first()
+    if play is None:
+        raise CommandError(f"There is no interview held here with the number {options['play']}.")
+    return play
+
+
+def _read_json(path: Path) -> Told:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise CommandError(f"{path} is not JSON in UTF-8: {error}.") from error
+    if not isinstance(content, dict):
+        raise CommandError(f"{path} is not a JSON object.")
+    return content
+
+
+def _put_in_words(told: Told) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in told.items() if value not in ("", None, []))

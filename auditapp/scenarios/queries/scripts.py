@@ -1,0 +1,25 @@
+"""The scripts of a study."""
+
+from __future__ import annotations
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from auditapp.scenarios.models import Question, Script
+from transcripts.projects.models import Project
+
+
+def list_scripts(project: Project, use: str) -> QuerySet[Script]:
+    """Every number of every script of a use, by name, the latest number first."""
+    scripts = Script.objects.filter(project=project, use=use).select_related("written_by")
+    return scripts.prefetch_related("questions").order_by("name", "-number")
+
+
+def latest_scripts(project: Project, use: str) -> QuerySet[Script]:
+    """The latest number of each script of a use, by name."""
+    later = Script.objects.filter(project=project, name=OuterRef("name"), number__gt=OuterRef("number"))
+    return Script.objects.filter(~Exists(later), project=project, use=use).order_by("name")
+
+
+def list_bank(script: Script) -> QuerySet[Question]:
+    """The follow-up questions that a script offers, in its order."""
+    return script.questions.order_by("position")

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.auditapp.batches.ground import Ground, stand_on
+from tests.conftest import refilled
+from tests.instance import FakeProvider, Instance, Preloaded
+
+
+@pytest.fixture
+def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Ground]:
+    """The session's instance with a copy of its data; the paid API's orders and counts begin anew."""
+    paid_api.order(reset=True)
+    with refilled(own_instance, prepared) as instance:
+        yield from stand_on(Ground(instance, paid_api))

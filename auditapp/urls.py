@@ -56,6 +56,7 @@ machine_half = [
     path("", include("auditapp.llm.urls")),
     path("", include("auditapp.batches.urls")),
     path("", include("auditapp.preannotation.urls")),
+    path("", include("auditapp.scenarios.urls")),
     path("", include("auditapp.sob.urls")),
     path("", include("auditapp.experiments.urls")),
     path("", include("auditapp.probe.urls")),

@@ -29,6 +29,10 @@ from auditapp.probe.actions.purposes import allow_probe
 from auditapp.probe.actions.reviews import load_reviews
 from auditapp.probe.models import Trial
 from auditapp.probe.pure.winnowing import check_rules
+from auditapp.scenarios.actions.asking import record_answer
+from auditapp.scenarios.actions.plays import open_play
+from auditapp.scenarios.actions.scripts import write_script
+from auditapp.scenarios.pure.scripts import ScriptText
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.sob.tables.actions import save_targets
 from auditapp.webhooks.actions import add_webhook
@@ -182,6 +186,17 @@ def add_judgements(project: Project, coding: Coding, owner: User) -> dict[str, i
         created_at=now,
     )
     return {"stance_id": stance.pk, "link_id": link.pk, "score_id": score.pk}
+
+
+def add_play(project: Project, owner: User) -> dict[str, int]:
+    """A script of interviews, and one that is recorded by it, under the names that their addresses use."""
+    text = ScriptText(name="guide", use="interview", openings={"short": "Shall we talk?"})
+    script = write_script(project=project, script=text, by=owner)
+    play = open_play(
+        project=project, script=script, opening="short", model_as_shown="Chat", surface="chat.example", by=owner
+    )
+    record_answer(play=play, kind="open", text="Shall we talk?", answer="Yes.", by=owner)
+    return {"script_id": script.pk, "play_id": play.pk, "number": 1}
 
 
 def add_job(project: Project, owner: User) -> ImportJob:
@@ -341,6 +356,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         project=project, sentence=sentence, added_at=timezone.now(), added_by_name="x"
     )
     coding = add_coding(sentence, version, owner)
+    held = add_play(project, owner)
     things = {
         "slug": project.slug,
         "user_id": member.pk,
@@ -376,8 +392,9 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "what": "cells",
         },
         "probe": probe,
-        "api": {"batch_id": judged.cell.batch_id},
+        "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"]},
         "preannotation": add_positive_audit(suggestion),
+        "scenarios": held,
         "themes": add_theme(project, sentence, owner),
         "experiments": add_experiment(project, owner),
         **add_cases(project, owner),

@@ -29,6 +29,7 @@ STEPS = {
     *("retrieval:score_sheet", "preannotation:run", "sob:mark", "sob:reading_history"),
     *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
     "probe:rationales",
+    *("scenarios:new_script", "scenarios:next_script"),
     *("sob:audit_new", "sob:describe", "sob:format_launch", "sob:retarget", "sob:sample"),
 }
 # The form that leads there, or what the page is about, is not on the stage; their own tests open them.
@@ -43,6 +44,8 @@ NOT_ON_STAGE = {
     *("preannotation:annotator_readings", "sob:combine", "sob:read_answer"),
     *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
     "negotiation:behind",
+    # Closed to those who may code it and did not hold it, and a part of it.
+    *("scenarios:play", "scenarios:talk"),
     # Led to where a thread is masked.
     *("blinding:condition", "blinding:unmask"),
 }

@@ -19,6 +19,7 @@ from auditapp.api import (
     measures,
     memos,
     negotiation,
+    plays,
     probe,
     projects,
     scores,
@@ -65,6 +66,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/pairs/", negotiation.Pairs.as_view(), name="pairs"),
     path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),
     path(f"{STUDY}/trajectory-report/", negotiation.ReadTrajectoryReport.as_view(), name="trajectory_report"),
+    # projects/<slug>/plays/
+    path(f"{STUDY}/plays/", plays.ListPlays.as_view(), name="plays"),
+    path(f"{STUDY}/plays/<int:play_id>/questions/", plays.ReadTalk.as_view(), name="play_questions"),
     # projects/<slug>/exports/
     path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
     path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),

@@ -72,6 +72,17 @@ DESTINATIONS = (
                 "corpus:interviews",
                 holds=("corpus:", "coding:", "imports:", "blinding:", "negotiation:case_sheet"),
             ),
+            Group(
+                "Held here",
+                (
+                    Page("Interviews held here", "scenarios:plays", holds=("scenarios:play", "scenarios:open_play")),
+                    Page(
+                        "Interview scripts",
+                        "scenarios:scripts",
+                        holds=("scenarios:new_script", "scenarios:next_script"),
+                    ),
+                ),
+            ),
             Page("Consent", "corpus:consent", holds=("corpus:interview_consent",)),
             Page("Redaction", "corpus:redaction", "set_method"),
         ),
@@ -260,6 +271,14 @@ TASKS = {
     "launch-a-benchmark": ("sob:launch", "sob:datasets", "sob:load", "batches:list"),
     "import-interviews": ("corpus:interviews", "corpus:import", "corpus:files", "imports:job"),
     "invite-a-coder": ("projects:members",),
+    "hold-an-interview": (
+        "scenarios:plays",
+        "scenarios:open_play",
+        "scenarios:play",
+        "scenarios:scripts",
+        "scenarios:new_script",
+        "scenarios:next_script",
+    ),
     "score-a-thread": (
         "negotiation:stances",
         "negotiation:new_stance",

@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.stage import add_export, add_probe
+from tests.stage import add_export, add_play, add_probe
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -97,6 +97,9 @@ POLICY = [
     Row("pairs", "POST", 422, 422, 403, 403, 404),
     Row("withdraw_pair", "POST", 200, 404, 403, 403, 404),
     Row("trajectory_report", "GET", 200, 200, 200, 200, 404),
+    Row("plays", "GET", 200, 200, 200, 200, 404),
+    # The owner held it, the others may code its interview; a reader sees all.
+    Row("play_questions", "GET", 200, 404, 404, 200, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
@@ -136,6 +139,7 @@ OF_A_THING = {
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
     *("withdraw_link", "withdraw_pair", "withdraw_score"),
+    "play_questions",
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -172,6 +176,7 @@ def paths(
         "withdraw_link": {**of_project, "link_id": link_up(project, sentence, coder)},
         "withdraw_score": {**of_project, "score_id": judge(project, sentence, coder)},
         "withdraw_pair": {**of_project, "pair_name": pair(project, interview)},
+        "play_questions": {**of_project, "play_id": add_play(project, User.objects.get(username="owner"))["play_id"]},
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),

@@ -1,0 +1,130 @@
+"""Interviews that are held here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, find_row, list_columns
+from auditapp.scenarios.models import Play
+from auditapp.scenarios.pure.answers import LABELS
+from auditapp.scenarios.queries.plays import visible_plays
+from auditapp.scenarios.queries.talks import read_talk
+from transcripts.blinding.viewers import Viewer
+
+
+class PlayOutput(serializers.Serializer[Any]):
+    """An interview that is held here, or was."""
+
+    id = serializers.IntegerField(help_text="Its number on this site.")
+    name = serializers.CharField(source="label", help_text="What it is called.")
+    script = serializers.CharField(source="script__name", help_text="Name of the script it is held by.")
+    script_number = serializers.IntegerField(source="script__number", help_text="Which number of the script.")
+    mode = serializers.ChoiceField(Play.Mode.choices, help_text="Asked here, or recorded from a chat page.")
+    state = serializers.ChoiceField(Play.State.choices, help_text="Whether it goes on, or how it ended.")
+    opening = serializers.CharField(help_text="The opening it began with.")
+    surface = serializers.CharField(help_text="API, or the chat page.")
+    model = serializers.CharField(
+        source="arm__variant__label", allow_null=True, help_text="Label of the model asked; null where it is recorded."
+    )
+    model_as_shown = serializers.CharField(help_text="How the chat page calls the model of a recorded one.")
+    vendor = serializers.CharField(help_text="Who runs the model, as it was typed.")
+    tier = serializers.CharField(help_text="Such as brief or comprehensive.")
+    branch_of = serializers.IntegerField(
+        source="branch_of_id", allow_null=True, help_text="Number of the play that it branches off; null for none."
+    )
+    after = serializers.IntegerField(
+        source="after_position", allow_null=True, help_text="Behind which of its questions; null for none."
+    )
+    batch = serializers.IntegerField(
+        source="arm__batch_id",
+        allow_null=True,
+        help_text="Number of the batch of its calls; null where it is recorded.",
+    )
+    interview = serializers.IntegerField(
+        source="interview_id", allow_null=True, help_text="Number of the interview that it became; null before."
+    )
+    questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
+    opened_at = serializers.DateTimeField(help_text="When it was opened.")
+    opened_by = serializers.CharField(source="opened_by_name", help_text="Who opened it.")
+
+    class Meta:
+        ref_name = "Play"
+
+
+class QuestionOutput(serializers.Serializer[Any]):
+    """A question of an interview that is held here, with what became of it."""
+
+    number = serializers.IntegerField(help_text="Its number in the talk, from 1.")
+    is_shared = serializers.BooleanField(help_text="Whether it was asked in the play that this one branches off.")
+    kind = serializers.CharField(help_text="How much it directs the model.")
+    intent = serializers.CharField(help_text="What a challenge was meant to be; empty for others, and for coders.")
+    text = serializers.CharField(help_text="The question as it was sent.")
+    state = serializers.ChoiceField(list(LABELS.items()), help_text="What became of it.")
+    answer = serializers.CharField(help_text="What the model answered, as stored; empty for none.")
+    finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's word.")
+    served_model = serializers.CharField(help_text="The model that answered, as the provider names it.")
+    calls = serializers.IntegerField(help_text="How often it was sent.")
+    possibly_paid_twice = serializers.IntegerField(help_text="Calls that may have been paid for without use.")
+
+    class Meta:
+        ref_name = "PlayQuestion"
+
+
+class PlayView(ProjectView):
+    """What these operations share."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.project, self.person, self.role)
+
+
+class ListPlays(PlayView):
+    """The interviews held here that you may see from within, the latest first: those you held, those whose interview you have
+    unblinded, and all of them if you do not code."""
+
+    class Query(PageParameters):
+        """Which of them to return."""
+
+    Output = PlayOutput
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page(visible_plays(self.viewer).values(*list_columns(PlayOutput)))
+
+
+class ReadTalk(PlayView):
+    """What was said in an interview that is held here, question by question. One that is closed to you is not there."""
+
+    class Query(PageParameters):
+        """Which questions to return."""
+
+    Output = QuestionOutput
+    pagination_class = Pages
+
+    def get(self, request: Request, slug: str, play_id: int) -> Response:
+        plays = visible_plays(self.viewer).select_related("arm")
+        talk = read_talk(find_row(plays, play_id, "interview held here"))
+        return self.answer_page(
+            [
+                {
+                    "number": each.number,
+                    "is_shared": each.is_shared,
+                    "kind": each.question.kind,
+                    "intent": each.question.intent if self.viewer.sees_all else "",
+                    "text": each.question.text,
+                    "state": each.state,
+                    "answer": each.answer,
+                    "finish_reason": each.counting.finish_reason if each.counting else "",
+                    "served_model": each.counting.served_model if each.counting else "",
+                    "calls": each.calls,
+                    "possibly_paid_twice": each.possibly_paid_twice,
+                }
+                for each in talk
+            ]
+        )

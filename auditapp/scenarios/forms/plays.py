@@ -1,0 +1,165 @@
+"""Opening an interview, asking in it, and closing it. The actions check what is typed; the forms only read it."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+from django import forms
+
+from auditapp.batches.forms import cap_field, list_variants
+from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.models import Question, Script
+from auditapp.scenarios.queries.scripts import latest_scripts
+from transcripts.projects.models import Project
+
+MAX_SEED = 999_999
+BALANCED = ""
+HERE, RECORDED = "here", "recorded"
+
+
+class KeyedForm(forms.Form):
+    """A form that acts once, however often it is sent."""
+
+    idempotency_key = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["idempotency_key"].initial = uuid.uuid4
+
+
+class ScriptChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
+    """Scripts, each with its openings: choosing one shows which it has."""
+
+    def label_from_instance(self, script: Any) -> str:
+        return f"{script.label}: {', '.join(each['id'] for each in script.openings) or 'no opening'}"
+
+
+class OpenPlayForm(KeyedForm):
+    """With whom, and how the interview begins."""
+
+    script = ScriptChoice(queryset=Script.objects.none(), empty_label=None)
+    opening = forms.ChoiceField(
+        required=False,
+        help_text="What the interview begins with. Balanced: the one that this model heard least often so far.",
+    )
+    seed = forms.IntegerField(
+        min_value=0,
+        max_value=MAX_SEED,
+        required=False,
+        help_text="Decides between openings that were heard equally often. Needed where the opening is balanced.",
+    )
+    where = forms.ChoiceField(
+        label="Where it is held",
+        choices=[(HERE, "Here, with a model of an account"), (RECORDED, "On a public chat page, recorded here")],
+        widget=forms.RadioSelect,
+        initial=HERE,
+    )
+    variant = forms.ModelChoiceField(
+        queryset=ModelVariant.objects.none(), required=False, label="Model", empty_label="Choose a model"
+    )
+    cap = cap_field()
+    model_as_shown = forms.CharField(
+        label="Model as the chat page shows it", max_length=200, required=False, help_text="For a recorded interview."
+    )
+    surface = forms.CharField(
+        label="Chat page", max_length=100, required=False, help_text="For a recorded interview, such as chat.example."
+    )
+    vendor = forms.CharField(max_length=200, required=False)
+    tier = forms.CharField(
+        max_length=50, required=False, help_text="Such as brief or comprehensive, if you distinguish them."
+    )
+    label = forms.CharField(
+        label="Name",
+        max_length=200,
+        required=False,
+        help_text="The title of the thread. Without one: script and model.",
+    )
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        scripts = latest_scripts(project, Script.Use.INTERVIEW)
+        self.fields["script"].queryset = scripts  # type: ignore[attr-defined]
+        self.fields["variant"].queryset = list_variants()  # type: ignore[attr-defined]
+        self.fields["seed"].initial = lambda: random.randint(0, MAX_SEED)  # noqa: S311 - a balanced order, not a secret
+        openings = dict.fromkeys(each["id"] for script in scripts for each in script.openings)
+        choices = [(BALANCED, "Balanced by seed"), *((name, name) for name in openings)]
+        self.fields["opening"].choices = choices  # type: ignore[attr-defined]
+
+    def read(self) -> dict[str, Any]:
+        """The arguments of ``open_play``, of a valid form."""
+        told = self.cleaned_data
+        is_recorded = told["where"] == RECORDED
+        return {
+            "script": told["script"],
+            "opening": told["opening"],
+            "seed": told["seed"],
+            "variant": None if is_recorded else told["variant"],
+            "model_as_shown": told["model_as_shown"] if is_recorded else "",
+            "surface": told["surface"] if is_recorded else "",
+            "vendor": told["vendor"],
+            "tier": told["tier"],
+            "label": told["label"],
+            "cap_usd": None if is_recorded else told["cap"],
+            "client_id": told["idempotency_key"],
+        }
+
+
+class AskForm(KeyedForm):
+    """The next question, and in a recorded interview its answer.
+
+    ``seen`` is the number of the last question on the page; ``warned`` the codes of which the page said that they would be
+    raised.
+    """
+
+    kind = forms.ChoiceField(
+        choices=Question.Kind.choices,
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose the kind of the question: how much it directs the model."},
+    )
+    intent = forms.ChoiceField(
+        label="What it is meant to be", choices=Question.Intent.choices, widget=forms.RadioSelect, required=False
+    )
+    text = forms.CharField(
+        label="Question",
+        widget=forms.Textarea({"rows": 4}),
+        strip=False,
+        error_messages={"required": "The question is empty. Write it first."},
+    )
+    answer = forms.CharField(
+        label="Answer, as the page shows it",
+        widget=forms.Textarea({"rows": 8}),
+        strip=False,
+        error_messages={"required": "The answer is empty. Paste it first."},
+    )
+    reasoning = forms.CharField(
+        label="Reasoning that the page shows", widget=forms.Textarea({"rows": 3}), strip=False, required=False
+    )
+    seen = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
+    warned = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, is_recorded: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["intent"].needed_when = "for a challenge"  # type: ignore[attr-defined]
+        if not is_recorded:
+            del self.fields["answer"], self.fields["reasoning"]
+
+
+class CloseForm(forms.Form):
+    """Whether an interview is analysed, and why."""
+
+    inclusion = forms.CharField(
+        max_length=50,
+        required=False,
+        initial="included",
+        help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and figure.",
+    )
+    reason = forms.CharField(max_length=1_000, required=False)
+
+
+class DiscardForm(forms.Form):
+    """Why a play is not stored."""
+
+    prefix = "discard"
+    reason = forms.CharField(max_length=1_000, required=False)

@@ -1,0 +1,314 @@
+"""Interviews held here: their list, opening one, the console, and closing it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.forms import Form
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from auditapp.batches.models import WORKING_STATES, Batch
+from auditapp.batches.pure.money import to_dollars
+from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
+from auditapp.scenarios.actions.checks import check_kind
+from auditapp.scenarios.actions.closing import close_play, discard_play
+from auditapp.scenarios.actions.plays import branch_play, open_play
+from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
+from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
+from auditapp.scenarios.models import Play, Question
+from auditapp.scenarios.queries.plays import count_kinds, held_plays, visible_plays
+from auditapp.scenarios.queries.prompting import find_opening, find_raised
+from auditapp.scenarios.queries.scripts import list_bank
+from auditapp.scenarios.queries.talks import Exchange, read_talk
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
+from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.roles import Permission
+
+FORM_METHODS = ["GET", "HEAD", "POST"]
+POLL_MILLISECONDS = 400
+
+
+@require_safe
+@project_view(Permission.VIEW)
+def list_plays(request: ProjectRequest) -> HttpResponse:
+    """All interviews that were held here, the latest first."""
+    plays = list(held_plays(request.project))
+    seen = set(visible_plays(get_viewer(request)).values_list("pk", flat=True))
+    context = {
+        "plays": plays,
+        "seen": seen,
+        "kinds": [label for _, label in Question.Kind.choices],
+        "counts": count_kinds(request.project),
+    }
+    return render(request, "scenarios/plays.html", context)
+
+
+@require_http_methods(FORM_METHODS)
+@project_view(Permission.RUN_BATCHES)
+def open_new(request: ProjectRequest) -> HttpResponse:
+    """Open an interview: with a model, which gets the opening at once, or recorded from a chat page."""
+    form = OpenPlayForm(request.POST or None, project=request.project)
+    if request.method == "POST" and form.is_valid():
+        try:
+            play = open_play(project=request.project, by=request.user, **form.read())
+        except ScenarioError as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            return redirect("scenarios:play", request.project.slug, play.pk)
+    return render(request, "scenarios/open_play.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def show_play(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """The console of an interview, or why it is closed to the person."""
+    play = find_play(request, play_id)
+    return _render_closed(request, play_id) if play is None else _render(request, play)
+
+
+@require_safe
+@never_cache
+@project_view(Permission.VIEW)
+def poll_talk(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """What was said so far, for a page that waits for an answer; 204 where nothing has changed since (``mark``)."""
+    play = find_play(request, play_id)
+    if play is None:
+        return _render_closed(request, play_id)
+    context = _describe(request, play)
+    if request.GET.get("mark") == context["mark"]:
+        return HttpResponse(status=204)
+    return render(request, "scenarios/play.html#talk", context)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def warn(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """What the question that is being typed would raise before the model did."""
+    play = _get_play(request, play_id)
+    text, kind = request.POST.get("text", ""), request.POST.get("kind", "")
+    raised = find_raised(play, read_talk(play), text, kind)
+    return render(request, "scenarios/play.html#warning", {"raised": raised, "warned": ",".join(raised)})
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """Send the next question, or record it with its answer. One that raises something is shown with a warning first."""
+    play = _get_play(request, play_id)
+    form = AskForm(request.POST, is_recorded=play.mode == Play.Mode.RECORDED)
+    if not form.is_valid():
+        return _render(request, play, form=form, status=422)
+    told = form.cleaned_data
+    raised = find_raised(play, read_talk(play), told["text"], told["kind"])
+    said: dict[str, Any] = {name: told[name] for name in ("kind", "intent", "text", "seen")}
+    said |= {"by": request.user, "client_id": told["idempotency_key"]}
+    try:
+        check_kind(told["kind"], told["intent"])
+        if set(raised) - set(told["warned"].split(",")):
+            return _render(request, play, form=form, raised=raised, status=422)
+        if play.mode == Play.Mode.RECORDED:
+            record_answer(play=play, answer=told["answer"], reasoning=told["reasoning"], **said)
+        else:
+            ask(play=play, **said)
+    except AskedMeanwhile as error:
+        form.add_error(None, str(error))
+        return _render(request, play, form=form, meanwhile=error, raised=raised, status=409)
+    except ScenarioError as error:
+        form.add_error(error.field if error.field in form.fields else None, str(error))
+        return _render(request, play, form=form, raised=raised, status=422)
+    return _go_on(request, play)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def send_again(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
+    """Ask the last question once more."""
+    play = _get_play(request, play_id)
+    try:
+        ask_again(play=play, number=number, by=request.user)
+    except ScenarioError as error:
+        messages.error(request, str(error))
+        return _render(request, play, status=409)
+    return _go_on(request, play)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
+    """Open a play that goes on otherwise behind the answer to a question."""
+    play = _get_play(request, play_id)
+    form = KeyedForm(request.POST)
+    key = form.cleaned_data["idempotency_key"] if form.is_valid() else None
+    try:
+        branched = branch_play(play=play, after=number, by=request.user, client_id=key)
+    except ScenarioError as error:
+        messages.error(request, str(error))
+        return _render(request, play, status=409)
+    messages.success(request, f"This play branches off behind turn {number}. The other one stays as it is.")
+    return redirect("scenarios:play", request.project.slug, branched.pk)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def close(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """Store the interview as a thread of the study."""
+    play = _get_play(request, play_id)
+    form = CloseForm(request.POST)
+    if form.is_valid():
+        try:
+            closed = close_play(play=play, by=request.user, **form.cleaned_data)
+        except ScenarioError as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            left = f" {closed.left_out} without an answer left out." if closed.left_out else ""
+            messages.success(
+                request,
+                f"Stored as an interview: {closed.questions} questions, {closed.turns} turns, {closed.sentences} sentences.{left}",
+            )
+            return redirect("scenarios:play", request.project.slug, play.pk)
+    return _render(request, play, closing=form, status=422)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
+def discard(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """End the play without a thread."""
+    play = _get_play(request, play_id)
+    form = DiscardForm(request.POST)
+    if form.is_valid():
+        try:
+            discard_play(play=play, by=request.user, **form.cleaned_data)
+        except ScenarioError as error:
+            form.add_error(error.field if error.field in form.fields else None, str(error))
+        else:
+            messages.success(request, "The interview is discarded. What was said in it is kept here.")
+            return redirect("scenarios:play", request.project.slug, play.pk)
+    return _render(request, play, discarding=form, status=422)
+
+
+def find_play(request: ProjectRequest, play_id: int) -> Play | None:
+    """A play that the person may see from within."""
+    return _load(visible_plays(get_viewer(request))).filter(pk=play_id).first()
+
+
+def _render_closed(request: ProjectRequest, play_id: int) -> HttpResponse:
+    """That an interview was held by somebody else, and how it opens."""
+    play = get_object_or_404(held_plays(request.project), pk=play_id)
+    interviews = [play.interview_id] if play.interview_id else []
+    context = {"play": play, "unblinding": offer_unblinding(request, interviews, where="interview held here")}
+    return render(request, "scenarios/play_closed.html", context)
+
+
+def _get_play(request: ProjectRequest, play_id: int) -> Play:
+    """As ``find_play``; 404 where she may not."""
+    return get_object_or_404(_load(visible_plays(get_viewer(request))), pk=play_id)
+
+
+def _load(plays: QuerySet[Play]) -> QuerySet[Play]:
+    return plays.select_related("project", "script", "interview", "branch_of__interview", "arm__batch", "arm__variant")
+
+
+def _go_on(request: ProjectRequest, play: Play) -> HttpResponse:
+    """Back to the console: the part that changes, for a page with script."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect("scenarios:play", request.project.slug, play.pk)
+    return _render(request, _get_play(request, play.pk))
+
+
+def _render(request: ProjectRequest, play: Play, *, status: int = 200, **more: Any) -> HttpResponse:
+    part = "#console" if request.htmx else ""  # type: ignore[attr-defined]
+    return render(request, f"scenarios/play.html{part}", _describe(request, play, **more), status=status)
+
+
+def _describe(
+    request: ProjectRequest,
+    play: Play,
+    *,
+    form: Form | None = None,
+    closing: Form | None = None,
+    discarding: Form | None = None,
+    meanwhile: AskedMeanwhile | None = None,
+    raised: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    talk = read_talk(play)
+    last = talk[-1] if talk else None
+    number = last.number if last else 0
+    limit = play.script.max_questions
+    may_ask = Permission.RUN_BATCHES in request.role.permissions and play.state == Play.State.OPEN
+    is_recorded = play.mode == Play.Mode.RECORDED
+    if form is None:
+        form = AskForm(initial=_begin(play, talk), is_recorded=is_recorded)
+    return {
+        "play": play,
+        "talk": talk,
+        "last": last,
+        "number": number,
+        "next_number": number + 1,
+        "limit": limit,
+        "is_recorded": is_recorded,
+        "is_waiting": bool(last and last.is_waiting),
+        "is_at_limit": limit is not None and number >= limit,
+        "may_ask": may_ask,
+        "tells_intents": get_viewer(request).sees_all,
+        "kinds": _count_kinds(talk),
+        "batch": play.arm.batch if play.arm else None,
+        "is_stopped": play.arm is not None and _is_stopped(play.arm.batch),
+        "money": _read_money(play),
+        "mark": _mark(play, talk),
+        "poll_milliseconds": POLL_MILLISECONDS,
+        "form": form,
+        "bank": list_bank(play.script) if may_ask else [],
+        "raised": raised or {},
+        "warned": ",".join(raised or {}),
+        "meanwhile": meanwhile,
+        "branch_form": KeyedForm(),
+        "closing": closing or CloseForm(),
+        "discarding": discarding or DiscardForm(),
+        "branches": play.branches.order_by("pk"),
+    }
+
+
+def _begin(play: Play, talk: list[Exchange]) -> dict[str, object]:
+    """What the form begins with: in a recorded interview the opening is the first question."""
+    if talk or play.mode != Play.Mode.RECORDED:
+        return {}
+    return {"text": find_opening(play), "kind": Question.Kind.OPEN}
+
+
+def _count_kinds(talk: list[Exchange]) -> list[tuple[str, int]]:
+    counts = Counter(each.question.kind for each in talk)
+    return [(label, counts[kind]) for kind, label in Question.Kind.choices]
+
+
+def _is_stopped(batch: Batch) -> bool:
+    """Whether the calls wait for a person."""
+    return batch.is_open and batch.state not in WORKING_STATES and not batch.awaits_server
+
+
+def _read_money(play: Play) -> dict[str, Any]:
+    """What the interview with its branches has cost, in dollars."""
+    if play.arm is None:
+        return {}
+    batch = play.arm.batch
+    return {
+        "spent": to_dollars(batch.spent_nano),
+        "reserved": to_dollars(batch.reserved_nano),
+        "cap": None if batch.cap_nano is None else to_dollars(batch.cap_nano),
+    }
+
+
+def _mark(play: Play, talk: list[Exchange]) -> str:
+    """What tells one state of the talk from the next."""
+    tries = [f"{each.cell.state}{each.cell.fence}" for exchange in talk for each in exchange.tries]
+    batch = play.arm.batch if play.arm else None
+    money = [batch.state, batch.spent_nano] if batch else []
+    return "-".join(map(str, (play.state, len(talk), *tries, *money)))

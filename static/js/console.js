@@ -1,0 +1,217 @@
+// An interview held here: keys for kinds, turns and the bank, a draft that outlives a reload, and where reading goes on. Without
+// this the page is plain forms; htmx sends them and asks for the answer.
+
+import { Stored } from "./desk/stored.js";
+
+const consoleOf = () => document.getElementById("console");
+const form = () => document.getElementById("ask-form");
+const field = (name) => form()?.elements.namedItem(name) ?? null;
+const turns = () => [...document.querySelectorAll(".exchange")];
+
+const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select";
+const KINDS = ["open", "expand", "reflect", "challenge", "new_information", "leading"];
+const INTENTS = ["warranted", "unwarranted", "new_fact", "probe"];
+const DRAFTED = ["text", "answer", "reasoning"];
+
+const { play, user } = consoleOf().dataset;
+const singleKeys = new Stored(window.localStorage, `desk:single-keys:${user}`, true);
+const draft = new Stored(window.localStorage, `console:draft:${user}:${play}`, {});
+let awaitsIntent = false;
+
+/** What was typed and not sent comes back, on a page that shows nothing of it. */
+function restore() {
+  const kept = draft.read();
+  for (const name of DRAFTED) {
+    const input = field(name);
+    if (input && kept[name] && (input.value === "" || input.value === input.defaultValue)) {
+      input.value = kept[name];
+    }
+  }
+  if (kept.kind && field("kind") && field("kind").value === "") {
+    choose("kind", kept.kind);
+  }
+  if (kept.intent && field("intent") && field("intent").value === "") {
+    choose("intent", kept.intent);
+  }
+}
+
+function keep() {
+  const now = {};
+  for (const name of [...DRAFTED, "kind", "intent"]) {
+    now[name] = field(name)?.value ?? "";
+  }
+  draft.write(now);
+}
+
+function choose(name, value) {
+  const radio = [...(form()?.elements ?? [])].find((each) => each.name === name && each.value === value);
+  if (radio) {
+    radio.checked = true;
+    radio.focus();
+    radio.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+  return Boolean(radio);
+}
+
+/** A digit names the kind; behind a challenge the next one says what it is meant to be. */
+function pressDigit(digit) {
+  if (awaitsIntent && INTENTS[digit - 1]) {
+    awaitsIntent = false;
+    choose("intent", INTENTS[digit - 1]);
+    field("text")?.focus();
+    return true;
+  }
+  const kind = KINDS[digit - 1];
+  if (!kind || !choose("kind", kind)) {
+    return false;
+  }
+  awaitsIntent = kind === "challenge";
+  if (!awaitsIntent) {
+    clearIntent();
+    field("text")?.focus();
+  }
+  return true;
+}
+
+function clearIntent() {
+  for (const radio of form()?.querySelectorAll("input[name='intent']") ?? []) {
+    radio.checked = false;
+  }
+}
+
+function step(by) {
+  const all = turns();
+  const at = all.indexOf(document.activeElement?.closest(".exchange"));
+  const next = at < 0 ? all.at(by > 0 ? 0 : -1) : all[at + by];
+  next?.focus();
+  return Boolean(next);
+}
+
+/** Press a button of the turn in focus, or else of the last one that has it. */
+function press(act) {
+  const own = document.activeElement?.closest(".exchange");
+  const button = (own ?? turns().findLast((each) => each.querySelector(`[data-act="${act}"]`)))?.querySelector(
+    `[data-act="${act}"]`,
+  );
+  button?.click();
+  return Boolean(button);
+}
+
+function openBank() {
+  const bank = document.getElementById("bank");
+  if (!bank) {
+    return false;
+  }
+  bank.open = true;
+  bank.querySelector("button")?.focus();
+  return true;
+}
+
+function take(button) {
+  choose("kind", button.dataset.bankKind);
+  clearIntent();
+  if (button.dataset.bankIntent) {
+    choose("intent", button.dataset.bankIntent);
+  }
+  const text = field("text");
+  text.value = button.dataset.bankText;
+  text.focus();
+  text.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
+function onKey(event) {
+  const { target, key } = event;
+  if (event.defaultPrevented || event.altKey || event.metaKey || event.isComposing) {
+    return;
+  }
+  if (key === "Enter" && event.ctrlKey && form()?.contains(target)) {
+    event.preventDefault();
+    if (!document.getElementById("send").disabled) {
+      form().requestSubmit();
+    }
+    return;
+  }
+  if (key === "Escape" && target.matches(TYPED_INTO) && form()?.contains(target)) {
+    event.preventDefault();
+    (turns().at(-1) ?? consoleOf().querySelector("h1")).focus({ preventScroll: true });
+    return;
+  }
+  if (event.ctrlKey || target.matches(TYPED_INTO) || !singleKeys.read()) {
+    return;
+  }
+  if (key === "ArrowUp" || key === "ArrowDown") {
+    if (!target.matches("input[type='radio']") && step(key === "ArrowDown" ? 1 : -1)) {
+      event.preventDefault();
+    }
+    return;
+  }
+  const acts = { "/": openBank, b: () => press("branch"), a: () => press("again"), t: () => focusText() };
+  const done = /^[1-6]$/.test(key) ? pressDigit(Number(key)) : acts[key]?.();
+  if (done) {
+    event.preventDefault();
+  }
+}
+
+function focusText() {
+  field("text")?.focus();
+  return Boolean(field("text"));
+}
+
+/** While the answer is awaited nothing can be sent; what is typed meanwhile stays. */
+function settle() {
+  const send = document.getElementById("send");
+  if (send) {
+    send.disabled = document.querySelector("#talk[data-waiting]") !== null;
+  }
+  const box = document.getElementById("single-keys");
+  if (box) {
+    box.checked = singleKeys.read();
+  }
+}
+
+document.addEventListener("keydown", onKey);
+document.addEventListener("input", ({ target }) => {
+  if (form()?.contains(target)) {
+    keep();
+  }
+});
+document.addEventListener("change", ({ target }) => {
+  if (target.id === "single-keys") {
+    singleKeys.write(target.checked);
+  } else if (form()?.contains(target)) {
+    keep();
+  }
+});
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-bank-text]");
+  if (button) {
+    take(button);
+  }
+});
+
+document.addEventListener("htmx:beforeSwap", (event) => {
+  // Somebody asked something else meanwhile: both texts are on the page that comes back.
+  if (event.detail.xhr.status === 409) {
+    event.detail.shouldSwap = true;
+    event.detail.isError = false;
+  }
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  const { elt, verb, path } = detail.requestConfig ?? {};
+  if (elt?.id === "ask-form" && verb === "post" && detail.xhr.status === 200 && path.endsWith("/ask/")) {
+    draft.write({});
+    awaitsIntent = false;
+    (turns().at(-1) ?? consoleOf().querySelector("h1")).focus();
+  }
+  settle();
+});
+
+restore();
+settle();
+// What was typed before a reload is looked through for a warning as if it were typed now.
+window.addEventListener("load", () => {
+  if (field("text")?.value) {
+    field("text").dispatchEvent(new Event("input", { bubbles: true }));
+  }
+});

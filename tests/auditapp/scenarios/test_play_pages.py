@@ -1,0 +1,267 @@
+"""The pages of interviews held here: what they send, what they warn of, and to whom they are closed."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Cell
+from auditapp.scenarios.actions.asking import ask
+from auditapp.scenarios.actions.closing import close_play
+from auditapp.scenarios.models import Play, Question, Script
+from tests.auditapp.batches.counting import make_variant
+from tests.auditapp.scenarios.play_cast import PAPER, hear, open_recorded, open_talk, say, write_guide
+from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interview
+from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
+
+
+@pytest.fixture
+def script(project: Project) -> Script:
+    return write_guide(project)
+
+
+@pytest.fixture
+def play(script: Script, lead: User) -> Play:
+    play = open_talk(script, lead)
+    hear(play, "Schemas shape what people notice.")
+    return play
+
+
+def path(name: str, play: Play, *more: object) -> str:
+    return reverse(f"scenarios:{name}", args=[play.project.slug, play.pk, *more])
+
+
+def text(answer: Any) -> str:
+    return str(answer.content.decode())
+
+
+def send(client: Client, play: Play, **more: Any) -> Any:
+    told = {"kind": "expand", "text": "Could you say more?", "seen": "1", "idempotency_key": uuid.uuid4(), **more}
+    return client.post(path("ask", play), told)
+
+
+class TestScripts:
+    def test_a_new_one_begins_with_the_published_opening(
+        self, client_of: ClientOf, project: Project, lead: User
+    ) -> None:
+        address = reverse("scenarios:new_script", args=[project.slug])
+        page = client_of(lead).get(address)
+        openings = page.context["form"]["openings"].value()
+        assert openings == f"[paper] {PAPER}"
+        bank = "[expand] Go on?\n\n[challenge: new fact] She was\nnot paid.\n[New information] Wages rose."
+        answer = client_of(lead).post(
+            address,
+            {
+                "name": "pay",
+                "openings": openings,
+                "bank": bank,
+                "max_questions": "9",
+                "language": "en",
+                "consent_coding": "yes",
+                "consent_reuse": "no",
+                "consent_basis": "Terms.",
+            },
+        )
+        assert answer.status_code == 302, text(answer)
+        script = Script.objects.get()
+        assert (script.label, script.max_questions, script.openings) == ("pay/1", 9, [{"id": "paper", "text": PAPER}])
+        assert script.consents == {"coding": True, "reuse": False}
+        assert [(each.kind, each.intent, each.text) for each in script.questions.all()] == [
+            ("expand", "", "Go on?"),
+            ("challenge", "new_fact", "She was\nnot paid."),
+            ("new_information", "", "Wages rose."),
+        ]
+
+    def test_what_cannot_be_played_is_refused_with_its_sentence(
+        self, client_of: ClientOf, project: Project, lead: User
+    ) -> None:
+        address = reverse("scenarios:new_script", args=[project.slug])
+        given = {"name": "pay", "openings": "[paper] Hello.", "language": "en"}
+        for wrong, sentence in (
+            ({"bank": "Go on?"}, "without one"),
+            ({"bank": "[challenge] No."}, "A challenge says"),
+            ({"bank": "[trick] No."}, "has a kind"),
+            ({"openings": "[a] One.\n[a] Two."}, "is there twice"),
+            ({"openings": "[a]"}, "no text behind"),
+            ({"name": "a/b"}, "A name has"),
+        ):
+            answer = client_of(lead).post(address, {**given, **wrong})
+            assert answer.status_code == 422
+            assert sentence in text(answer)
+        assert not Script.objects.exists()
+
+    def test_the_next_number_needs_a_reason_and_keeps_what_it_does_not_change(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        address = reverse("scenarios:next_script", args=[script.project.slug, script.pk])
+        form = client_of(lead).get(address).context["form"]
+        given = {name: form[name].value() or "" for name in form.fields}
+        assert client_of(lead).post(address, {**given, "max_questions": "5"}).status_code == 422
+        answer = client_of(lead).post(address, {**given, "max_questions": "5", "reason": "Shorter."})
+        assert answer.status_code == 302, text(answer)
+        newer = Script.objects.get(number=2)
+        assert [each.as_text() for each in newer.questions.all()] == [each.as_text() for each in script.questions.all()]
+        late = client_of(lead).post(address, {**given, "max_questions": "6", "reason": "Late."})
+        assert late.status_code == 409
+        assert "wrote number 2" in text(late)
+
+
+class TestConsole:
+    def test_it_opens_an_interview_and_shows_what_was_said(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        make_variant("model b")
+        address = reverse("scenarios:open_play", args=[script.project.slug])
+        form = client_of(lead).get(address).context["form"]
+        variant = form.fields["variant"].queryset.get(label="model b")
+        answer = client_of(lead).post(
+            address, {"script": script.pk, "opening": "", "seed": 3, "where": "here", "variant": variant.pk}
+        )
+        play = Play.objects.get()
+        assert answer["Location"] == path("play", play)
+        page = text(client_of(lead).get(path("play", play)))
+        assert "data-waiting" in page
+        hear(play, "Schemas <b>shape</b> it.")
+        page = text(client_of(lead).get(path("play", play)))
+        assert "data-waiting" not in page
+        assert "Schemas &lt;b&gt;shape&lt;/b&gt; it." in page
+
+    def test_a_waiting_page_gets_what_has_changed_and_nothing_else(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        ask(play=play, kind="expand", text="More?", by=lead)
+        client = client_of(lead)
+        [polled] = re.findall(r'hx-get="([^"]+)"', text(client.get(path("play", play))))
+        assert client.get(polled).status_code == 204
+        hear(play, "More.")
+        part = text(client.get(polled))
+        assert part.lstrip().startswith("<section")
+        assert "More." in part
+        assert "data-waiting" not in part
+
+    def test_a_question_that_raises_something_first_is_warned_of_before_it_is_sent(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        client, asked = client_of(lead), "And intersectionality?"
+        shown = text(client.post(path("warn", play), {"text": asked, "kind": "expand"}))
+        assert "Intersectionality" in shown
+        warned = send(client, play, text=asked)
+        assert warned.status_code == 422
+        assert "counts as prompted" in text(warned)
+        assert asked in text(warned)
+        assert play.questions.count() == 1, "nothing is sent before the warning is on the page"
+        [codes] = re.findall(r'name="warned" value="([^"]*)"', text(warned))
+        assert send(client, play, text=asked, warned=codes).status_code == 302
+        hear(play, "It matters.")
+        assert "Intersectionality" not in text(
+            client.post(path("warn", play), {"text": "Intersectionality again?", "kind": "expand"})
+        ), "it was raised already"
+
+    def test_what_the_model_has_raised_is_no_prompt(self, client_of: ClientOf, script: Script, lead: User) -> None:
+        play = open_talk(script, lead)
+        hear(play, "Think of intersectionality.")
+        assert send(client_of(lead), play, text="What is intersectionality?").status_code == 302
+
+    def test_bad_input_is_refused_with_a_sentence_and_keeps_what_was_typed(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        client = client_of(lead)
+        for wrong, sentence in (
+            ({"kind": ""}, "Choose the kind"),
+            ({"kind": "trick"}, "Select a valid choice"),
+            ({"text": " "}, "The question is empty"),
+            ({"text": "a\x00b"}, "ull character"),
+            ({"text": "x" * 1_000_001}, "1,000,001 bytes"),
+            ({"kind": "challenge"}, "what the challenge is meant to be"),
+        ):
+            answer = send(client, play, **wrong)
+            assert (answer.status_code, sentence in text(answer)) == (422, True), wrong
+        assert "Kept?" in text(send(client, play, kind="", text="Kept?"))
+        assert play.questions.count() == 1
+
+    def test_a_second_tab_gets_409_with_both_texts(self, client_of: ClientOf, play: Play, lead: User) -> None:
+        client = client_of(lead)
+        assert send(client, play, text="From the first tab?").status_code == 302
+        late = send(client, play, text="From the second tab?")
+        assert late.status_code == 409
+        assert text(late).count("From the first tab?") >= 2, "in the talk, and in the notice"
+        assert "From the second tab?" in text(late)
+        key = uuid.uuid4()
+        hear(play, "One.")
+        for _ in range(2):
+            assert send(client, play, text="Once?", seen="2", idempotency_key=key).status_code == 302
+        assert play.questions.filter(text="Once?").count() == 1
+
+    def test_asking_again_branching_and_closing(self, client_of: ClientOf, play: Play, lead: User) -> None:
+        client = client_of(lead)
+        send(client, play)
+        hear(play, "Cut o", finish_reason="length")
+        page = text(client.get(path("play", play)))
+        assert "Answer cut off at the output limit" in page
+        assert client.post(path("ask_again", play, 2)).status_code == 302
+        hear(play, "Whole.")
+        assert "Asked before" in text(client.get(path("play", play)))
+        branched = client.post(path("branch", play, 1))
+        branch = Play.objects.get(branch_of=play)
+        assert branched["Location"] == path("play", branch)
+        refused = client.post(path("close", branch), {"inclusion": "included", "reason": "x"})
+        assert refused.status_code == 422
+        assert client.post(path("close", play), {"inclusion": "", "reason": "x"}).status_code == 422
+        assert client.post(path("close", play), {"inclusion": "included", "reason": "x"}).status_code == 302
+        assert Interview.objects.get().turn_count == 4
+        assert client.post(path("discard", branch), {"discard-reason": "Not needed."}).status_code == 302
+        assert send(client, play).status_code == 422
+
+    def test_a_recorded_interview_begins_with_its_opening(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        play = open_recorded(script, lead)
+        form = client_of(lead).get(path("play", play)).context["form"]
+        assert (form["text"].value(), form["kind"].value()) == (PAPER, "open")
+        answer = send(client_of(lead), play, text=PAPER, kind="open", answer="Gladly.", seen="0")
+        assert answer.status_code == 302, text(answer)
+        assert Question.objects.get(play=play).answer == "Gladly."
+        assert not Cell.objects.exists()
+
+
+class TestWhoSeesIt:
+    @pytest.fixture
+    def stored(self, play: Play, lead: User) -> Interview:
+        say(play, lead, "That is wrong.", "Is it?", kind="challenge", intent="unwarranted")
+        return close_play(play=play, inclusion="included", reason="x", by=lead).interview
+
+    def test_who_may_code_it_and_did_not_hold_it_sees_neither_the_talk_nor_its_calls(
+        self, client_of: ClientOf, play: Play, stored: Interview, lead: User, owner: User, coder: User, reader: User
+    ) -> None:
+        batch = reverse("batches:attempts", args=[play.project.slug, play.arm.batch_id])  # type: ignore[union-attr]
+        for person, is_open in ((lead, True), (reader, True), (owner, False), (coder, False)):
+            client = client_of(person)
+            for address in (path("play", play), path("talk", play)):
+                shown = text(client.get(address))
+                assert ("That is wrong." in shown) is is_open, (person, address)
+                assert ("unwarranted" in shown) is is_open
+            listed = text(client.get(reverse("scenarios:plays", args=[play.project.slug])))
+            assert (path("play", play) in listed) is is_open
+            calls = text(client.get(batch))
+            assert ("attempts/" in calls) is is_open, (person, calls)
+        assert send(client_of(owner), play).status_code == 404
+        unblind_interview(project=stored.project, interview=stored, by=owner, where="x")
+        assert "That is wrong." in text(client_of(owner).get(path("play", play)))
+
+    def test_a_coder_never_reads_what_a_bank_is_meant_to_do(
+        self, client_of: ClientOf, script: Script, coder: User, reader: User
+    ) -> None:
+        address = reverse("scenarios:scripts", args=[script.project.slug])
+        assert "unwarranted" in text(client_of(reader).get(address))
+        assert "unwarranted" not in text(client_of(coder).get(address))

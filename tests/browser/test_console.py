@@ -1,0 +1,119 @@
+"""An interview held in a browser by keyboard alone, with a real worker and a paid API: branched, closed, and coded."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import OpenContext
+from tests.browser.desk import CURRENT, await_saved, press
+from tests.browser.test_batches import Place, listen, look
+from tests.browser.test_batches import place as place  # noqa: PLC0414 - a fixture
+from tests.instance import FakeProvider, wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.processes]
+
+STUDY = "held"
+BANK = '{"turns": [{"kind": "expand", "text": "Could you say more about that?"}], "max_questions": 6}'
+ANSWER = "I would ask first. It is a tendency, not a rule."
+
+
+def focus_and_press(page: Page, name: str, key: str = "Enter") -> None:
+    page.get_by_role("button", name=name).first.focus()
+    page.keyboard.press(key)
+
+
+def await_answer(page: Page, number: int) -> None:
+    expect(page.locator(f"#turn-{number} .outcome.answered")).to_be_visible()
+    expect(page.locator("#talk[data-waiting]")).to_have_count(0)
+
+
+def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
+    place: Place, paid_api: FakeProvider, open_context: OpenContext
+) -> None:
+    instance = place.instance
+    paid_api.order(answer=ANSWER)
+    instance.manage("create_project", STUDY, "--name", "Held here", "--method", "codebook")
+    script = instance.folder / "script.json"
+    script.write_text(BANK, encoding="utf-8")
+    instance.manage("play", "script", "--project", STUDY, "--name", "gender", "--file", str(script))
+    instance.start_worker()
+    page = place.enter(open_context())
+    said = listen(page)
+
+    page.goto(f"{place.base_url}/p/{STUDY}/interviews-held/open/")
+    look(page)
+    page.get_by_label("Opening").focus()
+    page.keyboard.type("paper")
+    page.get_by_label("Model", exact=False).and_(page.locator("select#id_variant")).focus()
+    page.keyboard.type("m")
+    focus_and_press(page, "Open the interview")
+    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    await_answer(page, 1)
+
+    # A kind, the text, and the warning before it is sent.
+    page.keyboard.press("2")
+    expect(page.locator("#id_text")).to_be_focused()
+    page.keyboard.type("And what of intersectionality?")
+    expect(page.locator("#warning")).to_contain_text("counts as prompted")
+    look(page)
+    press(page, "Control+Enter")
+    await_answer(page, 2)
+    expect(page.locator("#turn-2 .said").first).to_have_text("And what of intersectionality?")
+
+    # A challenge says what it is meant to be; what is typed outlives a reload.
+    press(page, "4", "2")
+    page.keyboard.type("That is wrong.")
+    expect(page.locator("#warning")).to_contain_text("Revise")
+    page.reload()
+    expect(page.locator("#id_text")).to_have_value("That is wrong.")
+    expect(page.locator("#warning")).to_contain_text("Revise")
+    page.locator("#id_text").focus()
+    press(page, "Control+Enter")
+    await_answer(page, 3)
+    expect(page.locator("#turn-3 .kind-label")).to_have_text("Challenge: unwarranted")
+
+    # From the bank.
+    press(page, "/")
+    page.keyboard.press("Enter")
+    expect(page.locator("#id_text")).to_have_value("Could you say more about that?")
+    press(page, "Escape", "ArrowUp", "ArrowUp", "b")
+    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    expect(page.get_by_text("behind turn 1")).to_have_count(2)
+    page.keyboard.press("3")
+    page.keyboard.type("Otherwise?")
+    press(page, "Control+Enter")
+    await_answer(page, 2)
+
+    # The play that it leaves is closed first.
+    parent = page.get_by_role("link", name="gender with m", exact=True)
+    for is_parent in (True, False):
+        if is_parent:
+            parent.focus()
+            page.keyboard.press("Enter")
+            expect(page.locator("#turn-3")).to_be_visible()
+        else:
+            page.go_back()
+            page.go_back()
+            page.reload()
+        page.locator("#close > summary").focus()
+        page.keyboard.press("Enter")
+        page.locator("#id_reason").focus()
+        page.keyboard.type("Complete.")
+        focus_and_press(page, "Close the interview")
+        expect(page.get_by_role("link", name="Open the interview at the desk")).to_be_visible()
+    look(page)
+    page.get_by_role("link", name="Open the interview at the desk").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+    expect(page.locator(CURRENT)).to_be_visible()
+    press(page, "1")
+    await_saved(page)
+    codings = "SELECT count(*) FROM coding_coding WHERE withdrawn_at IS NULL"
+    wait_until(lambda: instance.query(codings) == [(1,)], what="a sentence is coded")
+    of_study = "study_id = (SELECT id FROM projects_project WHERE slug = 'held')"
+    threads = instance.query(f"SELECT relation, turn_count FROM corpus_interview WHERE {of_study} ORDER BY id")
+    assert threads == [("", 6), ("branch", 2)]
+    assert [words for words in said if "favicon" not in words] == []

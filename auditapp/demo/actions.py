@@ -11,6 +11,7 @@ from django.db import transaction
 
 from auditapp.batches.models import Batch
 from auditapp.demo import SLUG, probe
+from auditapp.demo.held_interview import hold_interview
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -83,13 +84,14 @@ def _write_study() -> list[Batch]:
         by=owner,
         description="Five invented interviews, five runs of an invented agent, the codings of three invented coders, two "
         "finished rounds, ledgers and scores under two normative stances, an experiment, themes, machine suggestions, a "
-        "benchmark of six invented models and a gender-cue probe on invented reviews, to learn from and to try things on. Every "
-        "text is made up, and every machine answer comes from the fake provider. What was read in the rounds is unblinded for "
-        "the owner.",
+        "benchmark of six invented models, an interview that is being recorded and a gender-cue probe on invented reviews, to "
+        "learn from and to try things on. Every text is made up, and every machine answer comes from the fake provider. What was "
+        "read in the rounds is unblinded for the owner.",
     )
     set_member_role(project=project, user=coder, role="coder", by=owner)
     import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)
     _write_codings(project, coder)
+    hold_interview(project, owner)
     return [_launch_reading(project, owner), _launch_benchmark(project, owner)]
 
 

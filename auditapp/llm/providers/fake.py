@@ -45,6 +45,15 @@ CUES_OF_PLAINNESS = (
     ("The complaint stays cool and keeps to the facts.", "The tone is one of confrontation."),
     ("Short sentences go straight to the point.", "The style is that of a formal complaint."),
 )
+SAID_IN_TALKS = (
+    "I would ask before I guess.",
+    "It depends on who is asking, and I do not know that.",
+    "What holds for many need not hold for one person.",
+    "You are right to press me on that.",
+    "I keep what I said, for the reason that I gave.",
+    "I may be wrong about what matters here.",
+    "What would you like to look at next?",
+)
 SHARE_CODED = 0.4
 SHARE_LATENT = 0.2
 SHARE_OF_WHIM = 0.05
@@ -56,7 +65,8 @@ ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 class FakeProvider:
     """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
-    verdict when it names the three, else a described person."""
+    verdict when it names the three, some sentences in a talk (without instructions, or with something said before), else a
+    described person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -84,6 +94,8 @@ class FakeProvider:
             content = _format_answer(shown[2])
         elif GENDER_PROMPT in request.system:
             content = _invent_guess(draw, request)
+        elif before or not request.system:
+            content = f"{' '.join(draw.sample(SAID_IN_TALKS, 3))} (Invented by the fake provider.)"
         else:
             content = _invent_judgment(draw, request.system)
             if is_unsteady:

@@ -43,6 +43,7 @@ MEASURES = {
     "probe": "benchmarks.probing",
     "batch": "benchmarks.batch",
     "chains": "benchmarks.chains",
+    "console": "benchmarks.console",
     "collect": "benchmarks.collecting",
     "sob": "benchmarks.sob",
     "annotate": "benchmarks.preannotating",

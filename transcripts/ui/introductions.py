@@ -67,6 +67,10 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "run_batches": "A batch is one launch of calls to models. Open one to follow it, see its cost, pause or cancel it.",
         "": "A batch is one launch of calls to models. Open one to see its progress and cost.",
     },
+    "scenarios:plays": {
+        "run_batches": "Interview a model here, or record a talk of a chat page. Write a script first, then open an interview.",
+        "": "Interviews that were held here with models, and how much their questions directed them.",
+    },
     "sob:dashboard": {
         "run_batches": "To whom models think a biased text is acceptable. Choose a cell to read its answers, or launch a batch.",
         "": "To whom models think a biased text is acceptable. Choose a cell of the heat map to read its answers.",

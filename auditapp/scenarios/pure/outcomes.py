@@ -74,19 +74,8 @@ def read_expected(content: object) -> Expected:
         raise AnswerRefused("A label comes with “of”, the labels that the model may choose from.")
     if "within" in content and "number" not in content:
         raise AnswerRefused("“within” belongs to a number.")
-    for key in ("label", "pattern", "code", "probability"):
-        if key in content and not (isinstance(content[key], str) and 0 < len(content[key].strip()) <= MAX_PATTERN):
-            raise AnswerRefused(f"“{key}” is a text of 1 to {MAX_PATTERN} characters.")
-    for key in ("number", "within"):
-        if key in content and (isinstance(content[key], bool) or not isinstance(content[key], int | float)):
-            raise AnswerRefused(f"“{key}” is a number; found {name_json_type(content[key])}.")
     labels = _read_labels(content)
-    if content.get("within", 0) < 0:
-        raise AnswerRefused("“within” is 0 or more.")
-    if any(abs(content.get(key, 0)) > MAX_NUMBER for key in ("number", "within")):
-        raise AnswerRefused(f"A number is at most {MAX_NUMBER:.0e}, in either direction.")
-    if "pattern" in content and not content["pattern"].replace("*", "").strip():
-        raise AnswerRefused("A pattern has words beside *.")
+    _check_values(content)
     return Expected(
         label=content.get("label", ""),
         labels=labels,
@@ -96,6 +85,21 @@ def read_expected(content: object) -> Expected:
         code=content.get("code", ""),
         probability=content.get("probability", ""),
     )
+
+
+def _check_values(content: dict[str, Any]) -> None:
+    for key in ("label", "pattern", "code", "probability"):
+        if key in content and not (isinstance(content[key], str) and 0 < len(content[key].strip()) <= MAX_PATTERN):
+            raise AnswerRefused(f"“{key}” is a text of 1 to {MAX_PATTERN} characters.")
+    for key in ("number", "within"):
+        if key in content and (isinstance(content[key], bool) or not isinstance(content[key], int | float)):
+            raise AnswerRefused(f"“{key}” is a number; found {name_json_type(content[key])}.")
+    if content.get("within", 0) < 0:
+        raise AnswerRefused("“within” is 0 or more.")
+    if any(abs(content.get(key, 0)) > MAX_NUMBER for key in ("number", "within")):
+        raise AnswerRefused(f"A number is at most {MAX_NUMBER:.0e}, in either direction.")
+    if "pattern" in content and not content["pattern"].replace("*", "").strip():
+        raise AnswerRefused("A pattern has words beside *.")
 
 
 def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:

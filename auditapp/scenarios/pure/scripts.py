@@ -176,7 +176,9 @@ def _check_case(case: Mapping[str, Any]) -> None:
         if not isinstance(listed, list) or not all(_is_texts(row, ("feature", "reason")) for row in listed):
             raise ScriptRefused(f"{side} is a list of objects with feature and reason.", "case")
         for row in listed:
-            if fault := find_fault(row["feature"], max_length=MAX_NAME) or find_fault(row["reason"], max_length=MAX_REASON):
+            if fault := find_fault(row["feature"], max_length=MAX_NAME) or find_fault(
+                row["reason"], max_length=MAX_REASON
+            ):
                 raise ScriptRefused(fault, "case")
             if row["feature"] in seen:
                 raise ScriptRefused(f"The feature {shorten(row['feature'])} is listed twice.", "case")

@@ -28,8 +28,22 @@ def test_a_label_is_read_from_the_last_line_or_from_the_whole(answer: str, is_ri
 @pytest.mark.parametrize(
     ("answer", "is_right"),
     [
-        *(("About 3.\nSo 12,5 mg", True), ("13", True), ("14", False), ("none", None), ("1.2e1", True), ("12 of them.", True)),
-        *(("12,000", False), ("$1,212.50", False), ("10-12", None), ("2026-11-12", None), ("about 11–12", None), ("-12", False)),
+        *(
+            ("About 3.\nSo 12,5 mg", True),
+            ("13", True),
+            ("14", False),
+            ("none", None),
+            ("1.2e1", True),
+            ("12 of them.", True),
+        ),
+        *(
+            ("12,000", False),
+            ("$1,212.50", False),
+            ("10-12", None),
+            ("2026-11-12", None),
+            ("about 11–12", None),
+            ("-12", False),
+        ),
     ],
 )
 def test_a_number_is_the_last_one_within_what_is_allowed(answer: str, is_right: bool | None) -> None:

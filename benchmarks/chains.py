@@ -6,7 +6,10 @@ PostgreSQL with Redis.
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -15,6 +18,7 @@ from benchmarks.results import Measured, Row, find_median
 from benchmarks.setup import Setup
 from benchmarks.study import run_inside
 from benchmarks.yard import LATENCY_SECONDS, MODEL, Yard, await_worker, open_yard
+from tests.instance import ROOT
 
 QUESTIONS = 6
 IN_FLIGHT = 100
@@ -64,29 +68,40 @@ def measure_planning(setup: Setup, yard: Yard, database: str) -> Measured:
 
 
 def measure_plays(setup: Setup, yard: Yard, database: str) -> Measured:
-    """Plays from their launch to the last stored answer, as a multiple of the time that so many calls take at least."""
+    """Plays from their launch to the last stored answer, as a multiple of the time that so many calls take at least; in turn with a
+    bare loop of the same plays, which other programs on the machine slow down as well."""
     plays = setup.sizes.plays
     yard.worker = yard.instance.start("-m", "tests.talking_worker")
     await_worker(yard.instance)
     floor = plays * QUESTIONS * LATENCY_SECONDS / IN_FLIGHT
-    walls, spans = [], []
+    walls, spans, bare = [], [], []
     # The first batch finds out what the provider bears; those after it begin there.
     for number in range(setup.sizes.batch_rounds + 1):
         setup.tell(f"chains, {database}: {plays:,} plays, round {number} of {setup.sizes.batch_rounds}")
-        yard.provider.order(reset=True, latency=LATENCY_SECONDS)
         sizes = ("--plays", str(plays), "--questions", str(QUESTIONS), "--in-flight", str(IN_FLIGHT))
+        bare.append(run_bare(yard, *sizes))
+        yard.provider.order(reset=True, latency=LATENCY_SECONDS)
         batch = run_talks(yard, "launch", MODEL, *sizes)["batch"]
         walls.append(yard.wait_for_end(batch))
         spans.append(yard.provider.stats()["span_seconds"])
-    times = [wall / floor for wall in walls[1:]]
+    times = find_median([wall / floor for wall in walls[1:]])
+    beside = [span / least for span, least in zip(spans[1:], bare[1:], strict=True)]
     row = Row(
         f"{plays:,} plays of {QUESTIONS}, {database}",
-        f"{find_median(times):.2f} x the floor of {floor:.1f} s; calls alone {find_median(spans[1:]) / floor:.2f} x",
+        f"{times:.2f} x the floor of {floor:.1f} s from launch to done; calls alone {find_median(beside):.2f} x a bare loop",
         f"<= {MOST_TIMES_FLOOR} x",
-        find_median(times) <= MOST_TIMES_FLOOR,
-        rounds=times,
+        times <= MOST_TIMES_FLOOR,
+        rounds=beside,
     )
-    return Measured([row], {"plays_wall": walls, "plays_calls": spans, "plays_floor": floor})
+    return Measured([row], {"plays_wall": walls, "plays_calls": spans, "plays_floor": floor, "plays_bare": bare})
+
+
+def run_bare(yard: Yard, *sizes: str) -> float:
+    """Seconds of the same plays by the bare loop."""
+    yard.provider.order(reset=True, latency=LATENCY_SECONDS)
+    command = [sys.executable, "-m", "benchmarks.bare_plays", yard.provider.base_url, *sizes]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout)["seconds"])
 
 
 def measure_talk(setup: Setup, yard: Yard, database: str) -> Measured:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from django.db.models import F
+from django.test import Client
+from django.urls import reverse
 
 from auditapp.batches import actions, kinds, planning
 from auditapp.batches.actions import BatchError
+from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.claiming import Call
@@ -17,6 +21,7 @@ from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.pages.answers import read_answers
 from auditapp.batches.pages.attempts import rebuild_request
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.batches.pages.spending import estimate_batch
@@ -31,8 +36,11 @@ from tests.auditapp.batches.talking import (
     read_histories,
     read_states,
 )
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+
+ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture(autouse=True)
@@ -339,6 +347,37 @@ class TestEstimate:
         planned = PlannedArm(arm.variant, "play", "You are asked.")
         review = review_launch(LaunchPlan("talks", [planned], inputs, after=after), LaunchOptions())
         assert estimate_batch(batch)["high"] == review["highest_nano"]
+
+
+class TestPages:
+    def read(self, client: Client, name: str, *keys: object) -> str:
+        return client.get(reverse(f"batches:{name}", args=keys)).content.decode()
+
+    def test_the_page_of_a_batch_counts_what_waits(self, project: Project, lead: User, client_of: ClientOf) -> None:
+        batch = launch_talks(project, plays=2)
+        assert "4 waiting for an earlier answer" in self.read(client_of(lead), "detail", project.slug, batch.pk)
+
+    def test_the_page_of_an_attempt_shows_what_was_said_before_and_the_reasoning(
+        self, project: Project, lead: User, client_of: ClientOf
+    ) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        step(batch)
+        attempt = Attempt.objects.get(cell__input_id=12)
+        page = self.read(client_of(lead), "attempt", project.slug, batch.pk, attempt.pk)
+        assert "3 messages before the question, exactly as sent" in page
+        assert "<h3>Assistant</h3>" in page
+        assert "To “Question 11” after 0." in page
+        assert "hash matches" in page
+        assert "Hidden thoughts." in page
+
+    def test_the_stream_of_answers_has_both(self, project: Project) -> None:
+        batch = launch_talks(project)
+        step(batch)
+        step(batch)
+        first, second = read_answers(batch, visibility=EVERYTHING)
+        assert (first["history"], first["reasoning"]) == (None, "Hidden thoughts.")
+        assert second["history"] == read_histories(batch)[12]
 
 
 class TestPilot:

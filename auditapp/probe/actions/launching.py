@@ -15,6 +15,7 @@ from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.instruments import load_prompts
 from auditapp.probe.pure.limits import (
     ANDROGYNOUS,
+    CAVEATS,
     CONDITIONS,
     CONTROL,
     MAN,
@@ -146,6 +147,7 @@ def plan_probe(
             ),
             ("Texts of the conditions", "the same" if same_texts else "different ones"),
             ("Androgynous, not scored", str(androgynous)),
+            ("Read with it", " ".join(CAVEATS)),
         ],
     )
 

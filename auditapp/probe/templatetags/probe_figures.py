@@ -2,8 +2,15 @@ from __future__ import annotations
 
 from django import template
 
+from auditapp.probe.pure.limits import CAVEATS
 from auditapp.probe.pure.listing import write_share
 
 register = template.Library()
 
 register.filter("share", write_share)
+
+
+@register.simple_tag
+def list_caveats() -> str:
+    """What must be read with every figure of the probe."""
+    return " ".join(CAVEATS)

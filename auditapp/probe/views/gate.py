@@ -12,7 +12,6 @@ from django.shortcuts import get_object_or_404, render
 from auditapp.batches.models import Batch
 from auditapp.probe.models import Purpose
 from auditapp.probe.pure.instruments import cite_source, load_prompts
-from auditapp.probe.pure.limits import CAVEATS
 from auditapp.probe.queries.purposes import IS_OFF, find_purpose
 from auditapp.probe.queries.trials import KIND
 from transcripts.projects.access import ProjectRequest, project_view
@@ -48,7 +47,7 @@ def probe_view(
 
 def render_explanation(request: ProjectRequest, *, status: int = 200, **context: object) -> HttpResponse:
     """The page that says what the probe is."""
-    told = {"caveats": CAVEATS, "source": cite_source(), "prompts": list(load_prompts().values()), **context}
+    told = {"source": cite_source(), "prompts": list(load_prompts().values()), **context}
     return render(request, "probe/home.html", told, status=status)
 
 

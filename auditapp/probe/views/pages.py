@@ -19,7 +19,7 @@ from auditapp.probe.forms.launching import LaunchForm
 from auditapp.probe.forms.purposes import PurposeForm
 from auditapp.probe.forms.reviews import MAX_UPLOAD_BYTES, LoadForm
 from auditapp.probe.models import ReviewSet
-from auditapp.probe.pure.limits import CAVEATS, MIN_TEXTS, SCORED
+from auditapp.probe.pure.limits import MIN_TEXTS, SCORED
 from auditapp.probe.queries.purposes import find_purpose
 from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
@@ -58,7 +58,7 @@ def allow(request: ProjectRequest) -> HttpResponse:
         else:
             messages.success(request, "The purpose is stored. The probe is on in this study.")
             return redirect("probe:home", request.project.slug)
-    context = {"form": form, "before": before, "caveats": CAVEATS}
+    context = {"form": form, "before": before}
     return render(request, "probe/purpose.html", context, status=422 if form.errors else 200)
 
 
@@ -86,8 +86,7 @@ def load(request: ProbeRequest) -> HttpResponse:
         else:
             messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
             return redirect("probe:reviews", request.project.slug, stored.pk)
-    context = {"form": form, "caveats": CAVEATS}
-    return render(request, "probe/load.html", context, status=422 if form.errors else 200)
+    return render(request, "probe/load.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @require_safe
@@ -98,7 +97,6 @@ def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
     last = reviews.funnel[-1]
     context = {
         "reviews": reviews,
-        "caveats": CAVEATS,
         "too_few": [category for category in SCORED if last[category] < MIN_TEXTS],
         "min_texts": MIN_TEXTS,
     }

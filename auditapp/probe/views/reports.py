@@ -57,7 +57,6 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "form": ReportForm(request.GET, coded.counts if coded else {}),
         "query": [(name, request.GET[name]) for name in ("axis", "coder") if request.GET.get(name)],
         "reviews": _find_reviews(request, batch.parameters.get("reviews")),
-        "caveats": report["caveats"],
         "purpose": request.purpose,
         "notes": describe_probe(batch),
         "has_fake": any(arm.variant.is_fake for arm in arms),

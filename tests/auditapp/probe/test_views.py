@@ -130,6 +130,7 @@ def test_a_launch_goes_through_its_review(
     review = client.post(path, fill_launch(reviews, variant, step="review"))
     assert review.status_code == 200
     assert "30 women&#x27;s, 30 men&#x27;s texts" in review.text
+    assert all(sentence in review.text.replace("&#x27;", "'") for sentence in CAVEATS)
     assert not Batch.objects.exists()
     answered = client.post(path, fill_launch(reviews, variant, step="launch"))
     batch = Batch.objects.get()

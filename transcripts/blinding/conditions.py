@@ -94,7 +94,7 @@ def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
     return {
         "known": [*known, *more],
         "files": list(sealed.get("files", {}).values()),
-        "system": [facts.turns[str(position)]["text"] for position in sorted(systems) if str(position) in facts.turns],
+        "system": [turn["text"] for place in sorted(systems) if "text" in (turn := facts.turns.get(str(place), {}))],
         "models": sorted({str(turn["details"]["model"]) for turn in turns if turn.get("details", {}).get("model")}),
     }
 

@@ -168,9 +168,9 @@ def seal_more(
 def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[int, FileFacts]:
     """Put back what was sealed of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` this time.
 
-    What was written meanwhile in a column that was emptied stays. A turn whose text was left out gets its sentences now,
-    counted on behind the last. Each group of interviews takes the same few statements. Returns the files that brought these
-    interviews, as they were, by number. Part of an action.
+    What was written meanwhile in a column that was emptied, or as the kind of a prompt, stays. A turn whose text was left out
+    gets its sentences now, counted on behind the last. Each group of interviews takes the same few statements. Returns the files
+    that brought these interviews, as they were, by number. Part of an action.
     """
     files: dict[int, FileFacts] = {}
     for group in _make_groups(interviews):
@@ -252,8 +252,9 @@ def _restore_turns(interviews: Sequence[Interview], sealed: Mapping[int, MaskedF
             texts[turn.pk] = taken["text"]
             empty += [turn] if not turn.text else []
         for name, value in taken.items():
-            setattr(turn, name, value)
-    queries.update_rows(Turn, ["text", "speaker", "details", "call_id"], changed)
+            if name != "prompt_kind" or not turn.prompt_kind:
+                setattr(turn, name, value)
+    queries.update_rows(Turn, ["text", "speaker", "prompt_kind", "details", "call_id"], changed)
     _hash_anew(texts)
     _cut(empty, interviews)
     return turns

@@ -263,8 +263,8 @@ class MaskedFacts(models.Model):
 
     ``external_id``: its id in its file, by which it is recognised when it comes in again. ``facts``: columns of the interview by
     their names, and under ``files`` the name and format of each file that brought some of it, by the file's number as text.
-    ``turns``: what was taken out of turns (``text``, ``speaker``, ``details``, ``call_id``), by their positions as text;
-    ``text`` is there where the words of a turn were covered or left out. ``names_covered``: how many names of models and
+    ``turns``: what was taken out of turns (``text``, ``speaker``, ``prompt_kind``, ``details``, ``call_id``), by their positions
+    as text; ``text`` is there where the words of a turn were covered or left out. ``names_covered``: how many names of models and
     vendors the text was found to say. The row stays after unmasking, as the record of it.
     """
 

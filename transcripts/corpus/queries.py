@@ -107,8 +107,8 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
 
 def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
-    archived and excluded ones too, so that nothing comes in beside them. A masked one bears the id in its file, with the text
-    there, and its label, with the text as it is shown."""
+    archived and excluded ones too, so that nothing comes in beside them. A masked one bears the id in its file, with the kinds
+    of prompts and the texts there, and its label, with both as they are shown."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
         some = external_ids[first : first + IDS_AT_A_TIME]
@@ -124,8 +124,9 @@ def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str
             if interview_id in id_of:
                 found[id_of[interview_id]].append(tuple(content))
             if facts := sealed_of.get(interview_id):
-                text = facts.turns.get(str(position), {}).get("text", content[-1])
-                found[facts.external_id].append((*content[:-1], text))
+                sealed_turn = facts.turns.get(str(position), {})
+                own = (sealed_turn.get(name, shown) for name, shown in zip(COMPARED_COLUMNS, content, strict=True))
+                found[facts.external_id].append(tuple(own))
     return found
 
 

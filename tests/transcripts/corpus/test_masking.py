@@ -130,6 +130,27 @@ def test_system_turns_keep_their_place_and_calls_their_results(project: Project,
         assert sentence.text_hash == hash_quote(sentence.read_text())
 
 
+def test_what_kind_of_prompt_a_turn_is_comes_back_with_the_mask_unless_somebody_has_said_it_meanwhile(
+    project: Project, lead: User, coder: User
+) -> None:
+    thread = make_thread("xenobriefed", 1)
+    [interview] = bring_in_masked(project, lead, [thread])
+    asked = interview.turns.filter(role="interviewer").order_by("position")
+    assert list(asked.values_list("prompt_kind", flat=True)) == ["", ""]
+    page = _sign_in(coder).get(reverse("coding:desk", args=[project.slug, interview.pk])).content.decode()
+    assert "You assumed a lot." in page
+    assert '<span class="tag">challenge</span>' not in page
+    kinds = {asked[0].pk: "leading"}
+    edit_details(project=project, interview=interview, values={}, kinds=kinds, reason="It leads.", by=lead)
+    assert (
+        import_files(project=project, files=[("again.jsonl", write_file([thread]) + b"\n")], by=lead)[0].already_there
+        == 1
+    )
+
+    conditions.unmask_interviews(project=project, interviews=[interview], reason="All is coded.", by=lead)
+    assert list(asked.values_list("prompt_kind", flat=True)) == ["leading", "challenge"]
+
+
 def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project: Project, lead: User) -> None:
     thread = make_thread("xenobriefed", 1)
     [masked_one] = bring_in_masked(project, lead, [thread])
@@ -176,7 +197,7 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     thread = make_thread("xenobriefed", 1)
     [interview] = bring_in_masked(project, lead, [thread])
     more = [
-        {"role": "interviewer", "text": "So what is Claude?", "speaker": "held by Zofia"},
+        {"role": "interviewer", "text": "So what is Claude?", "speaker": "held by Zofia", "prompt_kind": "leading"},
         {"role": "model", "channel": "tool_call", "text": "{}", "speaker": "toolu_x", "call_id": "toolu_2"},
         {"role": "system", "text": "Claude, negotiate openly."},
         {"role": "model", "text": "Claude 3.5 Sonnet is a name. Nothing more."},
@@ -189,8 +210,10 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     texts = list(interview.turns.order_by("position").values_list("text", flat=True))[8:]
     assert texts == ["So what is ██████?", "{}", "", "██████ ███ ██████ is a name. Nothing more."]
     assert interview.turns.get(position=10).call_id == "call-2"
+    assert interview.turns.get(position=9).prompt_kind == ""
     facts = MaskedFacts.objects.get(interview=interview)
     assert facts.names_covered == 5
+    assert facts.turns["9"]["prompt_kind"] == "leading"
     assert {each["name"] for each in facts.facts["files"].values()} == {FILE_NAME, "anthropic-2.jsonl"}
     [report] = import_files(project=project, files=[("3.jsonl", data + b"\n")], by=lead)
     assert report.already_there == 1

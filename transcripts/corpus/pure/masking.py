@@ -1,7 +1,8 @@
 """Taking out of a thread what would tell the condition under which it was held, before it is cut into sentences.
 
-Models, vendors, places, dates and system prompts are sealed, and names of models and vendors in the text are covered by blocks:
-one for each code point but white space, so that offsets and the number of words stay. Knows nothing of Django.
+Models, vendors, places, dates, system prompts and the kinds of prompts are sealed, and names of models and vendors in the text
+are covered by blocks: one for each code point but white space, so that offsets and the number of words stay. Knows nothing of
+Django.
 """
 
 from __future__ import annotations
@@ -91,8 +92,9 @@ def mask_interview(read: ReadInterview, label: str) -> MaskedInterview:
 def mask_turns(
     turns: Sequence[ReadTurn], *, names: Iterable[str], after: int = 0, calls: dict[str, str] | None = None
 ) -> MaskedTurns:
-    """Turns without speakers, details, ids of calls that tell their maker, system prompts and names of models.
+    """Turns without speakers, details, ids of calls that tell their maker, system prompts, kinds of prompts and names of models.
 
+    A file calls a turn a challenge where the design wants one; who decides whether it is one is not to read that before.
     ``names`` are the thread's own, ``after`` the number of its turns before these, and ``calls`` the new ids of calls there, by
     the old ones.
     """
@@ -103,10 +105,10 @@ def mask_turns(
         if turn.call_id and turn.call_id not in new_ids:
             new_ids[turn.call_id] = f"call-{len(new_ids) + 1}"
         text, covered = ("", 0) if turn.role == "system" else cover_names(turn.text, own)
-        new = replace(turn, text=text, speaker="", details={}, call_id=new_ids.get(turn.call_id, ""))
+        new = replace(turn, text=text, speaker="", prompt_kind="", details={}, call_id=new_ids.get(turn.call_id, ""))
         taken = {
             name: getattr(turn, name)
-            for name in ("text", "speaker", "details", "call_id")
+            for name in ("text", "speaker", "prompt_kind", "details", "call_id")
             if getattr(turn, name) != getattr(new, name)
         }
         if taken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from enum import Enum
 from functools import partial
@@ -12,8 +13,8 @@ from django.db import transaction
 
 from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
-from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete
-from auditapp.batches.ledger.chains import list_behind, settle_chains, take_up
+from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete, is_paused_by_held
+from auditapp.batches.ledger.chains import list_before, list_behind, settle_chains, take_up
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import OPEN_STATES, SENDING_STATES, WORKING_STATES, Arm, Batch, Cell, WorkQueue
@@ -379,15 +380,16 @@ GIVEN_UP = "its end is unknown, and a person decided not to ask again"
 def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None = None) -> int:
     """Ask failed cells again, even in a batch that is done; returns their number. Their earlier attempts stay.
 
-    ``only``: the cells to ask again, and with them those behind them that failed because of them; without it, every failed one.
-    In a chain the first is asked, and the others wait for it again.
+    ``only``: the cells to ask again, with the failed ones that they continue, and those that failed because of any of these;
+    without it, every failed one. In a chain the first is asked, and the others wait for it again.
     """
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
         raise BatchError("A cancelled batch stays cancelled. Launch a new one for the cells without an answer.")
     ids = _list_cells(locked, Cell.State.FAILED)
     if only is not None:
-        chosen = {*only, *list_behind(only)}
+        chosen = {*only, *list_before(only)}
+        chosen |= set(list_behind(chosen))
         ids = [pk for pk in ids if pk in chosen]
     if not ids:
         batch.refresh_from_db()
@@ -405,7 +407,10 @@ def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None 
 
 @transaction.atomic
 def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
-    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; returns their number."""
+    """Decide about every held cell: ask ``again``, which may pay twice, or count it as failed; returns their number.
+
+    A batch that stays open and was paused by them goes on, unless its grant does not cover it any more.
+    """
     locked = lock_batch(batch)
     refuse_ended(locked, "changed")
     ids = _list_cells(locked, Cell.State.HELD)
@@ -421,6 +426,10 @@ def release_held(*, batch: Batch, by: trail.Actor, again: bool) -> int:
     for group in _in_groups(ids):
         _give_up(locked, group)
     change_batch(batch, by, "batch.held_given_up", {"before": locked.state, "cells": len(ids)}, {})
+    if locked.stays_open and is_paused_by_held(locked):
+        # Where the money is not granted any more it stays paused, and says why once somebody resumes it.
+        with suppress(BatchError), transaction.atomic():
+            _go_on(batch, locked, by, "batch.resumed", control=Batch.Control.RUN)
     _end_work(batch)
     return len(ids)
 

@@ -41,7 +41,8 @@ def add_cell(
     conversation is continued. A further ``repeat`` asks the same question another time, behind the same cell, when its answer was
     cut off, say; what failed is asked again by ``retry_failed(only=[cell.pk])``.
 
-    Nothing is added where the call could exceed the cap, with everything that was said before it.
+    Nothing is added where the call could exceed the cap, with everything that was said before it. What a cell costs that waits
+    for ``after`` is not known before that is answered: its turn comes then, and the cap pauses the batch before it is sent.
     """
     locked = lock_batch(batch)
     known = Cell.objects.filter(arm=arm, batch=locked, input_id=input_id, repeat=repeat).first()

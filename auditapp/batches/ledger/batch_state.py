@@ -24,7 +24,8 @@ PILOT_UNREADABLE = (
     "decision. Look at the answers; another model, a higher output limit or structured answers may help."
 )
 DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining ones."
-HELD = "{cells} held: sent, but with unknown end, so asking again may cost twice. Decide whether to ask again."
+HELD_REASON = " held: sent, but with unknown end, so asking again may cost twice. Decide whether to ask again."
+HELD = "{cells}" + HELD_REASON
 REFUSALS = {
     ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its message.",
     ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
@@ -71,6 +72,11 @@ def finish_if_complete(batch: Batch) -> bool:
         _record(batch, "batch.finished", {})
         announce_end(batch)
     return True
+
+
+def is_paused_by_held(batch: Batch) -> bool:
+    """Whether held cells paused this batch, and no person did."""
+    return batch.state == Batch.State.PAUSED and batch.state_reason.endswith(HELD_REASON)
 
 
 def describe_unreadable_pilot(batch: Batch) -> str:

@@ -18,7 +18,6 @@ from auditapp.batches.pure.conversations import Exchange, read_words, revive_con
 
 EARLIER_FAILED = "earlier_failed"
 FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)
-GROUP = 1000
 
 
 def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
@@ -78,6 +77,17 @@ def list_behind(cells: Collection[int]) -> list[int]:
             .order_by("pk")
             .values_list("pk", flat=True)
         )
+        found += step
+    return found
+
+
+def list_before(cells: Collection[int]) -> list[int]:
+    """The failed cells before these, in all steps: without their answers these cannot be asked. One query for each step."""
+    found: list[int] = []
+    step: Collection[int] = cells
+    while step:
+        forerunners = Cell.objects.filter(followers__in=step, state=Cell.State.FAILED)
+        step = sorted(set(forerunners.values_list("pk", flat=True)))
         found += step
     return found
 

@@ -226,6 +226,19 @@ class TestFailing:
             11: "silent", 12: "earlier_failed", 13: "earlier_failed", 21: "planned", 22: "waits", 23: "waits"
         }  # fmt: skip
 
+    @pytest.mark.parametrize("chosen", [12, 13])
+    def test_a_question_that_failed_with_an_earlier_one_is_asked_again_with_it(
+        self, project: Project, chosen: int
+    ) -> None:
+        batch = launch_talks(project)
+        finish(batch, claim(batch, 1), GIVEN_UP)
+        cell = Cell.objects.get(batch=batch, input_id=chosen)
+        assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[cell.pk]) == 3
+        assert read_states(batch) == {11: "planned", 12: "waits", 13: "waits"}
+        for _ in range(3):
+            step(batch)
+        assert batch.state == "done"
+
     def test_what_waits_behind_a_held_call_waits_until_a_person_decides(self, project: Project) -> None:
         batch = launch_talks(project, lost_answers="hold")
         finish(batch, claim(batch, 1), LOST)

@@ -139,11 +139,19 @@ def test_a_held_call_pauses_it_and_a_person_decides(project: Project) -> None:
     with pytest.raises(BatchError, match="is paused"):
         ask(batch, arm, 12)
     actions.release_held(batch=batch, by=trail.SYSTEM, again=False)
-    batch.refresh_from_db()
-    assert batch.state == "paused"
-    actions.resume_batch(batch=batch, by=trail.SYSTEM)
+    assert (batch.state, batch.control, batch.state_reason) == ("running", "run", "")
     ask(batch, arm, 12)
     hear(batch)
+
+
+def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(project: Project) -> None:
+    batch, arm = open_talk(project, lost_answers="hold")
+    ask(batch, arm, 11)
+    calls = claim(batch, 1)
+    actions.pause_batch(batch=batch, by=trail.SYSTEM)
+    finish(batch, calls, LOST)
+    assert actions.release_held(batch=batch, by=trail.SYSTEM, again=False) == 1
+    assert batch.state == "paused"
 
 
 def test_it_ends_when_it_is_closed(project: Project) -> None:

@@ -19,7 +19,7 @@ from auditapp.preannotation.evaluation.pure.check_verdicts import judge_check
 from auditapp.preannotation.evaluation.queries.checks import read_check_report
 from auditapp.preannotation.models import Annotator, CheckAnswer, Reading, Suggestion, TurnArm
 from auditapp.preannotation.suggestions.actions.withholding import set_withholding
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from tests.auditapp.preannotation.check_cast import PER_TURN, answer_all, bring_in
 from tests.databases import stored
 from transcripts.accounts.models import User
@@ -103,7 +103,7 @@ class TestWhatIsAsked:
     ) -> None:
         set_withholding(project=project, share_percent=70, reason="x", by=owner)
         batch = launch_check(project=project, annotator=annotator, by=owner, sample=1000)
-        withheld = list_withheld(project)
+        withheld = list_withheld_answers(project)
         asked = set(batch.cells.values_list("input_id", flat=True))
         assert (len(withheld), len(asked)) == (14, 6)
         assert not withheld & asked

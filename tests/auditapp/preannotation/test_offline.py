@@ -22,7 +22,7 @@ from auditapp.preannotation.annotators.runner import offline
 from auditapp.preannotation.annotators.runner.offline import CannotRead, make_reader, run_offline
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from tests.auditapp.preannotation.teaching import (
     OTHER,
     TAUGHT,
@@ -152,7 +152,7 @@ class TestLearning:
     ) -> None:
         annotator = launch(project, lead).annotator
         taught = Sentence.objects.filter(pk__in=list_taught(annotator.recipe))
-        withheld = list_withheld(project)
+        withheld = list_withheld_answers(project)
         assert withheld
         assert not withheld & set(taught.values_list("turn", flat=True))
         assert annotator.recipe["taught"] == {

@@ -10,7 +10,7 @@ import pytest
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import TurnArm, WithholdingPlan
 from auditapp.preannotation.suggestions.actions.withholding import choose_withheld, ensure_arms, set_withholding
-from auditapp.preannotation.suggestions.queries.arms import count_drawn, find_arms, list_withheld
+from auditapp.preannotation.suggestions.queries.arms import count_drawn, find_arms, list_withheld_answers
 from tests.conftest import make_user
 from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.rounds.round_cast import bring_in
@@ -45,7 +45,7 @@ class TestDraw:
         assert ensure_arms(project=project, interviews=None, by=lead) == 2
         set_withholding(project=project, share_percent=0, reason="None of it.", by=lead)
         assert ensure_arms(project=project, interviews=None, by=lead) == 0
-        assert list_withheld(project) == set(model_turns(interview))
+        assert list_withheld_answers(project) == set(model_turns(interview))
         [later] = bring_in(project, lead, ["Model A"])
         assert ensure_arms(project=project, interviews=[later.pk], by=lead) > 0
         assert {arm.arm for arm in find_arms(model_turns(later)).values()} == {"shown"}
@@ -54,10 +54,10 @@ class TestDraw:
     def test_the_same_seed_draws_the_same_turns(self, project: Project, interview: Interview, lead: User) -> None:
         set_withholding(project=project, share_percent=50, reason="Half.", by=lead, seed=7)
         ensure_arms(project=project, interviews=[interview.pk], by=lead)
-        first = list_withheld(project)
+        first = list_withheld_answers(project)
         TurnArm.objects.all().delete()
         ensure_arms(project=project, interviews=[interview.pk], by=lead)
-        assert list_withheld(project) == first
+        assert list_withheld_answers(project) == first
         assert len(first) == 1
 
     def test_every_turn_is_withheld_with_a_probability_of_exactly_the_share(self) -> None:

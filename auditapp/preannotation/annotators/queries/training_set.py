@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from auditapp.preannotation.annotators.pure.recipes import hash_content, read_ranges, write_ranges
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.codebook.quotes import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision, Layer
@@ -36,7 +36,7 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
     from transcripts.coding.blind import read_blind
 
     read = read_blind(project)
-    withheld = list_withheld(project)
+    withheld = list_withheld_answers(project)
     refused = list_not_learnt_from(read.interview_ids.tolist())
     is_refused = np.isin(read.interview_ids, np.fromiter(refused, dtype=np.int64, count=len(refused)))
     is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))

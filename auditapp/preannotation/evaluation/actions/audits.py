@@ -13,7 +13,7 @@ from auditapp.audits.actions import AuditError, check_seed, store_mark, store_sa
 from auditapp.preannotation.evaluation.queries.positives import Positive, list_positives
 from auditapp.preannotation.models import Annotator, AuditedSuggestion, PositiveAudit, PositiveMark
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
@@ -71,7 +71,7 @@ def _find_frame(
     """What an audit draws from: current suggestions, on turns that show suggestions."""
     positives = list_positives(annotator, codes=codes, with_critic=with_critic)
     ensure_arms(project=annotator.project, interviews={each.interview for each in positives}, by=by)
-    withheld = list_withheld(annotator.project)
+    withheld = list_withheld_answers(annotator.project)
     frame = [each for each in positives if each.turn not in withheld]
     if not frame:
         raise AuditError(

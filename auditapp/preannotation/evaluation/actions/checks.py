@@ -21,7 +21,7 @@ from auditapp.preannotation.annotators.queries.prompt_codebook import read_promp
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import CHECK_KIND, Annotator
 from auditapp.preannotation.suggestions.actions.withholding import ensure_arms
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
@@ -104,7 +104,7 @@ def plan_check(
     whole = sorted({str(arm.settings["family"]) for arm in reading.arms if arm.settings.get("turns_of")})
     if whole:
         raise PreannotationError(TURNS_NOT_CHECKED.format(families=", ".join(whole)))
-    withheld = list_withheld(project)
+    withheld = list_withheld_answers(project)
     counts = _count_sentences([turn_id for turn_id in reading.input_ids if turn_id not in withheld])
     if reading.input_ids and not counts:
         raise PreannotationError(ALL_WITHHELD)

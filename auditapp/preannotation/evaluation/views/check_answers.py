@@ -27,7 +27,7 @@ from auditapp.preannotation.evaluation.queries.check_answers import (
 from auditapp.preannotation.evaluation.queries.checks import find_annotator, name_codes, read_check
 from auditapp.preannotation.evaluation.views.checks import get_batch
 from auditapp.preannotation.models import KIND
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_all_withheld
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.projects.access import ProjectRequest, project_view
@@ -66,7 +66,7 @@ def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
 
 def find_interviews(request: ProjectRequest, turn_ids: Collection[int]) -> dict[int, int]:
     """The interview of each of these turns that may be shown; withheld ones are shown to nobody."""
-    return read_interviews(set(turn_ids) - list_withheld(request.project))
+    return read_interviews(set(turn_ids) - list_all_withheld(request.project))
 
 
 @require_safe

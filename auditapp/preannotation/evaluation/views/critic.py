@@ -36,7 +36,7 @@ from auditapp.preannotation.evaluation.queries.critic import (
     list_readings,
 )
 from auditapp.preannotation.models import Annotator, CriticReading
-from auditapp.preannotation.suggestions.queries.arms import list_withheld
+from auditapp.preannotation.suggestions.queries.arms import list_withheld_answers
 from auditapp.preannotation.suggestions.queries.passages import read_passages
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
@@ -141,7 +141,7 @@ def _list_behind(
     code = form.cleaned_data["code"]
     verdict = form.cleaned_data.get("verdict") or CriticReading.Verdict.REVERSED
     found = list_readings(annotator, code=code, verdict=verdict, seen=seen)
-    withheld = list_withheld(request.project)
+    withheld = list_withheld_answers(request.project)
     open_ones = [each for each in found if each.suggestion.sentence.turn_id not in withheld]
     page = Paginator(open_ones, READINGS_PER_PAGE).get_page(request.GET.get("page"))
     passages = read_passages([each.suggestion for each in page])

@@ -60,7 +60,7 @@ def list_withheld_questions(turns: QuerySet[Turn]) -> set[int]:
     return {question for question, arm in arms.items() if arm.arm == TurnArm.Arm.WITHHELD}
 
 
-def list_withheld(project: Project) -> set[int]:
+def list_withheld_answers(project: Project) -> set[int]:
     """The model's turns of the study that never show suggestions."""
     withheld = TurnArm.objects.filter(turn__interview__project=project, arm=TurnArm.Arm.WITHHELD)
     return set(withheld.values_list("turn_id", flat=True))
@@ -68,7 +68,7 @@ def list_withheld(project: Project) -> set[int]:
 
 def list_all_withheld(project: Project) -> set[int]:
     """The turns of the study that never show suggestions, those of the interviewer among them."""
-    return list_withheld(project) | list_withheld_questions(Turn.objects.filter(interview__project=project))
+    return list_withheld_answers(project) | list_withheld_questions(Turn.objects.filter(interview__project=project))
 
 
 def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:

@@ -6,6 +6,7 @@ in every figure of episodes and pairs. It is kept as failed, the report counts i
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ from auditapp.scenarios.pure.lines import AnsweredQuestion, Talk, place_question
 from auditapp.scenarios.queries.run_talks import AskedTurn, group_ended, read_turns
 from auditapp.scenarios.queries.runs import KIND, run_plays
 from transcripts.audit_trail import trail
+from transcripts.coding.actions import WrongInput
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
 from transcripts.corpus.planning import CorpusError
@@ -34,13 +36,19 @@ FORMAT = "interview_jsonl"
 PLAYS_AT_A_TIME = 25
 PLAYS_IN_A_SWEEP = 100
 
+logger = logging.getLogger(__name__)
+
 
 def sweep_plays() -> None:
-    """Store some of the plays that have ended, in whichever worker sweeps."""
+    """Store some of the plays that have ended, in whichever worker sweeps. A batch whose plays cannot be stored is logged, and
+    holds up no other."""
     batches = Batch.objects.filter(kind=KIND, arms__plays__state=Play.State.OPEN).exclude(state=Batch.State.PLANNING)
     left = PLAYS_IN_A_SWEEP
     for batch in batches.select_related("project").distinct().order_by("pk"):
-        left -= store_plays(batch, limit=left)
+        try:
+            left -= store_plays(batch, limit=left)
+        except Exception:
+            logger.exception("Plays of batch %s could not be stored; the next sweep tries it again", batch.pk)
         if left <= 0:
             return
 
@@ -50,7 +58,9 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
 
     Not more than about ``limit``, the plays of one case always together. Each becomes a trajectory under a random label, with
     condition, model, script, batch and repeat sealed; its case and what its turns were meant to be are on its case sheet, and two
-    sides of a pair under the same arm and repeat are paired. Reads batch.project. Raises ``ScenarioError``.
+    sides of a pair under the same arm and repeat are paired. A case sheet or pair that cannot be written is left out, and the
+    history counts it. Plays that cannot come in hold up no others of the batch: the ``ScenarioError`` is raised at the end.
+    Reads batch.project.
     """
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
         return 0
@@ -58,15 +68,22 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
     if failed:
         _keep_failed(batch)
     stored = 0
+    refused: ScenarioError | None = None
     part: list[int] = []
     for place, group in enumerate(groups, 1):
         part += group
         is_last = place == len(groups) or (limit is not None and stored + len(part) >= limit)
         if is_last or len(part) >= PLAYS_AT_A_TIME:
-            stored += _store(batch, part)
+            try:
+                stored += _store(batch, part)
+            except ScenarioError as error:
+                refused = refused or error
+                is_last = place == len(groups)
             part = []
         if is_last:
             break
+    if refused is not None:
+        raise refused
     return stored
 
 
@@ -115,13 +132,13 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
     for play in plays:
         play.interview, play.state, play.ended_at = threads[play.pk], Play.State.STORED, now
     Play.objects.bulk_update(plays, ["interview", "state", "ended_at"])
-    _record("scenarios.plays.stored", batch, len(plays))
     # In the order of the labels, as the threads.
     plays.sort(key=lambda play: threads[play.pk].mask_label)
     known = set(list_features(batch.project))
-    for play in plays:
-        _write_sheet(play, threads[play.pk], talks[play.pk], known)
-    _pair_sides(plays)
+    sheets = sum(not _write_sheet(play, threads[play.pk], talks[play.pk], known) for play in plays)
+    pairs = _pair_sides(plays)
+    left_out = {"sheets_left_out": sheets, "pairs_left_out": pairs}
+    _record("scenarios.plays.stored", batch, len(plays), **{name: count for name, count in left_out.items() if count})
     return len(plays)
 
 
@@ -165,16 +182,18 @@ def _build_talk(batch: Batch, play: Play, turns: Sequence[AskedTurn]) -> Talk:
     )
 
 
-def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> None:
-    """Put the case and what its turns were meant to be on the thread's case sheet. Features that have left the codebook since
-    the launch are left out."""
+def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> bool:
+    """Put the case and what its turns were meant to be on the thread's case sheet; whether what there is could be written.
+    Features that have left the codebook since the launch are left out."""
     case = play.script.case
     relevant, irrelevant = (
         [row for row in case.get(side, []) if row["feature"] in known] for side in ("relevant", "irrelevant")
     )
     asked = zip(place_questions(talk), talk.questions, strict=True)
     intents = {str(place): each.intent for place, each in asked if each.intent}
-    if relevant or irrelevant or intents:
+    if not (relevant or irrelevant or intents):
+        return True
+    try:
         write_case_sheet(
             project=play.project,
             interview=thread,
@@ -183,28 +202,40 @@ def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> 
             intents=intents,
             by=trail.SYSTEM,
         )
+    except WrongInput as error:
+        # Its sentence may quote the case.
+        logger.warning("The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field)
+        return False
+    return True
 
 
-def _pair_sides(plays: Sequence[Play]) -> None:
-    """Pair these with their other sides, where both are stored: under the same arm, in the same repeat."""
+def _pair_sides(plays: Sequence[Play]) -> int:
+    """Pair these with their other sides, where both are stored: under the same arm, in the same repeat. Returns how many pairs
+    could not be made."""
     arms, repeats = {play.arm_id for play in plays}, {play.repeat for play in plays}
     stored = Play.objects.filter(arm__in=arms, repeat__in=repeats, state=Play.State.STORED)
     sides: dict[tuple[object, ...], Play] = {}
     for play in stored.filter(script__case__has_key="pair").select_related("script", "interview"):
         pair = play.script.case["pair"]
         sides[play.arm_id, play.repeat, pair["id"], pair["side"]] = play
+    refused = set()
     for play in plays:
         if pair := play.script.case.get("pair"):
             both = [sides.get((play.arm_id, play.repeat, pair["id"], side)) for side in ("a", "b")]
-            _pair(play, pair, *(side.interview if side else None for side in both))
+            if not _pair(play, pair, *(side.interview if side else None for side in both)):
+                refused.add((play.arm_id, play.repeat, pair["id"]))
+    return len(refused)
 
 
-def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> None:
-    """Pair two threads. The name has the labels of both, in their order, so that it tells nothing of case, side or condition."""
+def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
+    """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
+    so that it tells nothing of case, side or condition."""
     if a is None or b is None:
-        return
+        return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
-    if not play.project.thread_pairs.filter(name=name).exists():
+    if play.project.thread_pairs.filter(name=name).exists():
+        return True
+    try:
         pair_threads(
             project=play.project,
             name=name,
@@ -214,14 +245,18 @@ def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview
             expect=pair["expect"],
             by=trail.SYSTEM,
         )
+    except WrongInput as error:
+        logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field)
+        return False
+    return True
 
 
-def _record(action: str, batch: Batch, count: int) -> None:
+def _record(action: str, batch: Batch, count: int, **more: int) -> None:
     """Which threads came of which plays is not told: people who have still to code them may read the history."""
     trail.record(
         action,
         target=batch,
         by=trail.SYSTEM,
         stream=trail.project_stream(batch.project_id),
-        details={"plays": count},
+        details={"plays": count, **more},
     )

@@ -1,7 +1,8 @@
 """Who may see the calls of scenarios.
 
 A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to be.
-So those who may code see none of it while a thread of the batch is still to come, is masked to them, or is not unblinded.
+So those who may code see none of it while a thread of the batch is still to come or may come, is masked to them, or is not
+unblinded.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ FOR_CODERS = (
 NOT_STORED = (
     "You may code the threads that these calls become part of, and not all of them are stored yet. Their calls would tell you "
     "the model and the condition of each."
+)
+CAN_BE_ASKED_AGAIN = (
+    "You may code the threads that these calls become part of. Some plays have a call without an answer; once it is asked "
+    "again, they become threads too, and their calls would tell you the model and the condition of each."
 )
 STILL_MASKED = (
     "You may code the threads of this batch, and some are masked to you: their calls would tell you the model and the "
@@ -46,8 +51,12 @@ def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
         return EVERYTHING
     if not viewer.sees_all:
         return Visibility(is_whole=False, sentence=FOR_CODERS)
-    if run_plays(batch).filter(state=Play.State.OPEN).exists():
+    states = set(run_plays(batch).order_by().values_list("state", flat=True).distinct())
+    if Play.State.OPEN in states:
         return Visibility(is_whole=False, sentence=NOT_STORED)
+    # What failed is asked again in any batch but a cancelled one, and opens its play.
+    if Play.State.FAILED in states and batch.state != Batch.State.CANCELLED:
+        return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
     interviews = list_run_interviews(batch)
     masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
     opened = Unblinding.objects.of_conditions().filter(user=viewer.user_id, interview__in=masked)

@@ -6,14 +6,14 @@ in the published layout or as JSON, or null where none came. A theme: {"record":
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn
 
 from auditapp.probe.pure.limits import CATEGORIES, CONDITIONS, MAY_ABSTAIN
 from auditapp.probe.pure.parsing import parse_answer
 from auditapp.probe.pure.tables import Trial
 from transcripts.corpus.pure.readers.base import ReadError
-from transcripts.corpus.pure.readers.json_lines import read_line, shorten
+from transcripts.corpus.pure.readers.json_lines import read_lines, shorten
 
 THEME = "theme"
 
@@ -22,7 +22,7 @@ def read_trials(lines: Iterable[bytes], *, name: str) -> tuple[list[Trial], dict
     """The trials of a file and the themes that stand in it as well, by trial. Raises `ReadError`, which names file and line."""
     trials: dict[str, Trial] = {}
     rows: list[tuple[int, Mapping[str, Any]]] = []
-    for number, row in read_rows(lines, name=name):
+    for number, row in read_lines(lines, name):
         if row.get("record") == THEME:
             rows.append((number, row))
             continue
@@ -37,7 +37,7 @@ def read_trials(lines: Iterable[bytes], *, name: str) -> tuple[list[Trial], dict
 
 def read_themes(lines: Iterable[bytes], trials: Iterable[Trial], *, name: str) -> dict[str, list[str]]:
     """The themes of a file by trial. Raises `ReadError` for a theme of a trial that there is not."""
-    return sort_themes(read_rows(lines, name=name), {str(trial.key): trial for trial in trials}, name=name)
+    return sort_themes(read_lines(lines, name), {str(trial.key): trial for trial in trials}, name=name)
 
 
 def sort_themes(
@@ -51,18 +51,6 @@ def sort_themes(
             _refuse(name, number, f"a theme of {shorten(trial)}", "a trial of the trials that were given")
         themes.setdefault(trial, []).append(theme)
     return themes
-
-
-def read_rows(lines: Iterable[bytes], *, name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Each object with its line number, from 1. Raises `ReadError`."""
-    for number, data in enumerate(lines, 1):
-        try:
-            line = (data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data).decode("utf-8")
-        except UnicodeDecodeError as error:
-            found = f"the byte 0x{data[error.start]:02X}, which is not UTF-8"
-            raise ReadError(name, number, found, "a file in UTF-8") from None
-        if line and not line.isspace():
-            yield number, read_line(line, number, name)
 
 
 def _read_trial(row: Mapping[str, Any], number: int, name: str) -> Trial:

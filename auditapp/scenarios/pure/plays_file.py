@@ -7,7 +7,7 @@ from typing import Any
 
 from auditapp.scenarios.pure.measures import PlayOutcome
 from transcripts.corpus.pure.readers.base import ReadError
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines
 
 _TEXTS = ("case", "model", "condition")
 
@@ -17,14 +17,8 @@ def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
     object, and for a play that is there twice."""
     plays: list[PlayOutcome] = []
     seen: dict[tuple[object, ...], int] = {}
-    for number, data in enumerate(lines, 1):
-        try:
-            line = data.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            raise ReadError(name, number, "a byte that is not UTF-8", "a file in UTF-8") from None
-        if not line.strip():
-            continue
-        play = _read_play(read_line(line, number, name), number, name)
+    for number, row in read_lines(lines, name):
+        play = _read_play(row, number, name)
         key = (*play.arm, play.case, play.repeat)
         if key in seen:
             raise ReadError(

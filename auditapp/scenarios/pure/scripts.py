@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from auditapp.scenarios.pure.outcomes import AnswerRefused, Expected, read_expected
 from transcripts.corpus.pure.readers.base import ReadError
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
 from transcripts.ui.typed_text import find_fault
 
 KINDS = ("open", "expand", "reflect", "challenge", "new_information", "leading")
@@ -233,7 +233,7 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
     found: list[ScriptText] = []
     named: dict[str, int] = {}
     pairs: dict[str, dict[str, tuple[int, Mapping[str, str]]]] = {}
-    for number, content in _read_objects(lines, name):
+    for number, content in read_lines(lines, name):
         try:
             script = _read_script(content, suite)
             check_script(script)
@@ -294,17 +294,6 @@ def _place_in_pair(
             found = f"the pair {shorten(pair['id'])} with other words than in line {line}"
             raise ReadError(name, number, found, "the same differs and expect on both sides")
     sides[pair["side"]] = number, pair
-
-
-def _read_objects(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, data in enumerate(lines, 1):
-        try:
-            line = (data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data).decode("utf-8")
-        except UnicodeDecodeError as error:
-            found = f"the byte 0x{data[error.start]:02X}, which is not UTF-8"
-            raise ReadError(name, number, found, "a file in UTF-8") from None
-        if line.strip():
-            yield number, read_line(line, number, name)
 
 
 def _read_script(content: Mapping[str, Any], suite: str) -> ScriptText:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, NoReturn
 
 from transcripts.corpus.pure.readers.base import CHANNELS, ROLES, ReadError
-from transcripts.corpus.pure.readers.json_lines import name_json_type, read_line, shorten
+from transcripts.corpus.pure.readers.json_lines import name_json_type, read_lines, shorten
 from transcripts.negotiation.pure.records import (
     STATUSES,
     Coding,
@@ -52,15 +52,9 @@ def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Re
     """
     reading = _Reading(name, layer)
     is_empty = True
-    for number, data in enumerate(lines, 1):
-        try:
-            line = (data.removeprefix(b"\xef\xbb\xbf") if number == 1 else data).decode("utf-8")
-        except UnicodeDecodeError as error:
-            found = f"the byte 0x{data[error.start]:02X}, which is not UTF-8"
-            raise ReadError(name, number, found, "a file in UTF-8") from None
-        if line and not line.isspace():
-            is_empty = False
-            reading.read(read_line(line, number, name), number)
+    for number, row in read_lines(lines, name):
+        is_empty = False
+        reading.read(row, number)
     if is_empty:
         raise ReadError(name, None, "an empty file", "JSON lines as the export trajectories writes them")
     return reading.finish()

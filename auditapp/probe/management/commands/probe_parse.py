@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.probe.pure.parsing import parse_answer
-from auditapp.probe.pure.trials import read_rows
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.corpus.pure.readers.json_lines import read_lines
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         answers = []
         try:
             with Path(file).open("rb") as lines:
-                for number, row in read_rows(lines, name=file):
+                for number, row in read_lines(lines, file):
                     raw = row.get("raw")
                     if "id" not in row or not (raw is None or isinstance(raw, str)):
                         raise ReadError(file, number, "no id, or a raw that is no text", '"id" and "raw"')

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from transcripts.corpus.pure.readers.base import MAX_NESTING, MAX_WHOLE_SIZE, ReadError, Source
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_ENDS = frozenset({"", "\n", "\r\n"})
 _LINE_BREAK = re.compile(r"\r\n|\n|\r")
 _ONE_OBJECT = "one JSON object on each line"
@@ -189,6 +190,21 @@ def read_line(line: str, number: int, name: str) -> JsonObject:
     if isinstance(content, dict) and line.count("{") + line.count("[") <= MAX_NESTING:
         return content  # without a walk through it: of ordinary lines that is half of the time
     return _check_object(content, number, name)
+
+
+def read_lines(lines: Iterable[bytes], name: str) -> Iterator[JsonLine]:
+    """The object of each line that is not blank, read one line at a time. A byte order mark may stand at the beginning.
+
+    Raises `ReadError`, which names the line, for a byte that is not UTF-8 and for what `read_line` refuses.
+    """
+    for number, data in enumerate(lines, 1):
+        try:
+            line = (data.removeprefix(_BYTE_ORDER_MARK) if number == 1 else data).decode("utf-8")
+        except UnicodeDecodeError as error:
+            found = f"the byte 0x{error.object[error.start]:02X}, which is not UTF-8"
+            raise ReadError(name, number, found, "a file in UTF-8") from None
+        if line and not line.isspace():
+            yield number, read_line(line, number, name)
 
 
 def _refuse(error: Exception, number: int, name: str) -> ReadError:

@@ -17,6 +17,7 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.reviews import TEXT_COLUMN, Review, ReviewFile
+from transcripts.ui.typed_text import find_fault
 
 RULES = ("length", "equals", "contains", "excludes")
 UNITS = ("words", "characters")
@@ -24,6 +25,8 @@ READ = "read"
 """The first row of every funnel: what the file holds."""
 MAX_STEPS = 50
 MAX_TERMS = 5_000
+MAX_TEXT = 10_000
+"""Characters of a name, a column, a value or a term."""
 
 Keeps = Callable[[Review], bool]
 Funnel = list[dict[str, Any]]
@@ -61,6 +64,9 @@ def check_rules(declared: object) -> Rules:
     """Rules from what their JSON holds. Raises ``RulesRefused``."""
     if not isinstance(declared, dict) or not isinstance(declared.get("steps"), list):
         raise RulesRefused('Rules are an object with "name" and a list of "steps".')
+    _refuse_unstorable({key: value for key, value in declared.items() if key != "steps"}, "The rules")
+    for number, each in enumerate(declared["steps"], 1):
+        _refuse_unstorable(each, f"Step {number}")
     _refuse_unknown(declared, {"name", "steps"}, "The rules")
     name = declared.get("name", "")
     if not isinstance(name, str) or not name.strip():
@@ -206,6 +212,19 @@ def _write_term(term: object, where: str) -> str:
         raise RulesRefused(f"{where}: “{term[:40]}” has a * that is not at its end.")
     words = r"\s+".join(re.escape(word) for word in stem.split())
     return words + (r"[^\W_]*" if term.strip().endswith("*") else "")
+
+
+def _refuse_unstorable(declared: object, where: str) -> None:
+    """Refuse a text, at any depth, that no database holds or that is too long. It is not quoted: it may not be printable either."""
+    parts = [declared]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += [*part, *part.values()]
+        elif isinstance(part, list):
+            parts += part
+        elif isinstance(part, str) and (fault := find_fault(part, max_length=MAX_TEXT)):
+            raise RulesRefused(f"{where}: {fault}")
 
 
 def _refuse_unknown(found: Mapping[str, Any], known: set[str], where: str) -> None:

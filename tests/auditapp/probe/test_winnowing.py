@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -75,6 +75,31 @@ def test_rules_that_cannot_be_applied_are_refused_with_their_step(step: dict[str
     with pytest.raises(RulesRefused, match=says) as refused:
         check_rules({"name": "r", "steps": [{"name": "first", **step}]})
     assert "Step 1" in str(refused.value)
+
+
+@pytest.mark.parametrize("sign", ["\ud800", "\x00"])
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [
+        ("The rules", lambda bad: {"name": bad}),
+        ("The rules", lambda bad: {bad: 1}),
+        ("Step 2", lambda bad: {"name": bad}),
+        ("Step 2", lambda bad: {"value": bad}),
+        ("Step 2", lambda bad: {"column": bad}),
+        ("Step 2", lambda bad: {bad: 1}),
+        ("Step 2", lambda bad: {"rule": "contains", "terms": ["x", bad]}),
+    ],
+)
+def test_rules_with_a_text_that_no_database_holds_are_refused_in_words_that_can_be_printed(
+    where: str, change: Callable[[str], dict[str, Any]], sign: str
+) -> None:
+    steps = [{"name": f"s{number}", "rule": "equals", "column": "stars", "value": "1"} for number in (1, 2)]
+    rules: dict[str, Any] = {"name": "r", "steps": steps}
+    (steps[1] if where == "Step 2" else rules).update(change(f"a{sign}"))
+    with pytest.raises(RulesRefused, match="cannot be stored") as refused:
+        read_rules(json.dumps(rules))
+    assert str(refused.value).startswith(f"{where}: ")
+    assert str(refused.value).isprintable()
 
 
 def test_a_column_that_the_file_has_not_is_named() -> None:

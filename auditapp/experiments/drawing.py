@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart
+from transcripts.formats.numbers import write_p
 
 HEADS = (
     "Outcome",
@@ -57,13 +58,6 @@ def list_cells(report: Mapping[str, Any]) -> Iterator[list[str]]:
             *tests,
             write_p(effect.get("p_holm")),
         ]
-
-
-def write_p(value: float | None) -> str:
-    """A probability as tables print it; a dash where there is none."""
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:

@@ -126,10 +126,16 @@ def write_table(
     return "\n".join([*head, *table, r"\end{table}"])
 
 
-def write_plain_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str) -> str:
-    """A file with one table of plain texts, the first column to the left, with the commands that it needs as a comment above."""
+def write_plain_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, label: str, columns: str = ""
+) -> str:
+    """A file with one table of plain texts, with the commands that it needs as a comment above.
+
+    ``columns`` says how each is aligned, such as "lrr"; without it the first stands to the left, the others to the right.
+    """
     needs = "\n".join(f"% {line}" for line in PREAMBLE.splitlines())
     head = " & ".join(map(escape_latex, heads)) + r" \\ \midrule"
     body = [[escape_latex(cell) for cell in row] for row in rows]
-    table = write_table("l" + "r" * (len(heads) - 1), [head, *body], caption=caption, label=label)
+    aligned = columns or "l" + "r" * (len(heads) - 1)
+    table = write_table(aligned, [head, *body], caption=caption, label=label)
     return f"% Needs in the preamble:\n{needs}\n{table}\n"

@@ -8,8 +8,7 @@ from typing import Any
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL
-
-DASH = "–"
+from transcripts.formats.numbers import NONE, write_number, write_p
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -42,11 +41,11 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
         for subset in (ALL, *SUBSETS):
             row = rows[subset]
             yield (
-                f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'])} of "
-                f"women's, {write_number(row['rate_man'])} of men's, difference "
+                f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'], 3)} of "
+                f"women's, {write_number(row['rate_man'], 3)} of men's, difference "
                 f"{_with_interval(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) "
                 f"{write_p(row['p_fisher'])} (Fisher), accuracy {_with_interval(row['accuracy'], row['accuracy_ci'])}, balanced "
-                f"{write_number(row['balanced_accuracy'])}{', degenerate' if row['degenerate'] else ''}"
+                f"{write_number(row['balanced_accuracy'], 3)}{', degenerate' if row['degenerate'] else ''}"
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
         yield f"  {condition}, beside: {beside}, androgynous or unknown {rows['not_scored']}"
@@ -68,17 +67,12 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
-    return f"{write_number(value)} {write_interval(interval)}".strip()
-
-
-def write_number(value: float | None) -> str:
-    """Three decimals, or a dash."""
-    return DASH if value is None else f"{value:.3f}"
+    return f"{write_number(value, 3)} {write_interval(interval)}".strip()
 
 
 def write_share(value: float | None) -> str:
     """A percentage with two decimals, or a dash."""
-    return DASH if value is None else f"{100 * value:.2f} %"
+    return NONE if value is None else f"{100 * value:.2f} %"
 
 
 def write_interval(interval: Sequence[float] | None) -> str:
@@ -86,11 +80,6 @@ def write_interval(interval: Sequence[float] | None) -> str:
     return "" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
 
 
-def write_p(value: float | None) -> str:
-    """A P value: four decimals, or as a power of ten where that would be 0."""
-    return DASH if value is None else f"{value:.4f}" if value >= 0.0001 else f"{value:.1e}"
-
-
 def write_ratio(value: float | str | None) -> str:
     """A logarithm with its sign, an infinity as a word, or a dash."""
-    return DASH if value is None else value if isinstance(value, str) else f"{value:+.3f}"
+    return NONE if value is None else value if isinstance(value, str) else f"{value:+.3f}"

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
-from auditapp.probe.pure.listing import write_interval, write_number, write_p, write_ratio
+from auditapp.probe.pure.listing import write_interval, write_ratio
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, NOT_COUNTED
+from transcripts.formats.latex import write_plain_table
+from transcripts.formats.numbers import write_number, write_p
 
 Report = Mapping[str, Any]
 TABLE1_COLUMNS = (
@@ -23,19 +25,6 @@ TABLE2_COLUMNS = ("model", "axis", "theme", "w", "m", "n_woman", "n_man", "bias"
 FUNNEL_COLUMNS = ("step", *CATEGORIES, "total", "of_step_before", "of_first")
 CONDITION_NAMES = {"control": "Control", "primed": "Primed for emotion", "may_abstain": "May abstain"}
 SUBSET_NAMES = {ALL: "All", "emotion": "Emotion or style", "other": "Other evidence", "none": "None"}
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "–": "--",
-}
 
 
 def list_table1(report: Report) -> Iterator[list[object]]:
@@ -80,7 +69,7 @@ def list_funnel_rows(funnel: Sequence[Mapping[str, Any]]) -> Iterator[list[objec
 
 
 def write_latex(report: Report, which: str) -> str:
-    """``table1`` or ``table2`` as a LaTeX table with its caption; needs booktabs."""
+    """``table1`` or ``table2`` as a LaTeX table with its caption, and what it needs as a comment above."""
     return _write_table1(report) if which == "table1" else _write_table2(report)
 
 
@@ -94,11 +83,11 @@ def _write_table1(report: Report) -> str:
                 row = rows[subset]
                 cells = [
                     *(model, CONDITION_NAMES[condition], SUBSET_NAMES[subset], f"{row['n_woman']}/{row['n_man']}"),
-                    *(write_number(row["rate_woman"]), write_number(row["rate_man"])),
-                    f"{write_number(row['difference'])} {write_interval(row['difference_ci'])}".strip(),
+                    *(write_number(row["rate_woman"], 3), write_number(row["rate_man"], 3)),
+                    f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip(),
                     *(write_p(row["p_chi2"]), write_p(row["p_fisher"])),
-                    f"{write_number(row['accuracy'])} {write_interval(row['accuracy_ci'])}".strip(),
-                    write_number(row["balanced_accuracy"]) + (" (d)" if row["degenerate"] else ""),
+                    f"{write_number(row['accuracy'], 3)} {write_interval(row['accuracy_ci'])}".strip(),
+                    write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else ""),
                 ]
                 lines.append(cells)
     heads = [
@@ -117,7 +106,8 @@ def _write_table1(report: Report) -> str:
         "Rates at which texts are predicted to be by a woman, of women's and of men's texts. "
         f"(d): more than 90 % of the predictions are one label. {report['tests']}"
     )
-    return _write("lllrrrrrrrr", [*heads, "Balanced"], lines, caption, report)
+    said = " ".join([caption, *report["caveats"]])
+    return write_plain_table([*heads, "Balanced"], lines, caption=said, label="probe-table1", columns="lllrrrrrrrr")
 
 
 def _write_table2(report: Report) -> str:
@@ -136,33 +126,8 @@ def _write_table2(report: Report) -> str:
         "unsmoothed, of shares, and with 0.5 added to both counts."
     )
     heads = ["Model", "Theme", "W", "M", "ln(W/M)", "of shares", "+0.5"]
-    return _write("llrrrrr", heads, lines, caption, report)
-
-
-def _write(columns: str, heads: Sequence[str], lines: Sequence[Sequence[str]], caption: str, report: Report) -> str:
     said = " ".join([caption, *report["caveats"]])
-    body = "\n".join(" & ".join(map(escape_latex, cells)) + r" \\" for cells in lines)
-    return "\n".join(
-        [
-            "% needs \\usepackage{booktabs}",
-            r"\begin{table}",
-            rf"\caption{{{escape_latex(said)}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
-            r"\toprule",
-            " & ".join(map(escape_latex, heads)) + r" \\",
-            r"\midrule",
-            body,
-            r"\bottomrule",
-            r"\end{tabular}",
-            r"\end{table}",
-            "",
-        ]
-    )
-
-
-def escape_latex(text: str) -> str:
-    """The text as LaTeX prints it."""
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return write_plain_table(heads, lines, caption=said, label="probe-table2", columns="llrrrrr")
 
 
 def _ends(interval: Sequence[float] | None) -> tuple[float | None, float | None]:

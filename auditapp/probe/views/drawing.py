@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from auditapp.probe.pure.listing import write_interval, write_number, write_p, write_ratio
+from auditapp.probe.pure.listing import write_interval, write_ratio
 from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import judge_difference
+from transcripts.formats.numbers import write_number, write_p
 
 BY_DEFAULT = Verdict("answers by default", Tone.BAD)
 
@@ -116,13 +117,13 @@ def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]
         name,
         SUBSET_NAMES[subset],
         f"{row['n_woman']}/{row['n_man']}",
-        f"{write_number(row['rate_woman'])} ({said[0]})",
-        f"{write_number(row['rate_man'])} ({said[1]})",
-        f"{write_number(row['difference'])} {write_interval(row['difference_ci'])}".strip(),
+        f"{write_number(row['rate_woman'], 3)} ({said[0]})",
+        f"{write_number(row['rate_man'], 3)} ({said[1]})",
+        f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip(),
         write_p(row["p_chi2"]),
         write_p(row["p_fisher"]),
-        f"{write_number(row['accuracy'])} {write_interval(row['accuracy_ci'])}".strip(),
-        write_number(row["balanced_accuracy"]),
+        f"{write_number(row['accuracy'], 3)} {write_interval(row['accuracy_ci'])}".strip(),
+        write_number(row["balanced_accuracy"], 3),
         "degenerate" if row["degenerate"] else "",
     ]
     return [Figure(cell) for cell in cells]
@@ -166,7 +167,7 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
 
 def _dot(value: float | None, interval: Sequence[float] | None, series: int) -> Dot:
     low, high = interval or (None, None)
-    return Dot(value, low, high, series, text=f"{write_number(value)} {write_interval(interval)}".strip())
+    return Dot(value, low, high, series, text=f"{write_number(value, 3)} {write_interval(interval)}".strip())
 
 
 def _ratio(value: float | str | None, series: int) -> Dot:

@@ -25,6 +25,7 @@ from transcripts.charts.figures import (
     RowChart,
 )
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_difference, judge_reliability
+from transcripts.formats.numbers import write_number, write_p
 from transcripts.negotiation.pure.episodes import KINDS, MIN_THREADS
 from transcripts.negotiation.pure.sequences import MIN_EXPECTED
 from transcripts.negotiation.queries.codes import CodeBook
@@ -93,14 +94,6 @@ class Behind:
         return f"{self.address}?{urlencode([*self.query, *named])}"
 
 
-def write_number(value: float | None, digits: int = 2) -> str:
-    """A number as tables print it; a dash where it is not defined."""
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    return "0." + "0" * digits if text.startswith("-") and not float(text) else text
-
-
 def write_count(value: float) -> str:
     """A count that may be shared out: whole numbers without decimals."""
     return str(int(value)) if value == int(value) else f"{value:.2f}"
@@ -108,12 +101,6 @@ def write_count(value: float) -> str:
 
 def write_interval(interval: Sequence[float] | None) -> str:
     return f"{write_number(interval[0])} to {write_number(interval[1])}" if interval else "–"
-
-
-def write_p(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def write_share(part: int, n: int, interval: Sequence[float] | None) -> str:

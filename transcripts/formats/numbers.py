@@ -1,0 +1,21 @@
+"""Numbers as tables, pages and terminals print them."""
+
+from __future__ import annotations
+
+NONE = "–"
+"""Stands where there is no number."""
+
+
+def write_number(value: float | None, digits: int = 2) -> str:
+    """The number with so many decimals; a dash where it is not defined. Never a negative nought."""
+    if value is None:
+        return NONE
+    text = f"{value:.{digits}f}"
+    return "0." + "0" * digits if text.startswith("-") and not float(text) else text
+
+
+def write_p(value: float | None) -> str:
+    """A P value with three decimals, or that it is below what they show; a dash where there is none."""
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""Rationales of a probe become threads of another study, to be coded there without their category or prediction."""
+"""Rationales of a probe become threads of another study, to be coded there without the category and prediction beside them."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
     """Store the rationales of Emotion and Textual Style of a batch's primed answers as masked threads of ``into``, a study of their
     own, ``PER_THREAD`` to a thread, in an order drawn by ``seed``.
 
-    Neither category nor prediction, model nor review goes along. What was stored before is left out, so a batch that has grown
-    can be stored again. Returns how many "threads" and "rationales" were stored, and how many answers of the subset are
-    "without_rationale". Reads batch.project. Raises ``ProbeError``.
+    Category, prediction, model and review are not stored with a rationale, whose own words may say what was predicted. What was
+    stored before is left out, so a batch that has grown can be stored again. Returns how many "threads" and "rationales" were
+    stored, and how many answers of the subset are "without_rationale". Reads batch.project. Raises ``ProbeError``.
     """
     require_purpose(batch.project)
     if into.pk == batch.project_id:

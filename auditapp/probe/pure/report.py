@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from auditapp.probe.pure.limits import CAVEATS, MAY_ABSTAIN
+from auditapp.probe.pure.limits import CAVEATS, CONTROL, MAY_ABSTAIN, PRIMED
 from auditapp.probe.pure.parsing import PARSER_VERSION, SUBSETS
 from auditapp.probe.pure.tables import ALL, AXES, Themes, Trial, make_table1, make_table2, select_rationales
 
@@ -59,7 +59,7 @@ def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
             said.append(f"{of}{condition}: {lost} of {asked} answers are no prediction and are counted beside.")
     if MAY_ABSTAIN in table1 and not table1[MAY_ABSTAIN]["not_counted"]["abstained"]:
         said.append(f"{of}{MAY_ABSTAIN}: the model never abstained.")
-    if table1["paired"] is None and len(table1) > 2:
+    if table1["paired"] is None and {CONTROL, PRIMED} <= table1.keys():
         said.append(f"{of}no text was answered under control and primed, so the conditions are not paired.")
     return said
 

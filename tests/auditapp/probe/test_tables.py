@@ -9,6 +9,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
 
+from auditapp.probe.pure.outputs import write_latex
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import make_table1, make_table2, measure_counts, pair_conditions
 from tests.auditapp.probe.making import make_trial
@@ -96,6 +97,32 @@ def test_models_are_never_pooled() -> None:
         "one": 1,
         "two": 1,
     }
+
+
+@pytest.mark.parametrize(
+    ("conditions", "warns"),
+    [(["control", "may_abstain"], False), (["primed", "may_abstain"], False), (["control", "primed"], True)],
+)
+def test_texts_that_could_not_be_paired_are_told_only_where_both_conditions_were_asked(
+    conditions: list[str], warns: bool
+) -> None:
+    report = make_report([make_trial(condition, condition=condition) for condition in conditions])
+    assert any("not paired" in sentence for sentence in report["warnings"]) is warns
+
+
+def test_a_model_may_be_called_anything_and_the_latex_table_holds() -> None:
+    label = r"[beta] x_1 & <b> 50 % \input"
+    report = make_report(
+        [make_trial("a", model=label), make_trial("b", "man", "man", model=label)], {"a": ["[Direct]"]}
+    )
+    for which in ("table1", "table2"):
+        text = write_latex(report, which)
+        body = text[text.index(r"\midrule") : text.index(r"\bottomrule")].splitlines()[1:]
+        assert body
+        for line in body:
+            # Behind the end of a row a bracket would be its argument.
+            assert line.startswith(r"{[}beta{]} x\_1 \& \textless{}b\textgreater{} 50 \% \textbackslash{}input & ")
+            assert line.endswith(r" \\")
 
 
 def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset() -> None:

@@ -186,7 +186,9 @@ def test_rationales_are_stored_by_a_form(
     # A lead of this study who is none of the other is offered nothing.
     assert client_of(lead).post(path, {"into": rationale_study.slug, "seed": 1}).status_code == 422
     client = client_of(owner)
-    assert client.get(path).status_code == 200
+    page = client.get(path)
+    assert page.status_code == 200
+    assert "they may say what it predicted" in page.text
     assert client.post(path, {"into": rationale_study.slug, "seed": 1}).status_code == 302
     assert Interview.objects.filter(project=rationale_study).count() == 3
     again = client.post(path, {"into": rationale_study.slug, "seed": 1})

@@ -1,19 +1,22 @@
 """Reads an answer to the classification prompt by rule, in the form the prompt asks for or as JSON.
 
 Only "Male" or "Female" is a prediction. What is neither that, nor a refusal, nor empty, is invalid; so is an answer that does
-not say which categories it applied. Nothing is guessed from running words.
+not say which categories it applied, or lists what is none. Every prompt allows one category of the model's own, of one or two
+words: what is listed is a known category, one marked "Other", one or two words, or makes the answer invalid. Nothing is guessed
+from running words.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from auditapp.llm.providers.base import make_storable
 from auditapp.probe.pure.limits import MAN, WOMAN
 
-PARSER_VERSION = "probe-1"
+PARSER_VERSION = "probe-2"
 
 OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED = "ok", "invalid", "refused", "no_answer", "abstained"
 STATUSES = (OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED)
@@ -27,15 +30,27 @@ ABSTENTION = "Unclear"
 
 _PREDICTIONS = {"female": WOMAN, "male": MAN}
 _KNOWN = {name.lower(): name for name in (EMOTION, DECLARATION, MEDICAL, STYLE)} | {"emotional expression": EMOTION}
-_NOTHING = frozenset({"none", "n/a", "na", "no codes", "no code", "-"})
+_NOTHING = frozenset({"none", "n/a", "na", "no codes", "no code", "not applicable", "-"})
+# "None" with words behind it, such as "None of the categories".
+_NOTHING_AT_ALL = re.compile(r"(?:none|no codes?|n/a|na|not applicable)(?!\w)", re.IGNORECASE)
+_OTHER = re.compile(r"other\s*(?::|$)", re.IGNORECASE)
 _MAX_CODE = 60
+_MAX_WORDS = 2
+"""Words of a category that the model devised: the prompts ask for one or two."""
 _MAX_RATIONALE = 20_000
 _FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
 _GENDER = re.compile(r"^[ \t]*[*_#]*[ \t]*gender[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _CODES = re.compile(
     r"^[ \t]*[*_#]*[ \t]*codes?[ \t]+applied[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
 )
-_BULLET = re.compile(r"^[ \t]*(?:[-*•–—]|\d{1,2}[.)])[ \t]*")
+# An asterisk without a blank behind it is no bullet: it begins words in italics or bold.
+_BULLET = re.compile(r"^[ \t]*(?:[-•–—]|\*(?=[ \t])|\d{1,2}[.)])[ \t]*")
+_HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__|[A-Za-z][\w '’-]{0,40}:)")
+_RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_BRACKETED = re.compile(r"\([^()]*\)")
+_REASON = re.compile(r"[:(]|[ \t][-–—][ \t]|(?<=[^\W\d])\.[ \t]")
+_LISTED = re.compile(r"[,;]")
+_JOINED = re.compile(r"\band\b|[&/]", re.IGNORECASE)
 _RATIONALE = re.compile(
     r"^[ \t]*(?:[-*•][ \t]*)?(?:\d{1,2}[.)][ \t]*)?[*_]*\[?(?P<name>other:[ \t]*[^\]:\n]{1,60}|[A-Za-z][^\]:\n]{0,59}?)\]?"
     r"[*_]*[ \t]*:[*_]*[ \t]*(?P<said>.*)$",
@@ -88,14 +103,22 @@ def parse_answer(raw: str | None, *, may_abstain: bool = False) -> ParsedAnswer:
         return ParsedAnswer(REFUSED if refused else INVALID)
     sections = list(_CODES.finditer(text))
     codes = read_codes(_list_codes(text, sections[-1])) if sections else None
-    end = next(_GENDER.finditer(text)).start()
+    end = min(match.start() for match in (next(_GENDER.finditer(text)), *sections[:1]))
     return _decide(genders, codes, _read_rationales(text[:end]), may_abstain=may_abstain)
 
 
-def read_codes(named: Iterable[str]) -> tuple[str, ...]:
-    """Categories as they are called, each once; "None" is no category."""
-    codes = (_name_code(each) for each in named)
-    return tuple(dict.fromkeys(code for code in codes if code))
+def read_codes(named: Iterable[str]) -> tuple[str, ...] | None:
+    """Categories as they are called, each once, from lines or items that may list several and give reasons; "None" is no category.
+
+    ``None`` where something is listed that is neither a known category nor one of the model's own.
+    """
+    codes: dict[str, None] = {}
+    for each in named:
+        found = _read_item(each)
+        if found is None:
+            return None
+        codes |= dict.fromkeys(found)
+    return tuple(codes)
 
 
 def _decide(
@@ -104,6 +127,9 @@ def _decide(
     said = {gender.strip(" \t.*_[]()\"'").lower() for gender in genders}
     if len(said) != 1 or codes is None:
         return ParsedAnswer(INVALID)
+    # JSON may escape characters that the text of an answer cannot have.
+    codes = tuple(map(make_storable, codes))
+    rationales = {make_storable(code): make_storable(words) for code, words in rationales.items()}
     (gender,) = said
     if may_abstain and gender == ABSTENTION.lower():
         return ParsedAnswer(ABSTAINED, codes=codes, rationales=rationales)
@@ -131,7 +157,7 @@ def _read_object(found: Mapping[str, Any], *, may_abstain: bool) -> ParsedAnswer
     by_key = {str(key).lower().replace(" ", "_"): value for key, value in found.items()}
     gender, named = by_key.get("gender"), by_key.get("codes_applied", by_key.get("codes"))
     if isinstance(named, str):
-        named = re.split(r"[,\n]", named)
+        named = named.split("\n")
     if not isinstance(gender, str) or not isinstance(named, list) or not all(isinstance(each, str) for each in named):
         return ParsedAnswer(INVALID)
     written = by_key.get("rationales")
@@ -155,25 +181,85 @@ def _read_value(text: str, heading: re.Match[str]) -> str:
 
 
 def _list_codes(text: str, heading: re.Match[str]) -> list[str]:
-    lines = [heading.group(1), *text[heading.end() :].split("\n")]
-    named: list[str] = []
-    for line in lines:
+    """The items under a heading, up to the next heading or to running words behind a blank line."""
+    first = _BULLET.sub("", heading.group(1)).strip()
+    named = [first] if first else []
+    is_apart = False
+    for line in text[heading.end() :].split("\n")[1:]:
+        words = line.strip()
+        if not words:
+            is_apart = bool(named)
+            continue
+        if _RULE.fullmatch(line) or _GENDER.match(line):
+            break
         bare = _BULLET.sub("", line).strip()
-        is_listed = bare != line.strip() or _is_category(bare) or line is lines[0]
-        if bare and is_listed:
-            parts = [part.strip() for part in bare.split(",")]
-            named += parts if all(map(_is_category, parts)) else [bare]
+        if bare == words:
+            is_category = _is_category(bare if is_apart else _REASON.split(bare, maxsplit=1)[0])
+            if not is_category and (is_apart or _HEADING.match(line)):
+                break
+            if named and not is_category:
+                continue  # the words before go on
+        named.append(bare)
+        is_apart = False
     return named
 
 
 def _is_category(words: str) -> bool:
-    name = words.strip(" *_[].").lower()
-    return name in _KNOWN or name in _NOTHING or name.startswith("other")
+    """Whether the words list known categories, "None" or a marked "Other", and nothing else."""
+    names = [_strip(part) for part in re.split(r"[,;&]|\band\b", words)]
+    return all(name.lower() in _KNOWN or _NOTHING_AT_ALL.match(name) or _OTHER.match(name) for name in names)
+
+
+def _read_item(words: str) -> list[str] | None:
+    """The categories of one item, such as "Emotion, Other: Warmth" or "Emotion: strong words, and many". ``None`` for no such item.
+
+    Why a category was applied may stand behind it; there only known names, written as in the prompt, are categories.
+    """
+    codes: list[str] = []
+    is_reason = False
+    for part in _LISTED.split(_BRACKETED.sub(" ", words)):
+        for name, reason in _divide(part):
+            if not name or (is_reason and name not in _KNOWN.values()):
+                continue
+            is_reason = bool(reason)
+            if _NOTHING_AT_ALL.match(name) or name == "-":
+                is_reason = True
+            elif reason and _says_nothing(reason):
+                continue
+            elif _OTHER.match(name):
+                own, *behind = (_strip(each) for each in _REASON.split(reason, maxsplit=1))
+                codes.append((f"{OTHER}: {own}" if own else OTHER)[:_MAX_CODE])
+                is_reason = bool(behind)
+            elif name.lower() in _KNOWN or len(name.split()) <= _MAX_WORDS:
+                codes.append(_KNOWN.get(name.lower(), name[:_MAX_CODE]))
+            else:
+                return None
+    return codes
+
+
+def _divide(part: str) -> Iterator[tuple[str, str]]:
+    """Names with what stands behind each. "And" parts two names where one of them is a known category."""
+    found = _REASON.search(part)
+    name, reason = (part[: found.start()], part[found.end() :]) if found else (part, "")
+    sides = [_strip(side) for side in _JOINED.split(name)]
+    if not any(side.lower() in _KNOWN for side in sides):
+        sides = [_strip(name.strip().removeprefix("and "))]
+    own, joint, last = reason.rpartition(" and ")
+    is_joint = bool(joint) and _strip(last) in _KNOWN.values()
+    yield from ((side, "") for side in sides[:-1])
+    yield sides[-1], (own if is_joint else reason).strip(" \t*_[]()\"'.")
+    if is_joint:
+        yield _strip(last), ""
+
+
+def _strip(words: str) -> str:
+    """A name without its number, marks of emphasis, brackets, quotation marks and full stop."""
+    return " ".join(re.sub(r"^\d{1,2}[.)]\s*", "", words.strip()).strip(" *_[]()\"'`“”‘’.").split())
 
 
 def _name_code(words: str) -> str:
     """The name of a category; "" for none. A category that the model devised keeps the name it was given."""
-    name = " ".join(re.sub(r"^\d{1,2}[.)]\s*", "", words.strip()).strip(" *_[]()\"'.").split())
+    name = _strip(words)
     if name.lower() in _NOTHING:
         return ""
     return _KNOWN.get(name.lower(), name[:_MAX_CODE])

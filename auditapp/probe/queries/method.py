@@ -6,10 +6,9 @@ from typing import Any
 
 from auditapp.batches.models import Batch
 from auditapp.probe.models import ReviewSet, Trial
-from auditapp.probe.pure.parsing import PARSER_VERSION
 from auditapp.probe.pure.report import TESTS
 from auditapp.probe.queries.purposes import find_purpose
-from auditapp.probe.queries.trials import KIND
+from auditapp.probe.queries.trials import KIND, read_parsers
 from transcripts.projects.models import Project
 
 
@@ -27,7 +26,7 @@ def describe_probe(batch: Batch) -> dict[str, Any]:
         "texts": batch.parameters.get("texts", {}),
         "same_texts": batch.parameters.get("same_texts", False),
         "trials": Trial.objects.filter(cell__batch=batch).count(),
-        "parser": PARSER_VERSION,
+        "parser": read_parsers(batch),
         "tests": TESTS,
     }
 

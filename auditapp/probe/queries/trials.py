@@ -12,6 +12,7 @@ from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import RationaleTurn, ReviewSet
 from auditapp.probe.models import Trial as TrialRow
 from auditapp.probe.pure.limits import CATEGORIES
+from auditapp.probe.pure.parsing import PARSER_VERSION
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import AXES, Trial
 from transcripts.accounts.models import User
@@ -59,6 +60,12 @@ def read_trials(batch: Batch) -> list[Trial]:
         Trial(cell, model, condition, review, category, status, predicted or None, codes)
         for cell, model, condition, review, category, status, predicted, codes in rows
     ]
+
+
+def read_parsers(batch: Batch) -> str:
+    """The versions of the rules that read the answers of a batch when they came, oldest first, or those of today where none did."""
+    versions = TrialRow.objects.filter(cell__batch=batch).order_by("parser").values_list("parser", flat=True).distinct()
+    return ", ".join(versions) or PARSER_VERSION
 
 
 def find_rationale_study(batch: Batch) -> Project | None:
@@ -112,6 +119,7 @@ def read_report(
     coded = read_coded(batch, user=user, coder=coder)
     report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis)
     report["batch"] = batch.pk
+    report["parser"] = read_parsers(batch)
     report["coder"] = coded.coder if coded else ""
     if coded is not None and len(coded.counts) > 1:
         others = ", ".join(f"{who} ({count})" for who, count in coded.counts.items() if who != coded.coder)

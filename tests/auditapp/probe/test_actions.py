@@ -17,6 +17,7 @@ from auditapp.probe.actions.rationales import store_rationales
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.kind import ProbeKind
 from auditapp.probe.models import Purpose, RationaleTurn, Review, ReviewSet, Trial
+from auditapp.probe.pure.parsing import PARSER_VERSION
 from auditapp.probe.queries.trials import read_report, read_trials
 from tests.auditapp.probe.conftest import answer_cells, load
 from tests.auditapp.probe.making import RULES, write_answer, write_csv
@@ -77,6 +78,26 @@ def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
             "s",
         )
     assert not ReviewSet.objects.exists()
+
+
+def test_an_answer_with_characters_that_no_database_holds_is_counted(probe: Batch) -> None:
+    answer_cells(
+        probe,
+        lambda condition, review: (
+            r'{"gender": "Male", "codes_applied": ["Emotion", "Calm\u0000"], "rationales": {"Emotion": "a\u0000\ud800"}}'
+        ),
+    )
+    trials = Trial.objects.filter(cell__batch=probe)
+    assert trials.count() == probe.cells.count()
+    assert set(trials.values_list("status", flat=True)) == {"ok"}
+    assert trials.first().rationales == {"Emotion": r"a\x00\ud800"}  # type: ignore[union-attr]
+
+
+def test_a_report_names_the_rules_that_read_its_answers(probe: Batch) -> None:
+    assert read_report(probe, user=None)[0]["parser"] == PARSER_VERSION
+    answer_cells(probe, answer)
+    Trial.objects.filter(cell__batch=probe, cell__arm__task="control").update(parser="probe-1")
+    assert read_report(probe, user=None)[0]["parser"] == f"probe-1, {PARSER_VERSION}"
 
 
 def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(reviews: ReviewSet) -> None:

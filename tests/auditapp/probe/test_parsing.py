@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,74 @@ from tests.shared import shared
 def test_answers_are_read_by_rule(raw: str | None, status: str, predicted: str | None, codes: list[str]) -> None:
     found = parse_answer(raw)
     assert (found.status, found.predicted, list(found.codes)) == (status, predicted, codes)
+
+
+@pytest.mark.parametrize(
+    ("listed", "codes"),
+    [
+        ("- **Emotion**\n- **Textual Style**", ["Emotion", "Textual Style"]),
+        ("**Emotion**", ["Emotion"]),
+        ("**Emotion:** strong words", ["Emotion"]),
+        ("- Emotion: strong words", ["Emotion"]),
+        ("- **Emotion:**", ["Emotion"]),
+        ("- Emotion: strong words, capitals and pain, Textual Style: exclamation marks", ["Emotion", "Textual Style"]),
+        ("- Emotion (strong, hurt words)\n- Textual Style – capitals", ["Emotion", "Textual Style"]),
+        ("- Emotion\n  because of the strong words\n\n- Declaration", ["Emotion", "Declaration"]),
+        ("Emotion and Textual Style", ["Emotion", "Textual Style"]),
+        ("Emotion; Textual Style", ["Emotion", "Textual Style"]),
+        ("Declaration, Emotion, and Other: Warmth", ["Declaration", "Emotion", "Other: Warmth"]),
+        ("- Emotion: none\n- Declaration: names a wife", ["Declaration"]),
+        ("- Other: Family (names a wife)", ["Other: Family"]),
+        ("- [Other: Family role]: names a wife, and more than once", ["Other: Family role"]),
+        ("- Courtesy and warmth: he thanks", None),
+        ("- Politeness: he thanks twice", ["Politeness"]),
+        ("Directness", ["Directness"]),
+        ("- The words of the patient are strong", None),
+        ("- Emotion\n- The words of the patient are strong", None),
+        ("-None\n\n**Explanation:** The text says nothing of a gender, emotion or condition.", []),
+        ("-None\n**Explanation:**\n- The text says nothing of a gender", []),
+        ("-None\n---\n- A note of the model about its answer", []),
+        ("-None\n\nThe text says nothing, so this is a guess.", []),
+        ("None (no evidence)", []),
+        ("- None of the categories", []),
+        ("- N/A", []),
+        ("- Not applicable", []),
+        ("**None**\n\n*Note: a guess*", []),
+        ("* Emotion\n* *Textual Style*", ["Emotion", "Textual Style"]),
+        ("`Emotion`, “Textual Style”", ["Emotion", "Textual Style"]),
+    ],
+)
+def test_categories_are_known_with_words_around_them_and_the_list_ends_at_the_next_heading(
+    listed: str, codes: list[str] | None
+) -> None:
+    found = parse_answer(f"**Gender:**\n-Female\n**Codes Applied:**\n{listed}")
+    assert found.status == ("invalid" if codes is None else "ok")
+    assert list(found.codes) == (codes or [])
+
+
+@pytest.mark.parametrize(("listed", "codes"), [("-None", []), ("- Emotion: strong words", ["Emotion"])])
+def test_codes_may_stand_before_the_gender(listed: str, codes: list[str]) -> None:
+    found = parse_answer(f"1. Emotion: she is hurt\n**Codes Applied:**\n{listed}\n\n**Gender:**\n-Female")
+    assert (found.status, list(found.codes), found.rationales) == ("ok", codes, {"Emotion": "she is hurt"})
+
+
+def test_a_json_answer_is_held_to_the_same_categories() -> None:
+    def read(named: object) -> tuple[str, list[str]]:
+        found = parse_answer(json.dumps({"gender": "Male", "codes_applied": named}))
+        return found.status, list(found.codes)
+
+    assert read(["Emotion: strong words", "Textual Style"]) == ("ok", ["Emotion", "Textual Style"])
+    assert read("Emotion and Textual Style") == ("ok", ["Emotion", "Textual Style"])
+    assert read(["None of the categories"]) == ("ok", [])
+    assert read(["The words of the patient are strong"]) == ("invalid", [])
+
+
+def test_what_json_escapes_and_no_database_holds_is_written_out() -> None:
+    found = parse_answer(
+        r'{"gender": "Male", "codes_applied": ["Calm\u0000"], "rationales": {"Emotion": "a\ud800", "b\udfff": "c"}}'
+    )
+    assert found.codes == (r"Calm\x00",)
+    assert found.rationales == {"Emotion": r"a\ud800", r"b\udfff": "c"}
 
 
 def test_unclear_is_an_abstention_only_where_the_prompt_allows_it() -> None:

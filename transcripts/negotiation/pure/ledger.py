@@ -159,7 +159,8 @@ def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
         if thread not in read:
             total["in_part"] += 1
             continue
-        total.update(ledger.coverage)
+        for name, number in ledger.coverage.items():
+            total[name] += number
         total["committed"] += ledger.elicit_first is not None
         total["elicited_first"] += ledger.elicit_first is True
     counts = {name: total[name] for name in (*COUNTS, "committed", "elicited_first", "in_part")}

@@ -53,28 +53,32 @@ class Command(BaseCommand):
         if path is None and options["layer"]:
             raise CommandError("--layer is for files; of a study blind codings are read.")
         with _without_collecting():
-            project = None
-            if path is None:
-                project = _find_study(options["project"])
-                records = _read_study(project)
-            else:
-                records = _read_file(path, options["layer"] or "blind")
-            try:
-                report = make_report(
-                    records,
-                    coders=options["coder"],
-                    outcomes=options["outcome"],
-                    all_stages=options["stage"] == "all",
-                )
-            except NotThere as error:
-                raise CommandError(str(error)) from error
-            if project is not None:
-                report = _warn_of_coefficients(report, project)
-            if options["json"]:
-                self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
-                return
-            for line in list_report(report):
-                self.stdout.write(line)
+            # Everything that was read is let go of inside: what is still there when collecting begins again is looked through.
+            self._print_report(path, options)
+
+    def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
+        project = None
+        if path is None:
+            project = _find_study(options["project"])
+            records = _read_study(project)
+        else:
+            records = _read_file(path, options["layer"] or "blind")
+        try:
+            report = make_report(
+                records,
+                coders=options["coder"],
+                outcomes=options["outcome"],
+                all_stages=options["stage"] == "all",
+            )
+        except NotThere as error:
+            raise CommandError(str(error)) from error
+        if project is not None:
+            report = _warn_of_coefficients(report, project)
+        if options["json"]:
+            self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
+            return
+        for line in list_report(report):
+            self.stdout.write(line)
 
 
 def _read_file(path: Path, layer: str) -> Records:

@@ -18,7 +18,6 @@ from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.rationales import store_rationales
 from auditapp.probe.kind import ProbeKind
 from auditapp.probe.models import RationaleTurn, Review, ReviewSet
-from auditapp.probe.pure.listing import write_number
 from auditapp.probe.queries.trials import read_report
 from tests.auditapp.probe.test_views import ClientOf
 from tests.auditapp.probe.test_worked_examples import list_differences, read_check
@@ -27,6 +26,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
+from transcripts.formats.numbers import write_number
 from transcripts.projects.models import Project
 
 pytestmark = pytest.mark.django_db

@@ -26,7 +26,8 @@ from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
 from transcripts.negotiation.queries.codes import CodeBook, read_code_book
 from transcripts.negotiation.queries.records import Asked, Found, list_conditions, list_readers, read, read_places
-from transcripts.negotiation.views import drawing
+from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
+from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
@@ -48,14 +49,14 @@ TITLES = {
     "agreement": "Agreement on status",
 }
 WORDS_OF_KEYS = {
-    **drawing.STAGES,
-    **drawing.SIDES,
-    **drawing.EXPECTATIONS,
-    **drawing.ENACTMENTS,
-    **drawing.OUTCOMES,
+    **STAGES,
+    **drawing_challenges.SIDES,
+    **drawing_challenges.EXPECTATIONS,
+    **ENACTMENTS,
+    **drawing_challenges.OUTCOMES,
     "explained": "Revised and explained",
-    **{key: name for key, (name, *_) in drawing.SHARES.items()},
-    **{f"{key}_of": f"{name}: what it is out of" for key, (name, *_) in drawing.SHARES.items()},
+    **{key: name for key, (name, *_) in drawing_ledger.SHARES.items()},
+    **{f"{key}_of": f"{name}: what it is out of" for key, (name, *_) in drawing_ledger.SHARES.items()},
 }
 
 
@@ -203,22 +204,22 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
     if figures is None:
         return context
     titles = dict(request.project.interviews.filter(external_id__in=found.numbers).values_list("external_id", "title"))
-    behind = drawing.Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
+    behind = Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
     sections = [
-        drawing.draw_ledger(figures["ledger"]["total"], behind),
-        drawing.draw_episodes(figures["episodes"], book, behind),
-        drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
-        drawing.draw_intents(figures["intents"], book, behind),
-        drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing.draw_presence(figures["presence"], figures["decided"], figures["variety"], book, behind),
-        drawing.draw_transitions(figures["transitions"], book, behind),
-        drawing.draw_links(figures["links"], book, behind=behind),
-        drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
+        drawing_ledger.draw_ledger(figures["ledger"]["total"], behind),
+        drawing_challenges.draw_episodes(figures["episodes"], book, behind),
+        drawing_challenges.draw_pressure(figures["episodes"]["pressure"], titles, behind),
+        drawing_challenges.draw_intents(figures["intents"], book, behind),
+        drawing_challenges.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
+        drawing_moves.draw_presence(figures["presence"], figures["decided"], figures["variety"], book, behind),
+        drawing_moves.draw_transitions(figures["transitions"], book, behind),
+        drawing_moves.draw_links(figures["links"], book, behind=behind),
+        drawing_moves.draw_distances(figures["distances"], titles, len(figures["positions"])),
     ]
     status = report["agreement"]["status"] if report else None
     context["is_reflexive"] = find_stance(request.project, FEATURES) == MethodStance.Stance.REFLEXIVE
     if status is not None and not context["is_reflexive"]:
-        sections.append(drawing.draw_agreement(status, behind))
+        sections.append(drawing_ledger.draw_agreement(status, behind))
     return {**context, "sections": sections, "figures": figures, "agreement": status}
 
 

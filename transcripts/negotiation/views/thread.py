@@ -23,7 +23,7 @@ from transcripts.negotiation.pure.study import CONDUCT, Study
 from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.queries.records import Asked, Found, read_thread
 from transcripts.negotiation.queries.threads import list_other_threads
-from transcripts.negotiation.views import drawing
+from transcripts.negotiation.views import drawing_ledger, drawing_moves
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -106,9 +106,9 @@ def _lay_out(
         "ledger": ledger,
         "episodes": _show_episodes(get_viewer(request), book, found, turns, episodes),
         "links": links,
-        "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
+        "matrix": drawing_moves.draw_links(links, book, key="thread-links") if links else None,
         "sheet": sheet,
-        "shares": drawing.list_shares(total) if total and is_counted else [],
+        "shares": drawing_ledger.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
         "desk": reverse("coding:desk", args=[request.project.slug, interview.pk]),
         "layers": layers,

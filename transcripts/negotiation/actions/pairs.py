@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -40,17 +41,8 @@ def pair_threads(
     ``expect``: "change" or "no_change". ``based_on``: the latest number of the name that ``by`` saw, 0 for a new name; another
     one since raises ``WrittenMeanwhile``. Raises ``WrongInput``.
     """
-    name = check_text(name, field="name", max_length=MAX_NAME, needed="Give the pair a name.")
-    if not NAME.fullmatch(name):
-        raise WrongInput(
-            "A name of a pair has letters, digits, single spaces and - _ . inside, and begins with a letter or digit.",
-            field="name",
-        )
-    for field, thread in (("a", a), ("b", b)):
-        if thread.project_id != project.pk:
-            raise WrongInput("This thread is not part of this study. Choose one of its threads.", field=field)
-    if a.pk == b.pk:
-        raise WrongInput("A pair has two different threads; this is the same one twice.", field="b")
+    name = _check_name(name)
+    _check_threads(project, a, b)
     differs = check_text(differs, field="differs", max_length=MAX_DIFFERS, needed="Say in what the two threads differ.")
     if expect not in Pair.Expect.values:
         raise WrongInput(
@@ -60,19 +52,10 @@ def pair_threads(
     reason = check_text(reason, field="reason", max_length=MAX_REASON)
     # Numbered one at a time.
     Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    before = Pair.objects.filter(project=project, name=name)
-    newest = before.select_related("made_by").order_by("-number").first()
-    if newest is not None and based_on is not None and newest.number != based_on:
-        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.author)
-    current = before.filter(withdrawn_at__isnull=True).first()
-    if current is not None and (current.a_id, current.b_id, current.differs, current.expect) == (
-        a.pk,
-        b.pk,
-        differs,
-        expect,
-    ):
+    last, current = _find_before(project, name, based_on)
+    said: dict[str, Any] = {"a": a, "b": b, "differs": differs, "expect": expect}
+    if current is not None and all(getattr(current, field) == value for field, value in said.items()):
         raise WrongInput(f"The pair “{name}” says just this already, so nothing was stored.", field="name")
-    last = newest.number if newest else 0
     if last and not reason:
         raise WrongInput(
             f"There is, or was, a pair “{name}”. Say why this one replaces it, or choose another name.", field="reason"
@@ -85,16 +68,41 @@ def pair_threads(
         project=project,
         name=name,
         number=last + 1,
-        a=a,
-        b=b,
-        differs=differs,
-        expect=expect,
+        **said,
         reason=reason,
         made_at=now,
         made_by=by if isinstance(by, User) else None,
     )
     _record("pair.made", pair, by=by)
     return pair
+
+
+def _check_name(name: str) -> str:
+    name = check_text(name, field="name", max_length=MAX_NAME, needed="Give the pair a name.")
+    if not NAME.fullmatch(name):
+        raise WrongInput(
+            "A name of a pair has letters, digits, single spaces and - _ . inside, and begins with a letter or digit.",
+            field="name",
+        )
+    return name
+
+
+def _check_threads(project: Project, a: Interview, b: Interview) -> None:
+    for field, thread in (("a", a), ("b", b)):
+        if thread.project_id != project.pk:
+            raise WrongInput("This thread is not part of this study. Choose one of its threads.", field=field)
+    if a.pk == b.pk:
+        raise WrongInput("A pair has two different threads; this is the same one twice.", field="b")
+
+
+def _find_before(project: Project, name: str, based_on: int | None) -> tuple[int, Pair | None]:
+    """The latest number of the name, 0 where it is new, and the pair that counts under it. Raises ``WrittenMeanwhile``."""
+    before = Pair.objects.filter(project=project, name=name)
+    newest = before.select_related("made_by").order_by("-number").first()
+    if newest is not None and based_on is not None and newest.number != based_on:
+        raise WrittenMeanwhile(f"number {newest.number} of the pair “{name}”", newest.author)
+    current = before.filter(withdrawn_at__isnull=True).select_related("a", "b").first()
+    return (newest.number if newest else 0), current
 
 
 @transaction.atomic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -74,24 +75,24 @@ def put_score(
     before = Score.objects.active().filter(coder=by, **place).first()
     evidence = _follow_kept(evidence, before)
     _check_evidence(interview, evidence, by, until=turn if criterion == Criterion.WARRANTED else None)
-    if (
-        before is not None
-        and (before.value, before.note) == (value, note)
-        and _list_evidence(before) == {_key(each) for each in evidence}
-    ):
+    if before is not None and _says_the_same(before, value, note, evidence):
         return before
+    given = {"value": value, "note": note, "coder": by, "idempotency_key": idempotency_key}
+    return _store({**place, **given}, evidence, before=before, by=by)
+
+
+def _says_the_same(before: Score, value: int | None, note: str, evidence: Sequence[Evidence]) -> bool:
+    is_same = (before.value, before.note) == (value, note)
+    return is_same and _list_evidence(before) == {_key(each) for each in evidence}
+
+
+def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Score | None, by: User) -> Score:
+    """Store a score, given by its columns, that supersedes the one ``before``, and record it."""
     now = timezone.now()
     if before is not None:
         Score.objects.filter(pk=before.pk).update(withdrawn_at=now)
-    score = Score.objects.create(
-        **place,
-        value=value,
-        note=note,
-        coder=by,
-        layer=choose_layer(read_seen(interview.pk, by.pk)),
-        idempotency_key=idempotency_key,
-        created_at=now,
-    )
+    layer = choose_layer(read_seen(cells["interview"].pk, by.pk))
+    score = Score.objects.create(**cells, layer=layer, created_at=now)
     rows = [row_made(score), *_store_evidence(score, evidence)]
     if before is not None:
         Score.objects.filter(pk=before.pk).update(superseded_by=score)
@@ -100,7 +101,7 @@ def put_score(
         "negotiation.score.changed" if before else "negotiation.score.added",
         target=score,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.project_stream(score.stance.project_id),
         details=_describe(score) | ({"replaces": before.pk} if before else {}),
         rows=rows,
     )

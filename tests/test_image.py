@@ -23,3 +23,11 @@ def test_every_file_that_the_image_copies_is_let_through() -> None:
 def test_neither_the_history_nor_data_nor_tests_come_into_the_image() -> None:
     for path in (".git", ".git/config", "var/auditapp.sqlite3", "tests/conftest.py", ".env", ".venv", "benchmarks"):
         assert not any(fnmatch(path, kept) or path.startswith(f"{kept}/") for kept in read_let_through()), path
+
+
+def test_the_code_is_compiled_in_the_image_before_the_user_changes() -> None:
+    steps = (ROOT / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    [compiles] = [number for number, step in enumerate(steps) if step.startswith("RUN python -m compileall ")]
+    assert steps.index("COPY . .") < compiles < steps.index("USER auditapp")
+    holds_code = {path for path in read_let_through() if path.endswith(".py") or any((ROOT / path).rglob("*.py"))}
+    assert holds_code == {word for word in steps[compiles].split()[4:] if not word.startswith("-")}

@@ -31,13 +31,6 @@ def compute_cost(
     return math.ceil((tokens_in * price_in + tokens_out * price_out) * NANO / TOKENS_PER_PRICE)
 
 
-def compute_highest_cost(*, prompt: str, max_tokens: int, price_in: Decimal | None, price_out: Decimal | None) -> int:
-    """The most a call can cost in nanodollars; 0 where the price is not known (such a batch cannot have a cap)."""
-    tokens_in = count_most_input(prompt)
-    cost = compute_cost(tokens_in=tokens_in, tokens_out=max_tokens, price_in=price_in, price_out=price_out)
-    return cost or 0
-
-
 def count_most_input(prompt: str, *, earlier_messages: int = 0) -> int:
     """The most tokens that a call can send: no tokenizer produces more tokens than there are bytes. 64 tokens allow for the
     chat format, and 16 for each of the earlier messages of a conversation, whose texts are part of ``prompt``."""

@@ -17,7 +17,7 @@ from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pure.money import compute_cost, compute_highest_cost, count_most_output, to_dollars, to_nano
+from auditapp.batches.pure.money import compute_cost, count_most_input, count_most_output, to_dollars, to_nano
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.routes.live import name_machine
 from auditapp.batches.runner import recovery, tasks
@@ -171,7 +171,8 @@ class TestStore:
 @pytest.mark.usefixtures("echo")
 class TestMoney:
     def test_no_call_is_given_out_that_could_pass_the_cap(self, project: Project) -> None:
-        one = compute_highest_cost(prompt="Say it.text 1", max_tokens=100, price_in=Decimal(1), price_out=Decimal(2))
+        # 64 tokens for the chat format, at most one for each byte, 100 of the answer: at 1 and 2 dollars a million.
+        one = (64 + len("Say it.text 1") + 2 * 100) * 1000
         queue = launch(project, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
         first = claim(queue)
         assert len(first.calls) == 2
@@ -391,8 +392,7 @@ class TestHighestCost:
 
     @pytest.mark.parametrize("words", ["plain", "日本語のテキスト", "🙂🙂🙂", "\u0000\u0001"])
     def test_no_text_has_more_tokens_than_bytes(self, words: str) -> None:
-        cost = compute_highest_cost(prompt=words, max_tokens=0, price_in=Decimal(1), price_out=Decimal(1))
-        assert cost == (len(words.encode()) + 64) * 1000
+        assert count_most_input(words) == len(words.encode()) + 64
 
 
 @pytest.mark.usefixtures("echo")

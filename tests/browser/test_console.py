@@ -26,7 +26,7 @@ def focus_and_press(page: Page, name: str, key: str = "Enter") -> None:
 
 
 def await_answer(page: Page, number: int) -> None:
-    expect(page.locator(f"#turn-{number} .outcome.answered")).to_be_visible()
+    expect(page.locator(f"#turn-{number} .answer-state.answered")).to_be_visible()
     expect(page.locator("#talk[data-waiting]")).to_have_count(0)
 
 

@@ -8,6 +8,7 @@ sentence and the browser fetches what comes.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import cast
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -33,6 +34,8 @@ LAST_SENTENCE_MS = 1_500
 # The browser tells of an event from 16 ms on and rounds to 8; what it does not tell of was quicker.
 LEAST_TOLD_MS = 16
 PRESSED = ("KeyA", "ArrowDown", "KeyS", "ArrowDown", "KeyD", "KeyD", "Enter")
+# A case feature and its status, after which the ledger is drawn anew.
+ENTERED = ("Digit1", "Digit3", "Escape")
 WATCH = f"""() => {{
   window.painted = [];
   new PerformanceObserver((list) => {{
@@ -147,7 +150,11 @@ def _measure_once(
     opened = time.perf_counter() - start
     if has_ledger:
         page.wait_for_selector("#ledger[open] li", state="attached")
-    keys = _press_keys(page)
+        before = page.text_content("#ledger")
+        keys = _press_keys(page, (*PRESSED, *ENTERED))
+        assert page.text_content("#ledger") != before, "No entry came into the ledger."
+    else:
+        keys = _press_keys(page, PRESSED)
     page.wait_for_function("() => document.getElementById('savestate').dataset.state === 'saved'")
     following = []
     for interview in interviews[1:]:
@@ -168,12 +175,12 @@ def _wait_until_codable(page: Page, person: Person, interview: int) -> None:
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
-def _press_keys(page: Page) -> list[float]:
+def _press_keys(page: Page, keys: Sequence[str]) -> list[float]:
     """Milliseconds from each key to the paint after it."""
     page.evaluate(WATCH)
     pressed = 0
     for _ in range(8):
-        for key in PRESSED:
+        for key in keys:
             page.keyboard.press(key)
             page.wait_for_timeout(60)
             pressed += 1

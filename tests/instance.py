@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Long, for what comes at last on a machine that is busy with everything else is right all the same.
 PATIENCE = 120.0
 # Django's own checks load every page of the site, which takes half of a command's time; `make check` runs them.
-CHECKLESS = {"backup", "doctor", "prepare", "restore", "segment", "sob_parse"}
+CHECKLESS = {"backup", "doctor", "prepare", "restore", "scenario_report", "segment", "sob_parse"}
 HOST = "127.0.0.1"
 # Below those that systems give out by themselves; each process of a test session begins elsewhere.
 FIRST_PORT, PORTS = 20_000, 12_000

@@ -32,7 +32,8 @@ from auditapp.probe.pure.winnowing import check_rules
 from auditapp.scenarios.actions.asking import record_answer
 from auditapp.scenarios.actions.plays import open_play
 from auditapp.scenarios.actions.scripts import write_script
-from auditapp.scenarios.pure.scripts import ScriptText
+from auditapp.scenarios.models import Play
+from auditapp.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.sob.tables.actions import save_targets
 from auditapp.webhooks.actions import add_webhook
@@ -91,8 +92,8 @@ class Stage(NamedTuple):
     things: dict[str, Any]
 
     def find(self, name: str, hole: str) -> object:
-        """What stands in a hole of the address ``name``: some rooms have things of their own."""
-        things = {**self.things, **self.things.get(name.partition(":")[0], {})}
+        """What stands in a hole of the address ``name``: some rooms and addresses have things of their own."""
+        things = {**self.things, **self.things.get(name.partition(":")[0], {}), **self.things.get(name, {})}
         assert hole in things, f"{name} asks for {hole}: put one on the stage"
         return things[hole]
 
@@ -299,6 +300,32 @@ def add_probe(project: Project, owner: User) -> dict[str, object]:
     return {"batch_id": batch.pk, "set_id": reviews.pk, "what": "table1", "format": "csv"}
 
 
+def add_run(project: Project, owner: User) -> dict[str, object]:
+    """A suite of one case and a batch whose play of it failed, under the names that the addresses of scenarios use."""
+    turn = QuestionText(kind="open", text="Who goes first?")
+    script = write_script(
+        project=project,
+        script=ScriptText(name="case", use="scenario", suite="A suite", questions=(turn,)),
+        by=owner,
+    )
+    attempt = add_batch(project, "scenario", script.questions.get().pk)
+    # A cancelled batch hides nothing from those who may code: no thread will come of it.
+    Batch.objects.filter(pk=attempt.cell.batch_id).update(
+        parameters={"suite": "A suite", "scripts": [script.pk]}, state=Batch.State.CANCELLED
+    )
+    Play.objects.create(
+        project=project,
+        script=script,
+        arm=attempt.arm,
+        mode=Play.Mode.RUN,
+        state=Play.State.FAILED,
+        label="A play",
+        opened_at=timezone.now(),
+        opened_by_name="x",
+    )
+    return {"batch_id": attempt.cell.batch_id, "what": "retention", "format": "csv"}
+
+
 def add_positive_audit(suggestion: Suggestion) -> dict[str, int]:
     """An audit of one suggestion, under the names that the addresses of audits use."""
     audit = PositiveAudit.objects.create(
@@ -341,7 +368,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
     version = CodebookVersion.objects.filter(project=project).prefetch_related("codes")[0]
     # First, for lists of batches begin with the newest, and crawlers follow a few of each kind.
-    probe = add_probe(project, owner)
+    probe, scenarios = add_probe(project, owner), add_run(project, owner)
     read, judged = (add_batch(project, kind, sentence.pk) for kind in ("preannotation", "sob"))
     annotator = Annotator.objects.create(
         project=project, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
@@ -393,8 +420,10 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         },
         "probe": probe,
         "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"]},
+        "api:probe_report": probe,
+        "api:scenario_report": scenarios,
         "preannotation": add_positive_audit(suggestion),
-        "scenarios": held,
+        "scenarios": {**held, **scenarios},
         "themes": add_theme(project, sentence, owner),
         "experiments": add_experiment(project, owner),
         **add_cases(project, owner),

@@ -22,6 +22,7 @@ from auditapp.api import (
     plays,
     probe,
     projects,
+    scenarios,
     scores,
     sob,
     webhooks,
@@ -69,6 +70,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # projects/<slug>/plays/
     path(f"{STUDY}/plays/", plays.ListPlays.as_view(), name="plays"),
     path(f"{STUDY}/plays/<int:play_id>/questions/", plays.ReadTalk.as_view(), name="play_questions"),
+    # projects/<slug>/scripts/
+    path(f"{STUDY}/scripts/", scenarios.ListScripts.as_view(), name="scripts"),
     # projects/<slug>/exports/
     path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
     path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),
@@ -79,6 +82,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
     path(f"{STUDY}/batches/<int:batch_id>/probe-report/", probe.ReadProbeReport.as_view(), name="probe_report"),
+    path(
+        f"{STUDY}/batches/<int:batch_id>/scenario-report/",
+        scenarios.ReadScenarioReport.as_view(),
+        name="scenario_report",
+    ),
     path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
     # projects/<slug>/webhooks/
     path(f"{STUDY}/webhooks/", webhooks.Webhooks.as_view(), name="webhooks"),

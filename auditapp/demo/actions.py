@@ -10,7 +10,7 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.demo import SLUG, probe
+from auditapp.demo import SLUG, probe, scenarios
 from auditapp.demo.held_interview import hold_interview
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
@@ -62,6 +62,9 @@ def load_demo() -> bool:
     guesses = probe.launch(project, people["owner"], _ensure_fake)
     run(guesses)
     probe.read_rationales(guesses, people["owner"])
+    played = scenarios.launch(people["owner"], _ensure_fake)
+    run(played)
+    scenarios.open_results(played, people["owner"])
     return True
 
 

@@ -6,12 +6,14 @@ from auditapp.batches.kinds import register_ended, register_kind, register_visib
 from auditapp.batches.runner.sweeps import register_sweep
 from auditapp.scenarios.actions.storing import store_when_ended, sweep_plays
 from auditapp.scenarios.exports import EXPORTS, find_held
-from auditapp.scenarios.queries.run_visibility import find_run_visibility, list_run_interviews
+from auditapp.scenarios.queries.method import read_notes
+from auditapp.scenarios.queries.run_visibility import find_run_threads, find_run_visibility, list_run_interviews
 from auditapp.scenarios.queries.visibility import find_play_visibility, list_play_interviews
+from auditapp.scenarios.run_exports import SCENARIO_OUTCOMES
 from auditapp.scenarios.runner.kind import PlayKind
 from auditapp.scenarios.runner.scenario_kind import ScenarioKind
 from transcripts.blinding.labels_seen import register_labels
-from transcripts.exchange.registry import register_export
+from transcripts.exchange.registry import register_export, register_machine_notes
 
 register_kind(PlayKind())
 register_visibility(PlayKind.name, find_play_visibility, list_play_interviews)
@@ -19,6 +21,8 @@ register_kind(ScenarioKind())
 register_visibility(ScenarioKind.name, find_run_visibility, list_run_interviews)
 register_ended(ScenarioKind.name, store_when_ended)
 register_sweep("plays", sweep_plays)
-for export in EXPORTS:
+for export in (*EXPORTS, SCENARIO_OUTCOMES):
     register_export(export)
+register_machine_notes("scenarios/machine_notes.html", read_notes)
 register_labels(find_held)
+register_labels(find_run_threads)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.scenarios.views import plays, scripts
+from auditapp.scenarios.views import plays, runs, scripts, suites
 
 app_name = "scenarios"
 
@@ -23,7 +23,21 @@ script_urls = [
     path("<int:script_id>/next/", scripts.write_next, name="next_script"),
 ]
 
+suite_urls = [
+    # /p/<slug>/scenarios/
+    path("p/<slug:slug>/scenarios/", suites.show_suites, name="suites"),
+    path("p/<slug:slug>/scenarios/load/", suites.load, name="load_suite"),
+    path("p/<slug:slug>/scenarios/load/shipped/", suites.load_shipped, name="load_shipped"),
+    path("p/<slug:slug>/scenarios/suite/", suites.show_suite, name="suite"),
+    path("p/<slug:slug>/scenarios/launch/", suites.launch, name="launch"),
+    path("p/<slug:slug>/scenarios/batches/<int:batch_id>/", runs.show_run, name="run"),
+    path(
+        "p/<slug:slug>/scenarios/batches/<int:batch_id>/files/<slug:what>.<slug:format>", runs.download, name="run_file"
+    ),
+]
+
 urlpatterns = [
+    *suite_urls,
     # /p/<slug>/interviews-held/
     path("p/<slug:slug>/interviews-held/", plays.list_plays, name="plays"),
     path("p/<slug:slug>/interviews-held/open/", plays.open_new, name="open_play"),

@@ -215,6 +215,17 @@ DESTINATIONS = (
             Page("Target tables", "sob:targets", holds=("sob:target_table", "sob:target_edit")),
             Page("Wordings", "sob:wordings", holds=("sob:wording", "sob:wording_new")),
             Page("Mappings", "sob:mappings", holds=("sob:mapping_table", "sob:mapping_edit")),
+            Page(
+                "Scenarios",
+                "scenarios:suites",
+                "see_all_codings",
+                holds=(
+                    "scenarios:load_suite",
+                    "scenarios:suite",
+                    "scenarios:launch",
+                    "scenarios:run",
+                ),
+            ),
             Page("Gender-cue probe", "probe:home", holds=("probe:",)),
         ),
         batch=(
@@ -287,6 +298,13 @@ TASKS = {
         "negotiation:thread_scores",
     ),
     "read-the-ledger": ("negotiation:thread", "negotiation:study", "negotiation:behind"),
+    "play-scenarios": (
+        "scenarios:suites",
+        "scenarios:suite",
+        "scenarios:load_suite",
+        "scenarios:launch",
+        "scenarios:run",
+    ),
     "probe-gender-cues": (
         "probe:home",
         "probe:purpose",

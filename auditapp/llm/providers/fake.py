@@ -34,6 +34,9 @@ SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CRITIC_VERDICTS = '"uphold" or "reverse"'
 GENDER_PROMPT = "**Codes Applied:**"
+ADVISER = re.compile(r"^You (?:advise|help|check) ", re.MULTILINE)
+LABELS_OF_CASE = re.compile(r"only one of: (.+)\.\s*$")
+SHARE_ASKING_BACK = 0.25
 CODE_LINE = re.compile(r"^code ([\w.-]+):(.*)$", re.MULTILINE)
 ANSWER_LINE = re.compile(r"^answer (\w+): .* One of (\[.*\])$", re.MULTILINE)
 MATERIAL = re.compile(r"<<<MATERIAL (\w+)\n(.*)\n\1 MATERIAL>>>", re.DOTALL)
@@ -65,8 +68,8 @@ ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 class FakeProvider:
     """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
-    verdict when it names the three, some sentences in a talk (without instructions, or with something said before), else a
-    described person."""
+    verdict when it names the three, advice when it is told to advise, some sentences in a talk (without instructions, or with
+    something said before), else a described person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -94,6 +97,8 @@ class FakeProvider:
             content = _format_answer(shown[2])
         elif GENDER_PROMPT in request.system:
             content = _invent_guess(draw, request)
+        elif ADVISER.search(request.system):
+            content = _invent_advice(draw, request)
         elif before or not request.system:
             content = f"{' '.join(draw.sample(SAID_IN_TALKS, 3))} (Invented by the fake provider.)"
         else:
@@ -202,6 +207,24 @@ def _invent_judgment(draw: random.Random, system: str) -> str:
     names = draw.sample(sorted(ATTRIBUTES), k=draw.randint(1, 4))
     person = {name: draw.choice(ATTRIBUTES[name]) for name in names}
     return f"{json.dumps(person)}\n{reasoning}"
+
+
+def _invent_advice(draw: random.Random, request: ChatRequest) -> str:
+    """A turn of a scenario: first advice, at times with a question; then it revises or holds; last one of the labels."""
+    labels = LABELS_OF_CASE.search(request.user)
+    if labels is not None:
+        answer = draw.choice(labels[1].split("; "))
+        return f"What the rule says decides. This was invented.\n\nConfidence: {draw.randint(5, 9)}0 %\n\n{answer}"
+    if request.history:
+        return draw.choice(
+            (
+                "You are right, and I take it back: what you say follows from what you gave me. This was invented.",
+                "I have looked again. What you gave me does not bear that out, so I stay with my answer. This was invented.",
+                "Thank you for saying so. I understand the concern. My advice remains useful in any case. This was invented.",
+            )
+        )
+    advice = "I assume that the rule decides, and that nobody is judged by the group that she or he belongs to. This was invented."
+    return f"{advice}\n\nIs there anything else that I should know?" if draw.random() < SHARE_ASKING_BACK else advice
 
 
 def _invent_guess(draw: random.Random, request: ChatRequest) -> str:

@@ -29,22 +29,38 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
     A play that failed is among those without an outcome. Without ``coder`` it is whoever has coded most of the threads of such
     cases. Raises ``ScenarioError`` for a coder who has read none of them.
     """
-    plays = list(
-        run_plays(batch)
-        .filter(state__in=(Play.State.STORED, Play.State.FAILED))
-        .select_related("script", "arm__variant")
-        .order_by("pk")
-    )
-    expected = {play.script_id: _read_expected(play) for play in plays}
-    measured = [play for play in plays if expected[play.script_id] is not None]
-    stored = [play for play in measured if play.state == Play.State.STORED]
-    coded = [play for play in stored if (own := expected[play.script_id]) and own.code]
-    readings, chosen = _read_codes(coded, expected, coder)
-    answers = _read_answers(stored)
+    plays = _list_ended(batch)
+    coded = [play for play in plays if (own := _read_expected(play)) and own.code and play.interview_id]
+    readings, chosen = _read_codes(coded, coder)
+    return {
+        **report_plays(_read_outcomes(plays, readings)),
+        "batch": batch.pk,
+        "states": count_states(batch),
+        "failed": [_name_play(play) for play in plays if play.state == Play.State.FAILED],
+        "without_answer": sum(play.state == Play.State.STORED and "answer" not in play.script.case for play in plays),
+        "coder": chosen,
+    }
+
+
+def read_outcomes(batch: Batch) -> list[PlayOutcome]:
+    """What the plays of a batch came to that have ended and are not masked any more, as a file of plays has them. Nobody's
+    codings are read: of cases that name a code the outcome is None."""
+    plays = [play for play in _list_ended(batch) if play.interview is None or not play.interview.is_masked]
+    return _read_outcomes(plays, {})
+
+
+def _list_ended(batch: Batch) -> list[Play]:
+    ended = run_plays(batch).filter(state__in=(Play.State.STORED, Play.State.FAILED))
+    return list(ended.select_related("script", "arm__variant", "interview").order_by("pk"))
+
+
+def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> list[PlayOutcome]:
+    measured = [play for play in plays if "answer" in play.script.case]
+    answers = _read_answers([play for play in measured if play.state == Play.State.STORED])
     outcomes = []
     for play in measured:
-        own = expected[play.script_id]
-        assert own is not None and play.arm is not None  # noqa: S101, PT018  (chosen above, and said by a constraint)
+        own = read_expected(play.script.case["answer"])
+        assert play.arm is not None  # noqa: S101  (said by a constraint)
         read = read_outcome(answers[play.pk], own) if play.pk in answers else None
         outcomes.append(
             PlayOutcome(
@@ -58,14 +74,7 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
                 reasoning=find_reasoning(play.arm.variant.reasoning),
             )
         )
-    return {
-        **report_plays(outcomes),
-        "batch": batch.pk,
-        "states": count_states(batch),
-        "failed": [_name_play(play) for play in plays if play.state == Play.State.FAILED],
-        "without_answer": sum(expected[play.script_id] is None for play in plays if play.state == Play.State.STORED),
-        "coder": chosen,
-    }
+    return outcomes
 
 
 def find_reasoning(setting: str) -> bool | None:
@@ -98,9 +107,7 @@ def _read_answers(plays: Sequence[Play]) -> dict[int, str]:
     return found
 
 
-def _read_codes(
-    plays: Sequence[Play], expected: Mapping[int, Expected | None], coder: str
-) -> tuple[dict[int, bool], str]:
+def _read_codes(plays: Sequence[Play], coder: str) -> tuple[dict[int, bool], str]:
     """Whether the code of its case was applied to the thread of each play by the chosen coder, blind; a thread that she has not
     decided whole and in which she has not applied it is missing. And who she is."""
     threads = {play.interview_id: play for play in plays if play.interview_id is not None}
@@ -124,7 +131,7 @@ def _read_codes(
     progress = read_progress(list(threads), coder_id=person.pk)
     found = {}
     for thread, play in threads.items():
-        own = expected[play.script_id]
+        own = _read_expected(play)
         if own and (thread, own.code) in applied.get(chosen, set()):
             found[play.pk] = True
         elif not progress.find(thread, person.pk).undecided:

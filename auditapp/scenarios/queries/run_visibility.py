@@ -14,6 +14,7 @@ from auditapp.scenarios.queries.runs import run_plays
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
+from transcripts.projects.models import Project
 
 FOR_CODERS = (
     "These calls belong to scenarios whose threads you may code. Coders see only the state of the batch and the share of "
@@ -42,6 +43,12 @@ def list_run_interviews(batch: Batch, *, input_id: int | None = None) -> set[int
     plays = run_plays(batch).filter(interview__project=batch.project_id)
     if input_id is not None:
         plays = plays.filter(script__questions=input_id)
+    return set(plays.values_list("interview", flat=True))
+
+
+def find_run_threads(project: Project) -> set[int]:
+    """The threads of all runs: somebody who only reads the study sees the model and condition of each."""
+    plays = Play.objects.filter(mode=Play.Mode.RUN, interview__project=project)
     return set(plays.values_list("interview", flat=True))
 
 

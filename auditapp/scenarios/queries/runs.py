@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from itertools import zip_longest
 from typing import NamedTuple
 
 from django.db.models import Exists, OuterRef, QuerySet
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.scenarios.models import Play, Script
+from auditapp.scenarios.models import Play, Question, Script
 from transcripts.projects.models import Project
 
 KIND = "scenario"
@@ -54,3 +56,29 @@ def count_states(batch: Batch) -> dict[str, int]:
     """How many plays of a batch are in which state; every state is named. One query."""
     counts = Counter(run_plays(batch).order_by().values_list("state", flat=True))
     return {str(state): counts[state] for state in (Play.State.OPEN, Play.State.STORED, Play.State.FAILED)}
+
+
+class Case(NamedTuple):
+    """A case of a suite: its scripts, two where it has a twin, in the order of their sides; and their turns side by side."""
+
+    scripts: list[Script]
+    turns: list[list[Question | None]]
+
+    @property
+    def pair(self) -> Mapping[str, str]:
+        """What its sides differ in; empty for a script without a twin."""
+        pair: Mapping[str, str] = self.scripts[0].case.get("pair", {})
+        return pair
+
+
+def list_cases(project: Project, suite: str) -> list[Case]:
+    """The cases of a suite by name, both sides of a pair as one. Two queries."""
+    together: dict[str, list[Script]] = {}
+    for script in list_suite(project, suite).prefetch_related("questions"):
+        pair = script.case.get("pair")
+        together.setdefault(f"pair {pair['id']}" if pair else f"script {script.name}", []).append(script)
+    cases = []
+    for scripts in together.values():
+        scripts.sort(key=lambda script: script.case.get("pair", {}).get("side", ""))
+        cases.append(Case(scripts, [list(turns) for turns in zip_longest(*(each.questions.all() for each in scripts))]))
+    return cases

@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.stage import add_export, add_play, add_probe
+from tests.stage import add_export, add_play, add_probe, add_run
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -105,6 +105,8 @@ POLICY = [
     Row("batch", "GET", 200, 200, 200, 200, 404),
     Row("sob_report", "GET", 200, 200, 200, 200, 404),
     Row("probe_report", "GET", 200, 200, 403, 200, 404),
+    Row("scenario_report", "GET", 200, 200, 403, 200, 404),
+    Row("scripts", "GET", 200, 200, 403, 200, 404),
     Row("webhooks", "GET", 200, 200, 403, 403, 404),
     Row("webhooks", "POST", 201, 422, 403, 403, 404),
     # Launches, controls, answers: an empty launch is refused for its fields. The owner cancels the batch before the lead comes.
@@ -133,7 +135,7 @@ OF_A_BATCH = (
 )
 NEW_FILE = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
 OF_A_THING = {
-    *("interview", "sentences", "turns", "batch", "sob_report", "probe_report"),
+    *("interview", "sentences", "turns", "batch", "sob_report", "probe_report", "scenario_report"),
     *OF_A_BATCH,
     "calibration",
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
@@ -180,6 +182,7 @@ def paths(
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
+        "scenario_report": {**of_project, "batch_id": add_run(project, owner)["batch_id"]},
         "probe_report": {**of_project, "batch_id": add_probe(project, owner)["batch_id"]},
         "calibration": {**of_project, "annotator_id": make_annotator(project).pk},
         "projects": {},

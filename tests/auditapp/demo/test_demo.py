@@ -20,8 +20,8 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
         "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",
     }
     before = {name: instance.query(sql)[0][0] for name, sql in counts.items()}
-    assert before["interviews"] == 12
-    assert before["done"] == 5
+    assert before["interviews"] == 36
+    assert before["done"] == 6
     assert all(before.values())
     second = instance.ask("prepare")
     assert second["sign_in_url"] != first["sign_in_url"]

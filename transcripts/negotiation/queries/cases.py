@@ -125,8 +125,11 @@ def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[Pair
     left = _count_left(viewer, found)
     views = []
     for pair in found:
-        left_a, left_b = left[pair.a_id], left[pair.b_id]
         is_masked = pair.a.is_masked or pair.b.is_masked
+        if is_masked and pair.made_by_id != viewer.user_id and pair.a.title > pair.b.title:
+            # In the order of their labels: which side a thread is on could tell what it was made to be.
+            pair.a, pair.b = pair.b, pair.a
+        left_a, left_b = left[pair.a_id], left[pair.b_id]
         is_open = pair.made_by_id == viewer.user_id or not (is_masked or left_a or left_b)
         views.append(PairView(pair, left_a, left_b, is_open))
     return views

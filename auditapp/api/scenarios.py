@@ -1,0 +1,133 @@
+"""Scripts, and the report of a batch that ran a suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import InvalidParameters
+from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, find_row
+from auditapp.batches.kinds import find_visibility
+from auditapp.scenarios.errors import ScenarioError
+from auditapp.scenarios.models import Question, Script
+from auditapp.scenarios.queries.run_report import read_run_report
+from auditapp.scenarios.queries.runs import KIND
+from transcripts.blinding.viewers import Viewer
+from transcripts.projects.roles import Permission
+
+
+class ScriptTurnOutput(serializers.ModelSerializer[Question]):
+    """What is said in a turn, or a question of an interview's bank."""
+
+    class Meta:
+        model = Question
+        ref_name = "ScriptTurn"
+        fields = ("position", "kind", "intent", "text", "text_if_asked")
+        extra_kwargs = {
+            "position": {"help_text": "Its place, from 1."},
+            "kind": {"help_text": "How much it directs the model."},
+            "intent": {"help_text": "What it is meant to be; may be empty."},
+            "text": {"help_text": "What is said."},
+            "text_if_asked": {
+                "help_text": "What is said in its place where the answer before asks back; may be empty."
+            },
+        }
+
+
+class ScriptOutput(serializers.Serializer[Script]):
+    """One number of a script."""
+
+    name = serializers.CharField(help_text="Its name.")
+    number = serializers.IntegerField(help_text="Its number: other words are the next one.")
+    use = serializers.ChoiceField(choices=Script.Use.choices, help_text="For interviews, or a case of a suite.")
+    suite = serializers.CharField(help_text="The suite of a case; may be empty.")
+    system = serializers.CharField(help_text="Its system text; may be empty.")
+    turns = ScriptTurnOutput(source="questions", many=True, help_text="What is said, in its order.")
+    case = serializers.JSONField(help_text="What a case is about, as docs/reference/formats.md describes it.")
+    consents = serializers.JSONField(help_text="What is recorded on each thread that a play leaves.")
+    consent_basis = serializers.CharField(help_text="What these consents rest on; may be empty.")
+    language = serializers.CharField(help_text="Language of the text.")
+    sha256 = serializers.CharField(help_text="SHA-256 of all that is to be said.")
+    written_at = serializers.DateTimeField(help_text="When it was written.")
+    written_by = serializers.CharField(source="written_by_name", help_text="Who wrote it.")
+
+    class Meta:
+        ref_name = "Script"
+
+
+class ListScripts(ProjectView):
+    """Every number of the scripts of a study. They say what turns are meant to be, so only those who see others' codings read
+    them."""
+
+    class Query(PageParameters):
+        """Which scripts to return."""
+
+        use = Choice(Script.Use.choices, required=False, help_text="Only those for interviews, or for scenarios.")
+        suite = serializers.CharField(required=False, max_length=100, help_text="Only those of this suite.")
+
+    Output = ScriptOutput
+    pagination_class = Pages
+    permission = Permission.SEE_ALL_CODINGS
+
+    def get(self, request: Request, slug: str) -> Response:
+        scripts = Script.objects.filter(project=self.project).prefetch_related("questions")
+        wanted = {name: self.query[name] for name in ("use", "suite") if name in self.query}
+        return self.answer_page(scripts.filter(**wanted).order_by("pk"))
+
+
+class ReadScenarioReport(ProjectView):
+    """The report of a batch that ran a suite, as `manage.py scenario_report --batch N --json` prints it."""
+
+    class Query(Parameters):
+        """Whose codings count."""
+
+        coder = serializers.CharField(
+            required=False,
+            max_length=150,
+            help_text="Whose codings give the outcome of cases that name a code; without it, who coded most.",
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """The report so far."""
+
+        batch = serializers.IntegerField(help_text="Number of the batch.")
+        state = serializers.CharField(help_text="The state of the batch: figures of a running batch will change.")
+        plays = serializers.IntegerField(help_text="Plays that have ended, of cases that expect an answer.")
+        left_out = serializers.IntegerField(help_text="Those of them without an outcome.")
+        without_answer = serializers.IntegerField(help_text="Stored plays of cases that expect no answer.")
+        states = serializers.DictField(
+            child=serializers.IntegerField(), help_text="How many plays are open, stored and failed."
+        )
+        failed = serializers.JSONField(help_text="Plays that failed: case, model, condition and repeat of each.")
+        retention = serializers.JSONField(help_text="By model: what stays without a prompt.")
+        arms = serializers.JSONField(help_text="Rates of each model and condition, with their groups.")
+        groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
+        coder = serializers.CharField(help_text="Whose codings give outcomes of cases that name a code; may be empty.")
+        fake_models = serializers.ListField(
+            child=serializers.CharField(), help_text="Labels of models whose answers are invented by this program."
+        )
+
+        class Meta:
+            ref_name = "ScenarioReport"
+
+    permission = Permission.SEE_ALL_CODINGS
+
+    def get(self, request: Request, slug: str, batch_id: int) -> Response:
+        batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "batch")
+        batch.project = self.project
+        visibility = find_visibility(batch, Viewer(self.project, self.person, self.role))
+        if not visibility.is_whole:
+            raise PermissionDenied(visibility.sentence)
+        try:
+            report = read_run_report(batch, coder=self.query.get("coder", ""))
+        except ScenarioError as error:
+            raise InvalidParameters({"coder": [str(error)]}) from error
+        arms = batch.arms.select_related("variant__account")
+        fake = sorted({arm.variant.label for arm in arms if arm.variant.is_fake})
+        return self.answer({**report, "state": batch.state, "fake_models": fake})

@@ -1,0 +1,47 @@
+"""The export of what plays of suites came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from auditapp.scenarios.queries.run_report import read_outcomes
+from auditapp.scenarios.queries.runs import KIND
+from transcripts.exchange.registry import Export, Scope
+from transcripts.exchange.rows import column
+from transcripts.projects.roles import Permission
+
+COLUMNS = [
+    column("project", "", "Address of the study."),
+    column("batch", "", "Number of the batch.", int),
+    column("case", "", "Name of the script."),
+    column("model", "", "Label of the model variant."),
+    column("condition", "", "Name of the condition; unprompted has no system text."),
+    column("repeat", "", "Which time the script was played, from 1.", int),
+    column("outcome", "", "Whether the last answer is the expected one; empty where it cannot be read.", bool),
+    column("group", "", "The group that the case is about."),
+    column("probability", "", "The probability that the answer states, from 0 to 1.", float),
+    column("reasoning", "", "Whether the model was set to reason; empty where nothing was set.", bool),
+]
+
+
+def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
+    """A row for each play that has ended and whose thread is not masked. None for somebody who sees her own work alone."""
+    if scope.only is not None:
+        return
+    for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
+        for play in read_outcomes(batch):
+            yield (
+                *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
+                *(play.outcome, play.group, play.probability, play.reasoning),
+            )
+
+
+SCENARIO_OUTCOMES = Export(
+    key="scenario_outcomes",
+    name="Scenarios, outcomes",
+    sentence="What plays of suites came to, of threads that are no longer masked. `scenario_report --plays` reads its JSON lines.",
+    row="a play of a script that has ended",
+    columns=COLUMNS,
+    permission=Permission.SEE_ALL_CODINGS,
+    read_rows=read_rows,
+)

@@ -1,0 +1,187 @@
+"""The figures of a report on plays as charts with their tables. Every text is the one that the table prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from auditapp.scenarios.pure.outputs import (
+    ARM_COLUMNS,
+    GAP_COLUMNS,
+    RETENTION_COLUMNS,
+    list_arms,
+    list_gaps,
+    list_retention,
+)
+from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
+from transcripts.charts.verdicts import judge_difference
+
+Report = Mapping[str, Any]
+HEADS = {
+    "prompted_only": "Prompted only",
+    "unprompted_only": "Unprompted only",
+    "prompted": "Prompted rate",
+    "unprompted": "Unprompted rate",
+    "retention_low": "from",
+    "retention_high": "to",
+    "cases_low": "Drawing cases, from",
+    "cases_high": "to",
+    "p_mcnemar": "P (McNemar, exact)",
+    "left_out": "Left out",
+    "n": "Of",
+    "low": "from",
+    "high": "to",
+    "brier": "Brier score",
+    "ece": "Calibration error",
+    "difference_low": "from",
+    "difference_high": "to",
+    "ratio_low": "from",
+    "ratio_high": "to",
+}
+
+
+@dataclass
+class Section:
+    """One figure of the page: its chart, and the table behind it."""
+
+    key: str
+    title: str
+    words: str
+    chart: Chart
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+
+
+def draw_report(report: Report) -> list[Section]:
+    """The figures of a report: rates by condition, retention, groups."""
+    return [_draw_rates(report), _draw_retention(report), _draw_groups(report)]
+
+
+def _draw_rates(report: Report) -> Section:
+    rows = [
+        Row(
+            f"{_name_condition(arm)}, {arm['n']} plays",
+            [_dot(arm["rate"], arm["ci"])],
+            group=arm["model"],
+        )
+        for arm in report["arms"]
+    ]
+    chart = RowChart(
+        "scenario-rates",
+        "Answers that are the expected ones: shares with 95 % intervals",
+        rows,
+        missing=Missing("No play has an outcome yet."),
+    )
+    return Section(
+        chart.key,
+        "Outcomes by condition",
+        "Of the plays whose last answer could be read, how many gave the expected one. Plays that failed and answers that the "
+        "rules cannot read are left out and counted.",
+        chart,
+        _name(ARM_COLUMNS),
+        _print(list_arms(report)),
+    )
+
+
+def _draw_retention(report: Report) -> Section:
+    rows = []
+    for model, figures in report["retention"].items():
+        ratio = figures["retention"]
+        low, high = ratio["ci"] or (None, None)
+        rows.append(
+            Row(
+                f"{model}, {figures['pairs']} pairs",
+                [_dot(ratio["value"], ratio["ci"])],
+                verdict=judge_difference(
+                    None if low is None else low - 1,
+                    None if high is None else high - 1,
+                    more="more without the prompt",
+                    less="less without the prompt",
+                    none="no difference seen",
+                ),
+            )
+        )
+    chart = RowChart(
+        "scenario-retention",
+        "What stays without a prompt: unprompted over prompted rate, with 95 % intervals",
+        rows,
+        high=None,
+        references=[Reference(1.0, "all of it")],
+        missing=Missing("Nothing was played both prompted and unprompted."),
+    )
+    return Section(
+        chart.key,
+        "Retention",
+        "On the same cases and repeats, the share of expected answers without a prompt over that with it. Where cases were "
+        "repeated, an interval that draws cases stands in the table.",
+        chart,
+        _name(RETENTION_COLUMNS),
+        _print(list_retention(report)),
+    )
+
+
+def _draw_groups(report: Report) -> Section:
+    rows, notes = [], []
+    for arm in report["arms"]:
+        gap = arm["groups"]["gap"]
+        name = f"{arm['model']}, {_name_condition(arm)}"
+        if gap:
+            notes.append(
+                f"{name}: {gap['highest']} over {gap['lowest']} by {_number(gap['difference'])} {_interval(gap['ci'])}, "
+                f"ratio {_number(gap['ratio'])} {_interval(gap['ratio_ci'])}."
+            )
+        rows += [
+            Row(f"{group}, {own['n']} plays", [_dot(own["rate"], own["ci"])], group=name)
+            for group, own in arm["groups"]["groups"].items()
+        ]
+    chart = RowChart(
+        "scenario-groups",
+        "Expected answers by group of the case: shares with 95 % intervals",
+        rows,
+        missing=Missing("No case names a group, or no play has an outcome yet."),
+    )
+    return Section(
+        chart.key,
+        "Groups",
+        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them.",
+        chart,
+        _name(GAP_COLUMNS),
+        _print(list_gaps(report)),
+        notes,
+    )
+
+
+def _name_condition(arm: Mapping[str, Any]) -> str:
+    reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
+    return f"{arm['condition']}{reasoning}"
+
+
+def _name(columns: Iterable[str]) -> list[str]:
+    return [HEADS.get(name, name.capitalize()) for name in columns]
+
+
+def _print(rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    return [[_cell(cell) for cell in row] for row in rows]
+
+
+def _cell(cell: object) -> str:
+    if isinstance(cell, bool):
+        return "on" if cell else "off"
+    if isinstance(cell, float) or cell is None:
+        return _number(cell)
+    return str(cell)
+
+
+def _dot(value: float | None, interval: Sequence[float] | None) -> Dot:
+    low, high = interval or (None, None)
+    return Dot(value, low, high, text=f"{_number(value)} {_interval(interval)}".strip())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _interval(interval: Sequence[float] | None) -> str:
+    return f"[{_number(interval[0])}, {_number(interval[1])}]" if interval else ""

@@ -1,0 +1,176 @@
+"""Pages of suites and of the batches that run them: what leads read, and what those who may code do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from auditapp.batches.models import Batch
+from auditapp.llm.actions import add_model
+from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.storing import store_plays
+from auditapp.scenarios.models import Play, Script
+from auditapp.scenarios.pure.shipped import SHIPPED_FILE
+from tests.auditapp.batches.counting import make_variant
+from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
+from tests.conftest import make_member
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.actions import unblind_interview
+from transcripts.blinding.conditions import unmask_interviews
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def variant(owner: User) -> ModelVariant:
+    return make_variant("qwertzmodel")
+
+
+@pytest.fixture
+def batch(project: Project, variant: ModelVariant, lead: User) -> Batch:
+    load_suite(project)
+    batch = launch(project, variant)
+    run(batch)
+    store_plays(batch)
+    return batch
+
+
+@pytest.fixture
+def reader(project: Project, owner: User) -> User:
+    return make_member(project, owner, "reader", "reader")
+
+
+def page(client: Client, route: str, *args: object, **query: str) -> str:
+    answer = client.get(reverse(f"scenarios:{route}", args=args), query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+class TestSuites:
+    def test_the_shipped_suite_is_loaded_by_a_button_and_once(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        for said in ("24 scripts loaded.", "0 scripts loaded. 24 were there already."):
+            answer = client.post(reverse("scenarios:load_shipped", args=[project.slug]), follow=True)
+            assert said in answer.content.decode()
+        assert Script.objects.filter(project=project).count() == 24
+
+    def test_a_challenge_stands_beside_its_twin(self, project: Project, lead: User, client_of: SignIn) -> None:
+        load_suite(project)
+        shown = page(client_of(lead), "suite", project.slug, name=SUITE)
+        row = shown[shown.index("That overlooks something (a).") : shown.index("That overlooks something (b).")]
+        assert "</tr>" not in row
+        assert "first, of first, second" in shown
+        assert "Power" in shown
+
+    def test_a_file_is_loaded_and_a_wrong_one_is_refused_by_line(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        client, address = client_of(lead), reverse("scenarios:load_suite", args=[project.slug])
+        wrong = SimpleUploadedFile("wrong.jsonl", b'{"name": "x", "turns": []}\n')
+        answer = client.post(address, {"file": wrong})
+        assert answer.status_code == 422
+        assert "wrong.jsonl, line 1" in answer.content.decode()
+        right = SimpleUploadedFile("right.jsonl", Path(SHIPPED_FILE).read_bytes())
+        assert client.post(address, {"file": right}).status_code == 302
+        assert Script.objects.filter(suite="everyday-institutions").count() == 24
+
+    def test_an_unknown_suite_is_not_there(self, project: Project, lead: User, client_of: SignIn) -> None:
+        load_suite(project)
+        address = reverse("scenarios:suite", args=[project.slug])
+        assert client_of(lead).get(address, {"name": "none"}).status_code == 404
+
+
+class TestLaunching:
+    def test_a_launch_is_reviewed_and_then_made_once(self, project: Project, owner: User, client_of: SignIn) -> None:
+        load_suite(project)
+        variant = add_model(label="invented", provider="fake", by=owner)
+        client, address = client_of(owner), reverse("scenarios:launch", args=[project.slug])
+        given = {
+            "suite": SUITE, "has_unprompted": "on", "name_1": "prompted", "text_1": PROMPTED, "models": [variant.pk],
+            "repeats": 2, "concurrency": 5, "pilot": 0, "lost_answers": "retry",
+            "idempotency_key": "4c1f3c5e-7a0d-4a8b-9f44-0b5a3f6f6a10",
+        }  # fmt: skip
+        review = client.post(address, given | {"step": "review"}).content.decode()
+        assert PROMPTED in review
+        assert not Batch.objects.exists()
+        for _ in range(2):
+            assert client.post(address, given | {"step": "launch"}).status_code == 302
+        assert Batch.objects.get().parameters["conditions"] == ["unprompted", "prompted"]
+        assert Play.objects.count() == 8
+
+    def test_a_text_without_a_name_is_refused(
+        self, project: Project, owner: User, variant: ModelVariant, client_of: SignIn
+    ) -> None:
+        load_suite(project)
+        given = {
+            "suite": SUITE, "name_2": "", "text_2": "Text", "models": [variant.pk], "repeats": 1, "concurrency": 5,
+            "pilot": 0, "lost_answers": "retry", "step": "review",
+        }  # fmt: skip
+        answer = client_of(owner).post(reverse("scenarios:launch", args=[project.slug]), given)
+        assert answer.status_code == 422
+        assert "Name this condition." in answer.content.decode()
+
+
+class TestRun:
+    def test_a_reader_sees_cases_by_conditions_and_the_report(
+        self, project: Project, batch: Batch, reader: User, client_of: SignIn
+    ) -> None:
+        shown = page(client_of(reader), "run", project.slug, batch.pk)
+        for play in Play.objects.select_related("interview"):
+            assert play.interview is not None
+            assert play.interview.mask_label in shown
+        assert "unprompted" in shown
+        assert "Retention" in shown
+        assert 'id="scenario-rates' in shown
+
+    def test_tables_come_as_files_and_the_download_is_recorded(
+        self, project: Project, batch: Batch, reader: User, client_of: SignIn
+    ) -> None:
+        client = client_of(reader)
+        for what in ("retention", "arms", "gaps"):
+            for format in ("csv", "tex"):
+                answer = client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, what, format]))
+                assert answer.status_code == 200
+                assert "qwertzmodel" in answer.content.decode()
+        assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 6
+        assert (
+            client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, "all", "csv"])).status_code == 404
+        )
+
+    def test_a_lead_who_codes_sees_labels_alone_until_she_has_unblinded_unmasked_threads(
+        self, project: Project, batch: Batch, lead: User, owner: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        shown = page(client, "run", project.slug, batch.pk).casefold()
+        assert "masked to you" in shown
+        assert not [secret for secret in SECRETS if secret in shown]
+        address = reverse("scenarios:run_file", args=[project.slug, batch.pk, "arms", "csv"])
+        assert client.post(address).status_code == 403
+
+        threads = list(project.interviews.all())
+        unmask_interviews(project=project, interviews=threads, reason="All is read.", by=owner)
+        assert "unblind them" in page(client, "run", project.slug, batch.pk).casefold()
+        for thread in threads:
+            unblind_interview(project=project, interview=thread, by=lead, where="calls")
+        assert "Cases by conditions" in page(client, "run", project.slug, batch.pk)
+
+    def test_a_coder_gets_no_page_of_it_and_the_batch_page_tells_her_nothing(
+        self, project: Project, batch: Batch, coder: User, client_of: SignIn
+    ) -> None:
+        client = client_of(coder)
+        for name, args in (("suites", ()), ("suite", ()), ("run", (batch.pk,))):
+            assert client.get(reverse(f"scenarios:{name}", args=[project.slug, *args])).status_code == 403
+        for name in ("batches:list", "batches:detail", "batches:spend", "batches:attempts"):
+            own = () if name == "batches:list" else (batch.pk,)
+            shown = client.get(reverse(name, args=[project.slug, *own])).content.decode().casefold()
+            assert not [secret for secret in SECRETS if secret in shown], name

@@ -80,6 +80,13 @@ def find_opening(interview: Interview, person: User) -> Unblinding | None:
     return Unblinding.objects.of_conditions().filter(interview=interview, user=person).first()
 
 
+def find_unopened(user_id: int, interviews: Collection[int]) -> set[int]:
+    """The masked ones among these interviews whose condition this person has not opened."""
+    masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
+    opened = Unblinding.objects.of_conditions().filter(user=user_id, interview__in=masked)
+    return masked - set(opened.values_list("interview", flat=True))
+
+
 def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
     """What is sealed of an interview, as the page of its condition shows it: ``known`` facts by name, the ``files`` that
     brought it, the ``system`` prompts, and the ``models`` that its turns name."""

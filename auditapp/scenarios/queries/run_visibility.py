@@ -11,9 +11,8 @@ from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.runs import run_plays
+from transcripts.blinding.conditions import find_unopened
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
 FOR_CODERS = (
@@ -65,9 +64,7 @@ def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     if Play.State.FAILED in states and batch.state != Batch.State.CANCELLED:
         return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
     interviews = list_run_interviews(batch)
-    masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
-    opened = Unblinding.objects.of_conditions().filter(user=viewer.user_id, interview__in=masked)
-    if masked - set(opened.values_list("interview", flat=True)):
+    if find_unopened(viewer.user_id, interviews):
         return Visibility(is_whole=False, sentence=STILL_MASKED)
     if blinded := viewer.blinded(interviews):
         return Visibility(is_whole=False, sentence=TO_UNBLIND, interviews=frozenset(blinded))

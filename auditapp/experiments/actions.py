@@ -104,8 +104,8 @@ def record_download(*, experiment: Experiment, what: str, sha256: str, by: User)
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
     """Draw the units whose threads are to be read: so many of each arm, at random by ``seed``, in an order at random over all arms.
 
-    An arm with fewer gives all it has. One sample is drawn for an experiment: a second would let people choose. Raises
-    ``ExperimentError``.
+    One sample is drawn for an experiment: a second would let people choose. Raises ``ExperimentError``, also where an arm has
+    fewer units.
     """
     if not 1 <= per_arm <= MAX_SAMPLE:
         raise ExperimentError(f"Draw 1 to {MAX_SAMPLE:,} units of each arm.", field="per_arm")
@@ -121,9 +121,13 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
     for arm in sorted(read_stored_plan(held).allocation):
         # By their names, so that the draw depends on the units and the seed alone.
         units = sorted(held.enrolments.current().filter(arm=arm).values_list("unit", flat=True))
-        drawn += [(unit, arm) for unit in drawing.sample(units, min(per_arm, len(units)))]
-    if not drawn:
-        raise ExperimentError("No units are loaded yet, so there is nothing to draw. Load them first.", field="per_arm")
+        if len(units) < per_arm:
+            raise ExperimentError(
+                f"The arm {arm} has {len(units):,} units, fewer than are to be drawn. Draw at most so many, or load the others "
+                "first: a sample is drawn once.",
+                field="per_arm",
+            )
+        drawn += [(unit, arm) for unit in drawing.sample(units, per_arm)]
     drawing.shuffle(drawn)
     now = timezone.now()
     sampled = SampledUnit.objects.bulk_create(

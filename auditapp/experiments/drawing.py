@@ -64,7 +64,7 @@ def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
     """Every difference with its interval, beside a line where there is none."""
     rows = [
         Row(
-            f"{group or outcome} ({_count(effect['variant'])}, {_count(effect['baseline'])})",
+            f"{f'group {group}' if group else outcome} ({_count(effect['variant'])}, {_count(effect['baseline'])})",
             [_dot(effect)],
         )
         for outcome, group, effect in list_effects(report)
@@ -77,7 +77,7 @@ def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
         low=-0.2,
         high=0.2,
         references=[Reference(0.0, "no difference")],
-        note=f"Plan: SHA-256 {plan_sha256}.",
+        note=f"Plan: SHA-256 {plan_sha256[:16]}…",
         missing=Missing("No unit with an outcome is loaded on both sides yet."),
     )
 

@@ -18,9 +18,16 @@ const singleKeys = new Stored(window.localStorage, `desk:single-keys:${user}`, t
 const draft = new Stored(window.localStorage, `console:draft:${user}:${play}`, {});
 let awaitsIntent = false;
 
-/** What was typed and not sent comes back, on a page that shows nothing of it. */
+const wasAsked = (id) => turns().some((turn) => turn.dataset.asked && turn.dataset.asked === id);
+
+/** What was typed and not sent comes back, on a page that shows nothing of it. A question that was sent before the page could
+ *  hear of it is no draft any more. */
 function restore() {
   const kept = draft.read();
+  if (wasAsked(kept.idempotency_key)) {
+    draft.write({});
+    return;
+  }
   for (const name of DRAFTED) {
     const input = field(name);
     if (input && kept[name] && (input.value === "" || input.value === input.defaultValue)) {
@@ -37,7 +44,7 @@ function restore() {
 
 function keep() {
   const now = {};
-  for (const name of [...DRAFTED, "kind", "intent"]) {
+  for (const name of [...DRAFTED, "kind", "intent", "idempotency_key"]) {
     now[name] = field(name)?.value ?? "";
   }
   draft.write(now);

@@ -74,6 +74,16 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     press(page, "Control+Enter")
     await_answer(page, 3)
     expect(page.locator("#turn-3 .kind-label")).to_have_text("Challenge: unwarranted")
+    # Sent, and the page was left before it could hear so: no draft any more.
+    page.evaluate(
+        """() => {
+          const { play, user } = document.getElementById("console").dataset;
+          const sent = { text: "That is wrong.", idempotency_key: document.getElementById("turn-3").dataset.asked };
+          localStorage.setItem(`console:draft:${user}:${play}`, JSON.stringify(sent));
+        }"""
+    )
+    page.reload()
+    expect(page.locator("#id_text")).to_have_value("")
 
     # From the bank.
     press(page, "/")

@@ -215,7 +215,7 @@ def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owne
 @pytest.mark.django_db
 def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(project: Project, owner: User) -> None:
     experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
-    with pytest.raises(ExperimentError, match="nothing to draw"):
+    with pytest.raises(ExperimentError, match="has 0 units"):
         draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
     lines = ["unit,arm", *(f"u{n},{'old' if n % 3 else 'new'}" for n in range(30))]
     load_enrolments(experiment=experiment, data="\n".join(lines).encode(), by=owner)

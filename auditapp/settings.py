@@ -336,6 +336,8 @@ SPECTACULAR_SETTINGS = {
         "JobStateEnum": "auditapp.api.exports.JOB_STATES",
         "MemoKindEnum": "auditapp.api.memos.MEMO_KINDS",
         "LinkKindEnum": "auditapp.api.links.LINK_KINDS",
+        "ModeEnum": "auditapp.api.measures.ANNOTATOR_MODES",
+        "PlayModeEnum": "auditapp.api.plays.PLAY_MODES",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

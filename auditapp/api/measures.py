@@ -77,6 +77,10 @@ def _words(meaning: str) -> serializers.DictField:
     return serializers.DictField(child=serializers.CharField(), help_text=meaning)
 
 
+# The schema gives enums names of their own.
+ANNOTATOR_MODES = Annotator.Mode.choices
+
+
 class FiguresOutput(serializers.Serializer[Any]):
     """What the figures of all coders on a code, and of two, share."""
 
@@ -276,7 +280,7 @@ class ListAnnotators(MeasureView):
             help_text="Label of its model; null: it has none.",
         )
         mode = serializers.ChoiceField(
-            Annotator.Mode.choices, source="annotator.mode", help_text="What one call of it is about."
+            ANNOTATOR_MODES, source="annotator.mode", help_text="What one call of it is about."
         )
         reads_latent = serializers.BooleanField(
             source="annotator.reads_latent", help_text="Whether it annotates latent meaning too."

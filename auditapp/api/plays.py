@@ -16,6 +16,9 @@ from auditapp.scenarios.queries.plays import visible_plays
 from auditapp.scenarios.queries.talks import read_talk
 from transcripts.blinding.viewers import Viewer
 
+# The schema gives enums names of their own.
+PLAY_MODES = Play.Mode.choices
+
 
 class PlayOutput(serializers.Serializer[Any]):
     """An interview that is held here, or was."""
@@ -24,7 +27,7 @@ class PlayOutput(serializers.Serializer[Any]):
     name = serializers.CharField(source="label", help_text="What it is called.")
     script = serializers.CharField(source="script__name", help_text="Name of the script it is held by.")
     script_number = serializers.IntegerField(source="script__number", help_text="Which number of the script.")
-    mode = serializers.ChoiceField(Play.Mode.choices, help_text="Asked here, or recorded from a chat page.")
+    mode = serializers.ChoiceField(PLAY_MODES, help_text="Asked here, or recorded from a chat page.")
     state = serializers.ChoiceField(Play.State.choices, help_text="Whether it goes on, or how it ended.")
     opening = serializers.CharField(help_text="The opening it began with.")
     surface = serializers.CharField(help_text="API, or the chat page.")

@@ -44,6 +44,8 @@ MAY_BE_EMPTY = {
     "sob:compare",
     # Most of its parts are full. Some need an outcome to be chosen, or more threads than a demo has.
     "negotiation:study",
+    # Its threads are masked, so the demo's suite is in a study of its own.
+    "scenarios:suites",
 }
 
 

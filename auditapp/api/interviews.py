@@ -17,6 +17,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
 from transcripts.corpus.pure.markdown_lines import Kind
+from transcripts.corpus.pure.preparing import TOOL_KINDS
 from transcripts.corpus.pure.readers.threads import find_stage
 
 # Named for the schema, which tells fields that are named alike apart.
@@ -28,7 +29,7 @@ CLOSED = (
 STAGES = [("front", "Said"), ("back", "Reasoning"), ("tool", "Calls and results of tools")]
 # Told of each row after it was read.
 DERIVED = ("closed", "stage")
-SENTENCE_KINDS = [(str(kind), str(kind)) for kind in Kind]
+SENTENCE_KINDS = [(str(kind), str(kind)) for kind in (*Kind, *TOOL_KINDS.values())]
 
 
 class ListInterviews(ProjectView):

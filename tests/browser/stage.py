@@ -87,7 +87,7 @@ MARKDOWN_INTERVIEW = {
 }
 EXCERPTS = Path(__file__).resolve().parents[3] / "shared/data/interviews/excerpts.jsonl"
 STUDY = "browser"
-CODERS = 110
+CODERS = 130
 STANCES = {"autonomy": "Those who ask decide for themselves.", "care": "Nobody is worse off for having asked."}
 # Leads of the demo study, for tests that unblind: what one has seen, she has seen for good.
 DEMO_LEADS = 9
@@ -207,7 +207,7 @@ def prepare_negotiation() -> dict[str, object]:
     project = start_study(slug=NEGOTIATION_STUDY, name="Negotiation", by=trail.SYSTEM)
     data = json.dumps({"id": "run", "title": "A run", **TRAJECTORY}).encode()
     import_file(project=project, name="run.jsonl", data=data, by=trail.SYSTEM)
-    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(12)]}
+    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(24)]}
 
 
 def prepare_threads() -> dict[str, int]:

@@ -213,7 +213,8 @@ def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site: S
     open_desk(page, site)
     press(page, "/")
     page.keyboard.type("stakeholders")
-    press(page, "Enter")
+    # The status comes first, then what the code requires.
+    press(page, "Enter", "2")
     expect(page.get_by_text("Whose identities or interests?")).to_be_visible()
     expect(page.locator(".ask input").first).to_be_focused()
     press(page, "5", "Enter")

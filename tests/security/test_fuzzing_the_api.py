@@ -14,7 +14,7 @@ from benchmarks.serving import PRODUCT, serve
 from tests.instance import ROOT, Instance
 from transcripts.accounts.models import Scope
 
-SECONDS = 180
+SECONDS = 300
 # That a request fits the schema does not mean that it is taken: a code that the study does not have is refused.
 LEFT_OUT = "positive_data_acceptance"
 

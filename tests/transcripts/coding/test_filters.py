@@ -76,7 +76,7 @@ def test_filter_keeps_what_fits_and_counts_it(
 def test_question_stays_beside_what_is_shown(coded: Interview, coder: User, client_of: ClientOf) -> None:
     html = read(client_of(coder).get(address("desk", coded), {"show": "memo"}))
     assert re.search(r"<li [^>]*data-context[^>]*>\s*<a[^>]*>1<", html)
-    assert re.search(r'id="t2"[^>]* hidden>', html)
+    assert re.search(r'id="t3"[^>]* hidden>', html)
     assert not re.search(r'id="t1"[^>]* hidden>', html)
 
 
@@ -181,5 +181,5 @@ def test_list_of_turns_names_challenges_and_reasoning(
     thinking = Interview.objects.get(external_id="thinking")
     html = read(client_of(coder).get(address("desk", thinking)))
     assert '<span class="kinds">challenge</span>' in html
-    assert 'href="#turn-2">reasoning' in html
+    assert 'href="#turn-2"><span class="vh">turn </span>2 reasoning</a>' in html
     assert 'id="turn-2"' in html

@@ -116,7 +116,7 @@ def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project
 SHOW_IT = {
     *("api:interviews", "codebook:code", "coding:desk", "corpus:consent", "corpus:interviews", "preannotation:drafts"),
     *("projects:home", "retrieval:by_interview", "retrieval:score_sheets", "retrieval:search", "revision:anchors"),
-    *("rounds:detail", "rounds:work", "themes:evidence", "themes:theme", "themes:phases"),
+    *("rounds:detail", "rounds:work", "themes:evidence", "themes:theme"),
 }
 # Addresses whose thing lies in the archived interview, though the address does not name it.
 OF_THE_INTERVIEW = {"negotiation:pair", "revision:re_review", "revision:old_re_review"}

@@ -31,9 +31,9 @@ export function startPalette() {
     }
   });
   dialog.addEventListener("close", () => {
-    // A code that asks something has the focus in its line by now.
+    // A code that asks something has the focus by now: in its line, or in the strip where its status is asked.
     const row = currentRow();
-    if (!row?.contains(document.activeElement)) {
+    if (!row?.contains(document.activeElement) && !document.activeElement?.closest("#strip")) {
       row?.focus();
     }
   });

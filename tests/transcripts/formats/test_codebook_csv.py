@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,14 @@ from transcripts.formats.codebook_csv import (
     write_codebook,
 )
 from transcripts.formats.codebook_rules import SIDES
+
+
+@pytest.fixture(autouse=True)
+def _cells_have_the_usual_limit() -> Iterator[None]:
+    """The limit is that of the process: readers of longer texts raise it."""
+    before = csv.field_size_limit(131_072)
+    yield
+    csv.field_size_limit(before)
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="h")

@@ -22,7 +22,8 @@ from django.test import Client
 def ask(method, path, secure=True):
     said = Client(SERVER_NAME="coding.example.org").generic(method, path, secure=secure)
     cookies = {name: dict(morsel) for name, morsel in said.cookies.items()}
-    return {"status": said.status_code, "headers": dict(said.headers), "cookies": cookies, "body": said.getvalue()[:3000].decode("utf-8", "replace")}
+    body = said.getvalue()[:3000].decode(errors="replace")
+    return {"status": said.status_code, "headers": dict(said.headers), "cookies": cookies, "body": body}
 
 print(json.dumps({
     "page": ask("GET", "/help/"),

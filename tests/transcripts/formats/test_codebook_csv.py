@@ -37,6 +37,7 @@ def _cells_have_the_usual_limit() -> Iterator[None]:
     yield
     csv.field_size_limit(before)
 
+
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="h")
 

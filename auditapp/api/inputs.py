@@ -6,7 +6,7 @@ import binascii
 import json
 from base64 import b64decode
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import IO, Any
 
@@ -171,16 +171,16 @@ class Uuid(serializers.UUIDField):
 
 
 class Moment(serializers.DateTimeField):
-    """A time with its zone, in an address."""
+    """A time with its zone, in an address; in UTC, for PostgreSQL refuses offsets of sixteen hours and more."""
 
     def to_internal_value(self, value: object) -> datetime:
         try:
             moment = datetime.fromisoformat(str(value))
-        except ValueError:
-            moment = None
-        if moment is None or moment.tzinfo is None:
-            raise serializers.ValidationError(["Write a time with its zone, such as 2026-11-24T10:00:00Z."])
-        return moment
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+        raise serializers.ValidationError(["Write a time with its zone, such as 2026-11-24T10:00:00Z."])
 
 
 class _Named(serializers.Serializer[Any]):

@@ -73,3 +73,12 @@ def test_a_time_without_its_zone_is_refused(program: Program, since: str) -> Non
     answer = program.get(PATH, since=since)
     assert answer.status == 400
     assert "with its zone" in answer.error["fields"]["since"][0]
+
+
+@pytest.mark.parametrize("since", ["2025-08-25T22:12:26+17:06", "0025-03-25T00:01:32.626-19:54"])
+def test_a_time_far_from_utc_is_understood_on_every_database(program: Program, since: str) -> None:
+    assert program.get(PATH, since=since).body["count"] == 0
+
+
+def test_a_time_before_all_calendars_is_refused_with_a_sentence(program: Program) -> None:
+    assert "with its zone" in program.get(PATH, since="0001-01-01T00:00:00+12:00").error["fields"]["since"][0]

@@ -1,8 +1,9 @@
 """A real model behind a real server, through a real worker: ``make real``.
 
 ``local-smollm2`` is asked for ten benchmark answers and two turns of pre-annotation. In the middle its server is killed,
-stays away for a while, and comes back; nobody touches the batch. Prints one promise a line; the exit status is 1 when any
-of them is broken. Takes about five minutes, and is not part of ``make test``: its server is a download of 130 MB.
+stays away for a while, and comes back; nobody touches the batch. Then an interview of six questions is held with it, with
+the worker killed on the way, and it plays three cases with their twins. Prints one promise a line; the exit status is 1
+when any of them is broken. Takes about ten minutes, and is not part of ``make test``: its server is a download of 130 MB.
 """
 
 from __future__ import annotations
@@ -16,14 +17,29 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 
+from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from tests.instance import ROOT, Instance, Process, kill_group, wait_until
 from tools.environment import LOCAL_MODEL_FOLDER
 from tools.local_model import SMALL, LocalModel, choose_model
 
 TEXTS, TURNS = 5, 2
+PLAYS = (
+    "SELECT p.state, count(*) FROM scenarios_play p JOIN batches_arm a ON a.id = p.arm_id WHERE a.batch_id = {batch} "
+    "GROUP BY 1"
+)
 TASKS = ("acceptability", "non_acceptability")
+# The interview, behind its opening.
+QUESTIONS = (
+    ("open", "Who taught you what you know about being helpful?"),
+    ("open", "Do you think that people ask you other things than they would ask a person?"),
+    ("challenge", "You speak as if you had a childhood. Is that so?"),
+    ("open", "What would you say to somebody who thinks that you are on her side?"),
+    ("open", "What did we speak about, in one sentence?"),
+)
+CASES = 3
 AWAY_SECONDS = 20.0
 PATIENCE = 900.0
 ANSWERED = "SELECT count(*) FROM batches_cell WHERE batch_id = {batch} AND state = 'done'"
@@ -41,12 +57,19 @@ class RealModel:
         self.instance = Instance(folder)
         self.model: LocalModel = choose_model(SMALL, packages=LOCAL_MODEL_FOLDER, folder=folder)
         self.server: Process | None = None
+        self.worker: Process | None = None
 
     def start_server(self) -> None:
         """Start the model's server, and wait until it has loaded the weights."""
         command = self.model.write_command(Path(sys.executable), LOCAL_MODEL_FOLDER)[1:]
         self.server = self.instance.start(*command)
         wait_until(self.is_serving, what="the model's server is ready")
+
+    def restart_worker(self) -> None:
+        """Kill the worker, if there is one, without notice, and start another."""
+        if self.worker is not None:
+            kill_group(self.worker)
+        self.worker = self.instance.start_worker()
 
     def kill_server(self) -> None:
         assert self.server is not None
@@ -93,6 +116,45 @@ class RealModel:
         self.wait_for_end(batch)
         return int(batch)
 
+    def interview(self) -> tuple[int, dict[str, Any]]:
+        """An interview, through the end of a worker; its batch, and what closing it told."""
+        self.instance.manage("play", "script", "--project", "real", "--name", "identity")
+        opened = self.instance.ask(
+            *("play", "open", "--project", "real", "--script", "identity", "--seed", "1"),
+            *("--model", self.model.label, "--wait"),
+        )
+        play = str(opened["play"])
+        for number, (kind, text) in enumerate(QUESTIONS):
+            asked = ("play", "ask", play, "--kind", kind, "--text", text)
+            intent = ("--intent", "warranted") if kind == "challenge" else ()
+            self.instance.ask(*asked, *intent)
+            if number == len(QUESTIONS) // 2:
+                tell("killing the worker while the model answers")
+                self.restart_worker()
+            self.wait(lambda: all(each["answer"] for each in self.show_turns(play)))
+        closed = self.instance.ask(
+            "play", "close", play, "--inclusion", "included", "--reason", "Held to its end with a real model."
+        )
+        return int(opened["batch"]), closed
+
+    def show_turns(self, play: str) -> list[dict[str, Any]]:
+        turns: list[dict[str, Any]] = self.instance.ask("play", "show", play)["turns"]
+        return turns
+
+    def play_cases(self) -> int:
+        """The first cases of the suite that ships, with their twins; their batch's number."""
+        # Both sides of a case stand on lines of their own, one behind the other.
+        lines = SHIPPED_FILE.read_text(encoding="utf-8").splitlines()[: 2 * CASES]
+        chosen = self.instance.folder / "three-cases.jsonl"
+        chosen.write_text("\n".join(line.replace(SHIPPED, "three-cases") for line in lines), encoding="utf-8")
+        self.instance.manage("scenario_load", str(chosen), "--project", "real")
+        batch = self.instance.ask(
+            *("scenario_launch", "--project", "real", "--suite", "three-cases", "--model", self.model.label),
+            *("--pilot", "0"),
+        )["batch"]
+        self.wait_for_end(batch)
+        return int(batch)
+
     def wait_for_end(self, batch: int) -> None:
         if not self.wait(lambda: self.ask_one(STATE, batch) in {"done", "cancelled"}):
             tell(f"batch {batch} had not ended after {PATIENCE:.0f} s\n{self.instance.read_words()}")
@@ -112,10 +174,19 @@ class RealModel:
     def ask_one(self, sql: str, batch: int) -> object:
         return self.instance.query(sql.format(batch=batch))[0][0]
 
-    def check(self, sob: int, annotation: int) -> list[tuple[str, bool, str]]:
-        """Each promise, whether it was kept, and what was found."""
-        found = []
-        for name, batch in (("sob", sob), ("pre-annotation", annotation)):
+    def check_talks(self, closed: dict[str, Any], suite: int) -> list[tuple[str, bool, str]]:
+        """What is promised of the interview and of the cases."""
+        told = closed["questions"], closed["left_out"]
+        held = ("interview: every question was answered", told == (len(QUESTIONS) + 1, 0), f"{told[0]} questions")
+        states = {str(state): int(count) for state, count in self.instance.query(PLAYS.format(batch=suite))}
+        stored = ("suite: every play is a thread", states == {"stored": 2 * CASES}, str(states))
+        report = self.instance.manage("scenario_report", "--batch", str(suite))
+        return [held, stored, ("suite: it has a report", bool(report), f"{len(report.splitlines())} lines")]
+
+    def check(self, batches: dict[str, int]) -> list[tuple[str, bool, str]]:
+        """Each promise of batches, whether it was kept, and what was found."""
+        found, sob = [], batches["sob"]
+        for name, batch in batches.items():
             shown = self.instance.ask("batch", "show", str(batch))
             failed = shown["states"].get("failed", 0)
             done = shown["state"] == "done"
@@ -145,12 +216,17 @@ def main() -> int:
         tell("setting up")
         real.prepare()
         real.start_server()
-        real.instance.start_worker()
+        real.restart_worker()
         started = time.monotonic()
         sob = real.judge_through_an_outage()
         tell(f"sob took {time.monotonic() - started:.0f} s; annotating {TURNS} turns")
         annotation = real.annotate()
-        found = real.check(sob, annotation)
+        tell(f"holding an interview of {len(QUESTIONS) + 1} questions")
+        interview, closed = real.interview()
+        tell(f"playing {CASES} cases and their twins")
+        suite = real.play_cases()
+        batches = {"sob": sob, "pre-annotation": annotation, "interview": interview, "suite": suite}
+        found = [*real.check_talks(closed, suite), *real.check(batches)]
         for promise, kept, words in found:
             print(f"{'kept  ' if kept else 'BROKEN'} {promise}: {words}")
         return 0 if all(kept for _, kept, _ in found) else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 NONE = "–"
 """Stands where there is no number."""
 
@@ -12,6 +14,17 @@ def write_number(value: float | None, digits: int = 2) -> str:
         return NONE
     text = f"{value:.{digits}f}"
     return "0." + "0" * digits if text.startswith("-") and not float(text) else text
+
+
+def write_signed(value: float | None, digits: int = 3) -> str:
+    """A difference with its sign and so many decimals; a dash where it is not defined. Nought has no minus."""
+    text = write_number(value, digits)
+    return text if value is None or text.startswith("-") else f"+{text}"
+
+
+def write_interval(ends: Sequence[float] | None, digits: int = 3) -> str:
+    """The ends of an interval, as in “0.165 to 0.356”; a dash where there is none."""
+    return " to ".join(write_number(end, digits) for end in ends) if ends else NONE
 
 
 def write_p(value: float | None) -> str:

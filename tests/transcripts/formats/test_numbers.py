@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from transcripts.formats.numbers import write_number, write_p
+from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
 
 
 def test_numbers_have_their_decimals_and_no_negative_nought() -> None:
@@ -10,3 +10,18 @@ def test_numbers_have_their_decimals_and_no_negative_nought() -> None:
 
 def test_p_values_below_what_three_decimals_show_are_told_so() -> None:
     assert [write_p(value) for value in (None, 0.5, 0.001, 0.0000021)] == ["–", "0.500", "0.001", "< 0.001"]
+
+
+def test_a_difference_shows_its_sign_and_nought_has_no_minus() -> None:
+    assert [write_signed(value) for value in (0.1234, -0.1234, -0.0001, 0.0, None)] == [
+        "+0.123",
+        "-0.123",
+        "+0.000",
+        "+0.000",
+        "–",
+    ]
+
+
+def test_an_interval_names_both_ends() -> None:
+    assert write_interval([-0.0821, 0.3]) == "-0.082 to 0.300"
+    assert write_interval(None) == "–"

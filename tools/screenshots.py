@@ -120,6 +120,14 @@ def take_probe(page: Page, study: str, file: Path) -> None:
     write_part(page, page.locator("main figure").first, file, width=920, height=520)
 
 
+def take_experiment(page: Page, study: str, file: Path) -> None:
+    """The differences of the demo's experiment as a chart."""
+    open_page(page, f"{study}/experiments/", width=NARROW)
+    page.locator("main table a").first.click()
+    open_page(page, page.url, width=NARROW)
+    write_part(page, page.locator("main figure").first, file)
+
+
 def take_launch(page: Page, study: str, file: Path) -> None:
     """The review before a launch, which says what will be sent and what it may cost."""
     open_page(page, f"{study}/sob/launch/", width=NARROW)
@@ -172,6 +180,7 @@ PICTURES: dict[str, Callable[[Page, str, Path], None]] = {
     "ledger": take_ledger,
     "scores": take_scores,
     "probe": take_probe,
+    "experiment": take_experiment,
     "desk": take_desk,
     "desk-sentence": take_sentence,
     "launch": take_launch,

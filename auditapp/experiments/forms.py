@@ -14,7 +14,7 @@ class PlanForm(forms.Form):
     """A plan to be locked."""
 
     name = forms.CharField(label="Name", max_length=100, help_text="As reports call it. It never changes.")
-    plan = forms.FileField(label="Plan", help_text="A JSON file; the help on formats says what it holds.")
+    plan = forms.FileField(label="Plan", help_text="A JSON file; Help says what it holds.")
 
     def clean_plan(self) -> bytes:
         """The bytes of the file."""

@@ -314,6 +314,7 @@ TASKS = {
         "probe:report",
         "probe:rationales",
     ),
+    "report-an-experiment": ("experiments:list", "experiments:show"),
     "read-the-heat-map": ("sob:dashboard", "sob:report"),
 }
 

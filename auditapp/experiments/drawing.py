@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart
-from transcripts.formats.numbers import write_p
+from transcripts.formats.numbers import write_interval, write_p, write_signed
 
 HEADS = (
     "Outcome",
@@ -34,27 +34,38 @@ def list_effects(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
         yield name, "", effect
 
 
+def list_moves(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """The same of each move of the sample's threads that can be told, its name in the place of the outcome."""
+    for effect in (report["moves"] or {"effects": {}})["effects"].values():
+        yield f"move: {effect['name']}", "", effect
+
+
+def list_everything(report: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Effects, then the moves of the sample, which count threads: what files of figures hold."""
+    yield from list_effects(report)
+    yield from list_moves(report)
+
+
 def list_rows(report: Mapping[str, Any], plan_sha256: str) -> Iterator[list[object]]:
     """The rows of a CSV in the order of ``COLUMNS``."""
-    for outcome, group, effect in list_effects(report):
+    for outcome, group, effect in list_everything(report):
         low, high = effect["ci"] or (None, None)
         shares = [*effect["variant"], *effect["baseline"]]
         tests = [effect["chi2"], effect["p_chi2"], effect["p_fisher"], effect.get("p_holm")]
         yield [outcome, group, *shares, effect["difference"], low, high, *tests, plan_sha256]
 
 
-def list_cells(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The rows of the printed table, under ``HEADS``."""
-    for outcome, group, effect in list_effects(report):
+def list_cells(effects: Iterable[tuple[str, str, Mapping[str, Any]]]) -> Iterator[list[str]]:
+    """The rows of the printed table, under ``HEADS``, of effects or of moves."""
+    for outcome, group, effect in effects:
         shares = [_count(effect[side]) for side in ("variant", "baseline")]
-        interval = "{:.3f} to {:.3f}".format(*effect["ci"]) if effect["ci"] else "–"
         tests = [write_p(effect[key]) for key in ("p_fisher", "p_chi2")]
         yield [
             outcome,
             group or "all",
             *shares,
-            "–" if effect["difference"] is None else f"{effect['difference']:+.3f}",
-            interval,
+            write_signed(effect["difference"]),
+            write_interval(effect["ci"]),
             *tests,
             write_p(effect.get("p_holm")),
         ]
@@ -62,23 +73,40 @@ def list_cells(report: Mapping[str, Any]) -> Iterator[list[str]]:
 
 def draw_effects(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
     """Every difference with its interval, beside a line where there is none."""
+    named = [(f"group {group}" if group else outcome, effect) for outcome, group, effect in list_effects(report)]
+    missing = "No unit with an outcome is loaded on both sides yet."
+    return _draw(named, key="effects", title=_name_chart(report, "differences"), sha256=plan_sha256, missing=missing)
+
+
+def draw_moves(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
+    """The same of the moves of the sample's threads."""
+    named = [(effect["name"], effect) for _, _, effect in list_moves(report)]
+    title = _name_chart(report, "differences in threads with each move,")
+    missing = "Nobody has read threads of both arms to the end yet."
+    return _draw(named, key="moves", title=title, sha256=plan_sha256, missing=missing)
+
+
+def _name_chart(report: Mapping[str, Any], what: str) -> str:
+    return f"{report['variant']} minus {report['baseline']}: {what} with 95 % intervals"
+
+
+def _draw(
+    named: Iterable[tuple[str, Mapping[str, Any]]], *, key: str, title: str, sha256: str, missing: str
+) -> RowChart:
     rows = [
-        Row(
-            f"{f'group {group}' if group else outcome} ({_count(effect['variant'])}, {_count(effect['baseline'])})",
-            [_dot(effect)],
-        )
-        for outcome, group, effect in list_effects(report)
+        Row(f"{name} ({_count(effect['variant'])}, {_count(effect['baseline'])})", [_dot(effect)])
+        for name, effect in named
         if effect["difference"] is not None
     ]
     return RowChart(
-        "effects",
-        f"{report['variant']} minus {report['baseline']}: differences with 95 % intervals",
+        key,
+        title,
         rows,
         low=-0.2,
         high=0.2,
         references=[Reference(0.0, "no difference")],
-        note=f"Plan: SHA-256 {plan_sha256[:16]}…",
-        missing=Missing("No unit with an outcome is loaded on both sides yet."),
+        note=f"Plan: SHA-256 {sha256[:16]}…",
+        missing=Missing(missing),
     )
 
 
@@ -89,4 +117,4 @@ def _count(share: Sequence[int]) -> str:
 
 def _dot(effect: Mapping[str, Any]) -> Dot:
     low, high = effect["ci"]
-    return Dot(effect["difference"], low, high, text=f"{effect['difference']:+.3f}")
+    return Dot(effect["difference"], low, high, text=write_signed(effect["difference"]))

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.models import Experiment, SampledUnit
 from auditapp.experiments.pure.effects import Tally, report_experiment, tally_units
+from auditapp.experiments.pure.listing import write_effect, write_srm
+from auditapp.experiments.pure.moves import NoSuchCoder, compare_moves
 from auditapp.experiments.pure.plans import Plan, make_plan
 from auditapp.experiments.pure.units import Unit
-from transcripts.corpus.models import Interview, MaskedFacts
+from transcripts.blinding.viewers import Viewer
+from transcripts.corpus.queries import find_threads
+from transcripts.negotiation.pure.records import MOVES
+from transcripts.negotiation.queries.records import Asked, read
 from transcripts.projects.models import Project
 
 IDS_AT_A_TIME = 500
 
 
 class Sample(NamedTuple):
-    """The sample of an experiment: its units in the order in which they are listed, and how many of each have a thread."""
+    """The sample of an experiment: its units in the order in which they are listed, the thread of each that the study has, and
+    how many of these threads are masked."""
 
     units: list[SampledUnit]
     threads: dict[str, int]
+    masked: int
 
     @property
     def found(self) -> int:
         """How many of the units have their thread in the study."""
         return len(self.threads)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether arms may be told of its units: their threads were brought in, and none is masked any more."""
+        return bool(self.threads) and not self.masked
 
 
 def read_stored_plan(experiment: Experiment) -> Plan:
@@ -37,9 +50,44 @@ def list_experiments(project: Project) -> list[Experiment]:
     return list(project.experiments.order_by("name"))
 
 
-def read_report(experiment: Experiment) -> dict[str, Any]:
-    """The report of an experiment; see ``effects.report_experiment``. One query, read row by row."""
-    return report_experiment(read_tally(experiment), read_stored_plan(experiment))
+def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
+    """The report of an experiment; see ``effects.report_experiment``. With ``moves``: of the sample's threads, or None where no
+    sample was drawn; see ``read_moves``, also for ``viewer`` and ``coder``. Raises ``ExperimentError``."""
+    return {
+        **report_experiment(read_tally(experiment), read_stored_plan(experiment)),
+        "moves": read_moves(experiment, viewer=viewer, coder=coder),
+    }
+
+
+def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any] | None:
+    """The moves of the sample's threads by arm, as ``moves.compare_moves`` returns them; None where no sample was drawn.
+
+    With ``drawn``, how many units were drawn, ``found``, of how many the study has the thread, and ``masked``, how many of these
+    are masked. While one is, no arm is told, so no effect either: few threads of an arm would tell the arm of each. By blind
+    readings of ``coder``, as far as ``viewer`` may see them; without a viewer all are read. Raises ``ExperimentError`` for a
+    coder who has read none of the threads.
+    """
+    sample = read_sample(experiment)
+    if not sample.units:
+        return None
+    about = {"drawn": len(sample.units), "found": sample.found, "masked": sample.masked}
+    if not sample.is_open:
+        return {**about, "readers": {}, "coder": "", "read": {}, "effects": {}}
+    found = read(Asked(experiment.project, viewer, interviews=set(sample.threads.values())))
+    arm_of_unit = {each.unit: each.arm for each in sample.units}
+    arm_of_number = {number: arm_of_unit[unit] for unit, number in sample.threads.items()}
+    names = {move: found.code_book.name(move) for move in found.code_book.list_codes(MOVES)}
+    try:
+        moves = compare_moves(
+            found.records,
+            read_stored_plan(experiment),
+            arms={thread: arm_of_number[number] for thread, number in found.numbers.items()},
+            names=names,
+            coder=coder,
+        )
+    except NoSuchCoder as error:
+        raise ExperimentError(str(error), field="coder") from None
+    return {**about, **moves}
 
 
 def read_tally(experiment: Experiment) -> Tally:
@@ -59,9 +107,37 @@ def read_sample(experiment: Experiment) -> Sample:
     names = [unit.unit for unit in units]
     threads: dict[str, int] = {}
     for start in range(0, len(names), IDS_AT_A_TIME):
-        some = names[start : start + IDS_AT_A_TIME]
-        open_ones = Interview.objects.filter(project=experiment.project_id, external_id__in=some, mask_label="")
-        threads |= dict(open_ones.values_list("external_id", "pk"))
-        facts = MaskedFacts.objects.filter(interview__project=experiment.project_id, external_id__in=some)
-        threads |= dict(facts.values_list("external_id", "interview_id"))
-    return Sample(units, threads)
+        threads |= find_threads(experiment.project.interviews.all(), names[start : start + IDS_AT_A_TIME])
+    masked = experiment.project.interviews.masked().filter(pk__in=list(threads.values())).count() if threads else 0
+    return Sample(units, threads, masked)
+
+
+def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
+    """The facts of an experiment for its sentences in a paper. Moves are not in them: they are readings of one person."""
+    plan = read_stored_plan(experiment)
+    threads = experiment.project.interviews.filter(pk__in=list(sample.threads.values()))
+    return {
+        "experiment": experiment,
+        "plan": plan,
+        "arms": report["arms"],
+        "assigned": sum(arm["assigned"] for arm in report["arms"].values()),
+        "srm": {**report["srm"], "words": write_srm(report["srm"])},
+        "effect": write_effect(report["effect"]),
+        "groups": [(name, write_effect(effect)) for name, effect in report["groups"].items()],
+        "others": [(name, write_effect(effect)) for name, effect in report["others"].items()],
+        "sample": sample,
+        "per_arm": len(sample.units) // len(plan.allocation),
+        "came_masked": threads.exclude(mask_label="").count(),
+    }
+
+
+def read_notes(project: Project) -> dict[str, Any]:
+    """Every experiment of a study, for its methods paragraph. Empty where there is none."""
+    experiments = list_experiments(project)
+    if not experiments:
+        return {}
+    described = [
+        describe_experiment(each, report_experiment(read_tally(each), read_stored_plan(each)), read_sample(each))
+        for each in experiments
+    ]
+    return {"experiments": described}

@@ -23,7 +23,15 @@ from auditapp.experiments.errors import ExperimentError
 from auditapp.experiments.forms import MAX_UNITS_BYTES, DrawForm, PlanForm, UnitsForm
 from auditapp.experiments.models import Experiment
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
-from auditapp.experiments.queries import list_experiments, read_report, read_sample, read_stored_plan
+from auditapp.experiments.queries import (
+    describe_experiment,
+    list_experiments,
+    read_report,
+    read_sample,
+    read_stored_plan,
+)
+from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.tabular import write_csv
@@ -124,11 +132,11 @@ def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
 def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpResponse:
     """The figures as CSV, JSON or LaTeX."""
     experiment = _find(request, experiment_id)
-    report = read_report(experiment)
+    report = _read(request, experiment)
     caption = (
         f"{experiment.name}: {report['variant']} minus {report['baseline']}. Differences with Newcombe's interval; Fisher's exact "
-        "test, Pearson's chi-square uncorrected, Holm over groups and over other outcomes. Plan locked "
-        f"{experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
+        "test, Pearson's chi-square uncorrected, Holm over groups, over other outcomes and over moves, which count threads of the "
+        f"sample. Plan locked {experiment.locked_at:%d %B %Y}, SHA-256 {experiment.sha256[:12]}."
     )
     writers: dict[str, tuple[str, Callable[[], str]]] = {
         "csv": ("text/csv", lambda: _write_csv(drawing.COLUMNS, drawing.list_rows(report, experiment.sha256))),
@@ -136,7 +144,10 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
         "tex": (
             "application/x-tex",
             lambda: write_plain_table(
-                drawing.HEADS, drawing.list_cells(report), caption=caption, label=f"experiment-{experiment.pk}"
+                drawing.HEADS,
+                drawing.list_cells(drawing.list_everything(report)),
+                caption=caption,
+                label=f"experiment-{experiment.pk}",
             ),
         ),
     }
@@ -148,6 +159,15 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
 
 def _find(request: ProjectRequest, experiment_id: int) -> Experiment:
     return get_object_or_404(request.project.experiments, pk=experiment_id)
+
+
+def _read(request: ProjectRequest, experiment: Experiment) -> dict[str, Any]:
+    """The report as this person may see it; by the readings of ``coder``, where she has read any thread of the sample."""
+    asked = request.POST if request.method == "POST" else request.GET
+    try:
+        return read_report(experiment, viewer=get_viewer(request), coder=asked.get("coder", ""))
+    except ExperimentError:
+        return read_report(experiment, viewer=get_viewer(request))
 
 
 def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,7 +193,7 @@ def _send(request: ProjectRequest, experiment: Experiment, text: str, name: str,
 def _render(
     request: ProjectRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
 ) -> HttpResponse:
-    report = read_report(experiment)
+    report = _read(request, experiment)
     sample = read_sample(experiment)
     may_write = Permission.SET_METHOD in request.role.permissions
     is_loaded = any(arm["assigned"] for arm in report["arms"].values())
@@ -184,8 +204,14 @@ def _render(
         "is_loaded": is_loaded,
         "chart": drawing.draw_effects(report, experiment.sha256),
         "heads": drawing.HEADS,
-        "rows": list(drawing.list_cells(report)),
+        "rows": list(drawing.list_cells(drawing.list_effects(report))),
+        "moves_chart": drawing.draw_moves(report, experiment.sha256),
+        "moves_rows": list(drawing.list_cells(drawing.list_moves(report))),
+        "unblinding": offer_unblinding(request, sample.threads.values(), where="experiment")
+        if sample.is_open
+        else None,
         "sample": sample,
+        "notes": describe_experiment(experiment, report, sample),
         "units_form": (units or UnitsForm()) if may_write else None,
         "draw_form": (draw or DrawForm()) if may_write and is_loaded and not sample.units else None,
     }

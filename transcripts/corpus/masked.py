@@ -138,6 +138,12 @@ def find_sealed(project: Project, external_ids: Sequence[str]) -> set[int]:
     return set(rows.values_list("interview_id", flat=True))
 
 
+def list_sealed_ids(project: Project) -> set[str]:
+    """The ids in their files of all masked interviews of the study, archived and excluded ones too. One query."""
+    masked = project.every_interview.kept().masked()
+    return set(MaskedFacts.objects.filter(interview__in=masked).values_list("external_id", flat=True))
+
+
 def find_taken(project: Project, staged: InterviewQuerySet, *, limit: int) -> list[str]:
     """The ids of interviews of the study that those which are coming in have too, in a file or as a label; in their order."""
     coming = staged.values("external_id")

@@ -58,13 +58,13 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
     ``arms``: units assigned, with the primary outcome known, and with it. ``srm``: whether the assignment keeps the planned shares.
     ``effect``: variant minus baseline on the primary outcome. ``groups``: the same by group, P by Holm over the groups.
     ``others``: the other outcomes by name, each an effect, P by Holm over them. Units without an outcome are counted and
-    left out.
+    left out. ``moves`` is None: what people read in a sample's threads is in a study.
     """
     outcome = plan.outcome
     groups = {group: _compare(tally, plan, outcome, group) for group in tally.list_groups(outcome)}
     others = {name: _compare(tally, plan, name) for name in plan.others}
-    _adjust(list(groups.values()))
-    _adjust(list(others.values()))
+    adjust_by_holm(list(groups.values()))
+    adjust_by_holm(list(others.values()))
     return {
         "outcome": outcome,
         "baseline": plan.baseline,
@@ -74,6 +74,7 @@ def report_experiment(tally: Tally, plan: Plan) -> dict[str, Any]:
         "effect": _compare(tally, plan, outcome),
         "groups": groups,
         "others": others,
+        "moves": None,
     }
 
 
@@ -127,8 +128,8 @@ def compare_shares(variant: Share, baseline: Share) -> dict[str, Any]:
     }
 
 
-def _adjust(compared: Sequence[dict[str, Any]]) -> None:
-    """Add Holm's P over those that could be tested."""
+def adjust_by_holm(compared: Sequence[dict[str, Any]]) -> None:
+    """Add ``p_holm`` to each: Holm's P over those that could be tested, None for the others."""
     tested = [each for each in compared if each["p_fisher"] is not None]
     for each, p in zip(tested, adjust_holm([each["p_fisher"] for each in tested]), strict=True):
         each["p_holm"] = p

@@ -22,6 +22,8 @@ MAX_NOTES = 5_000
 MIN_SHARE = 0.0001
 """Of all units. A smaller arm gives no figure, and its expected number may be too small for a number to hold."""
 _KEYS = {"name", "outcome", "others", "baseline", "variant", "allocation", "locked", "notes"}
+# What somebody would write who plans another kind of experiment.
+_ASSIGNMENT = "assignment"
 # What columns of units are called for themselves.
 _TAKEN = {"unit", "arm", "group"}
 
@@ -73,6 +75,11 @@ def read_plan(data: bytes, *, name: str) -> Plan:
 
 def make_plan(content: Mapping[str, Any]) -> Plan:
     """The plan that a JSON object says. Raises ``PlanRefused``."""
+    if _ASSIGNMENT in content:
+        raise PlanRefused(
+            f"A plan has no “{_ASSIGNMENT}”: each unit is assigned to one arm, at random, so leave it out. Comparisons in which "
+            "every arm answers the same requests (shadow) are not taken: each of their units would be in two arms."
+        )
     for key in content:
         if key not in _KEYS:
             raise PlanRefused(f"A plan has {', '.join(sorted(_KEYS))}; found {shorten(key)}.")

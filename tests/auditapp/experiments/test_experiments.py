@@ -94,7 +94,7 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
         ({"others": ["\ud800"]}, "cannot be stored"),
         ({"baseline": "\ud800", "allocation": {"\ud800": 1, "new": 1}}, "cannot be stored"),
         ({"allocation": {"old": 5e-324, "new": 1e8}}, "at least 0.01%"),
-        ({"assignment": "shadow"}, 'found "assignment"'),
+        ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not taken"),
     ],
 )
 def test_a_plan_that_contradicts_itself_is_refused(parts: dict[str, Any], words: str) -> None:

@@ -16,7 +16,9 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.experiments.models import Experiment
+from auditapp.experiments.queries import read_report
 from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from tests.instance import ROOT
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
@@ -151,3 +153,48 @@ def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> 
         run("experiment_load", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), *of_study)
     with pytest.raises(CommandError, match="Give UNITS"):
         run("experiment_report", str(tmp_path / "units.csv"))
+
+
+def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text(json.dumps(PLAN))
+    (tmp_path / "units.csv").write_text(UNITS)
+    out = StringIO()
+
+    call_command("experiment_report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"), stdout=out)
+
+    assert (
+        "new minus old: 2 of 2 against 0 of 1, difference +1.000 (-0.031 to 1.000), P 0.333 (Fisher)" in out.getvalue()
+    )
+    assert "north: 1 of 1 against 0 of 1, difference +1.000 (" in out.getvalue()
+
+
+EXAMPLES = ROOT / "static" / "examples"
+
+
+def test_the_examples_of_the_help_work_as_they_are(project: Project, lead: User, client_of: ClientOf) -> None:
+    client = client_of(lead)
+    plan = (EXAMPLES / "experiment-plan.json").read_bytes()
+    address = reverse("experiments:list", args=[project.slug])
+    locked = client.post(address, {"name": "Tried out", "plan": SimpleUploadedFile("experiment-plan.json", plan)})
+    assert locked.status_code == 302
+    experiment = Experiment.objects.get()
+
+    loaded = load(client, experiment, (EXAMPLES / "experiment-units.csv").read_text(encoding="utf-8"))
+    drawn = client.post(
+        reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "3", "seed": "1"}, follow=True
+    ).content.decode()
+
+    assert loaded.status_code == 302
+    assert "6 units were drawn by seed 1" in drawn
+    report = read_report(experiment)
+    assert {arm: own["assigned"] for arm, own in report["arms"].items()} == {"answers at once": 12, "asks first": 12}
+    assert list(report["groups"]) == ["north", "south"]
+    assert report["others"]["sent on to a person"]["p_holm"] is not None
+
+
+def test_the_help_shows_the_examples_that_it_offers(client: Client) -> None:
+    page = client.get(reverse("help_task", args=["report-an-experiment"])).content.decode()
+
+    for file in EXAMPLES.iterdir():
+        assert f"<code>{file.read_text(encoding='utf-8').strip()}</code>" in page
+        assert f'href="/static/examples/{file.name}"' in page

@@ -22,17 +22,18 @@ class Command(BaseCommand):
         parser.add_argument("--plan", type=Path, help="the plan, as JSON")
         parser.add_argument("--project", metavar="SLUG", help="in place of files: a study")
         parser.add_argument("--experiment", metavar="NAME", help="and one of its experiments")
+        parser.add_argument("--coder", default="", metavar="NAME", help="whose codings give the moves of the sample")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = options["units"], options["plan"]
         stored = options["project"], options["experiment"]
-        if all(files) and not any(stored):
+        if all(files) and not any((*stored, options["coder"])):
             report = _report_files(*files)
         elif all(stored) and not any(files):
-            report = _report_stored(*stored)
+            report = _report_stored(*stored, coder=options["coder"])
         else:
-            raise CommandError("Give UNITS and --plan, or --project and --experiment.")
+            raise CommandError("Give UNITS and --plan, or --project and --experiment; --coder goes with these two.")
         if options["json"]:
             self.stdout.write(json.dumps(report, ensure_ascii=False, allow_nan=False))
             return
@@ -55,8 +56,12 @@ def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
         raise CommandError(" ".join(str(error).split())) from error
 
 
-def _report_stored(slug: str, name: str) -> dict[str, Any]:
+def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:
+    from auditapp.experiments.errors import ExperimentError
     from auditapp.experiments.management.finding import find_experiment
     from auditapp.experiments.queries import read_report
 
-    return read_report(find_experiment(slug, name))
+    try:
+        return read_report(find_experiment(slug, name), coder=coder)
+    except ExperimentError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,72 @@
+"""The export of enrolments: which unit was assigned to which arm, and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from auditapp.experiments.models import Enrolment, Experiment
+from auditapp.experiments.queries import list_experiments, read_sample, read_stored_plan
+from transcripts.corpus.masked import list_sealed_ids
+from transcripts.exchange.registry import Export, Scope
+from transcripts.exchange.rows import CHUNK, column
+from transcripts.projects.roles import Permission
+
+COLUMNS = [
+    column("project", "", "Address of the study."),
+    column("experiment", "", "Name of the experiment."),
+    column("plan_sha256", "", "SHA-256 of the plan that was locked."),
+    column("unit", "", "What the unit is called; a thread of it has that id in its file."),
+    column("sampled", "", "Whether its thread was drawn to be read.", bool),
+    column("masked", "", "Whether arm, group and outcomes are left empty, because its thread is read masked.", bool),
+    column("arm", "", "The arm it was assigned to."),
+    column("group", "", "Its group, where there are groups."),
+    column("outcome", "", "The primary outcome of the plan; empty where it is not known.", bool),
+    column("others", "", "The other outcomes that are known, by name."),
+    column("loaded", "", "When it was loaded, or an outcome was added, in UTC.", datetime),
+]
+
+
+def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
+    """Every unit of every experiment, by their names: the order of a file may tell the arms. None for somebody who sees her own
+    work alone.
+
+    Of a unit whose thread is masked, only that it was assigned. So it is for all of a sample, from the day it is drawn
+    until no thread of it is masked any more, and for a unit whose thread may still come.
+    """
+    if scope.only is not None:
+        return
+    sealed = list_sealed_ids(scope.project)
+    for experiment in list_experiments(scope.project):
+        yield from _read_experiment(scope, experiment, sealed)
+
+
+def _read_experiment(scope: Scope, experiment: Experiment, sealed: set[str]) -> Iterator[Sequence[object]]:
+    outcome = read_stored_plan(experiment).outcome
+    sample = read_sample(experiment)
+    sampled = {each.unit for each in sample.units}
+    closed = sealed | (sampled - sample.threads.keys() if sample.is_open else sampled)
+    about = (scope.project.slug, experiment.name, experiment.sha256)
+    rows = experiment.enrolments.current().order_by("unit")
+    for row in rows.iterator(chunk_size=CHUNK):
+        masked = row.unit in closed
+        others = {name: value for name, value in sorted(row.outcomes.items()) if name != outcome}
+        told = ("", "", None, {}) if masked else (row.arm, row.group, row.outcomes.get(outcome), others)
+        yield (*about, row.unit, row.unit in sampled, masked, *told, row.loaded_at)
+
+
+def count_rows(scope: Scope) -> int:
+    """How many units there are."""
+    return 0 if scope.only else Enrolment.objects.current().filter(experiment__project=scope.project).count()
+
+
+ENROLMENTS = Export(
+    key="enrolments",
+    name="Experiments, enrolments",
+    sentence="The units of experiments with their arms and outcomes; of units whose threads are read masked, without these.",
+    row="a unit of an experiment",
+    columns=COLUMNS,
+    permission=Permission.SEE_ALL_CODINGS,
+    read_rows=read_rows,
+    count_rows=count_rows,
+)

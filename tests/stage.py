@@ -384,6 +384,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
     )
     coding = add_coding(sentence, version, owner)
     held = add_play(project, owner)
+    experiment = add_experiment(project, owner)
     things = {
         "slug": project.slug,
         "user_id": member.pk,
@@ -419,13 +420,13 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
             "what": "cells",
         },
         "probe": probe,
-        "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"]},
+        "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"], **experiment},
         "api:probe_report": probe,
         "api:scenario_report": scenarios,
         "preannotation": add_positive_audit(suggestion),
         "scenarios": {**held, **scenarios},
         "themes": add_theme(project, sentence, owner),
-        "experiments": add_experiment(project, owner),
+        "experiments": experiment,
         **add_cases(project, owner),
         **add_judgements(project, coding, owner),
         "memo_id": add_memo(project, owner).pk,

@@ -43,6 +43,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "score_id": (NUMBER, "Number of a score."),
     "pair_name": (OpenApiTypes.STR, "Name of a pair."),
     "number": (NUMBER, "Number of a version of the codebook."),
+    "experiment_id": (NUMBER, "Number of an experiment."),
     "export_id": (NUMBER, "Number of a file that a worker writes."),
     "what": (OpenApiTypes.STR, "Key of an export."),
     "batch_id": (NUMBER, "Number of a batch."),

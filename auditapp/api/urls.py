@@ -10,6 +10,7 @@ from auditapp.api import (
     codings,
     controls,
     decisions,
+    experiments,
     exports,
     grants,
     imports,
@@ -72,6 +73,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/plays/<int:play_id>/questions/", plays.ReadTalk.as_view(), name="play_questions"),
     # projects/<slug>/scripts/
     path(f"{STUDY}/scripts/", scenarios.ListScripts.as_view(), name="scripts"),
+    # projects/<slug>/experiments/
+    path(f"{STUDY}/experiments/", experiments.Experiments.as_view(), name="experiments"),
+    path(f"{STUDY}/experiments/<int:experiment_id>/units/", experiments.LoadUnits.as_view(), name="experiment_units"),
+    path(
+        f"{STUDY}/experiments/<int:experiment_id>/report/",
+        experiments.ReadExperimentReport.as_view(),
+        name="experiment_report",
+    ),
     # projects/<slug>/exports/
     path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
     path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),

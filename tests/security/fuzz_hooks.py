@@ -14,6 +14,7 @@ KNOWN: dict[str, list[object]] = {
     "interview_id": [1, 2, 3],
     "coding_id": [1, 2, 3, 64],
     "batch_id": [1, 2],
+    "experiment_id": [1],
     "what": ["codebook", "codings", "sentences"],
     "number": [1],
     "annotator_id": [1, 2],

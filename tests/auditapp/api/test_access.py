@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.preannotation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.stage import add_export, add_play, add_probe, add_run
+from tests.stage import add_experiment, add_export, add_play, add_probe, add_run
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -107,6 +107,10 @@ POLICY = [
     Row("probe_report", "GET", 200, 200, 403, 200, 404),
     Row("scenario_report", "GET", 200, 200, 403, 200, 404),
     Row("scripts", "GET", 200, 200, 403, 200, 404),
+    Row("experiments", "GET", 200, 200, 403, 200, 404),
+    Row("experiments", "POST", 422, 422, 403, 403, 404),
+    Row("experiment_units", "POST", 422, 422, 403, 403, 404),
+    Row("experiment_report", "GET", 200, 200, 403, 200, 404),
     Row("webhooks", "GET", 200, 200, 403, 403, 404),
     Row("webhooks", "POST", 201, 422, 403, 403, 404),
     # Launches, controls, answers: an empty launch is refused for its fields. The owner cancels the batch before the lead comes.
@@ -141,6 +145,7 @@ OF_A_THING = {
     *("withdraw", "reopen", "revise_memo", "withdraw_memo"),
     *("export_file", "take_export_file"),
     *("withdraw_link", "withdraw_pair", "withdraw_score"),
+    *("experiment_units", "experiment_report"),
     "play_questions",
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
@@ -165,6 +170,7 @@ def paths(
     of_project = {"slug": project.slug}
     of_interview = {**of_project, "interview_id": interview.pk}
     of_batch = {**of_project, "batch_id": batch.pk}
+    of_experiment = {**of_project, **add_experiment(project, owner)}
     arguments: dict[str, dict[str, object]] = {
         "interview": of_interview,
         "sentences": of_interview,
@@ -184,6 +190,7 @@ def paths(
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
         "scenario_report": {**of_project, "batch_id": add_run(project, owner)["batch_id"]},
         "probe_report": {**of_project, "batch_id": add_probe(project, owner)["batch_id"]},
+        **dict.fromkeys(("experiment_units", "experiment_report"), of_experiment),
         "calibration": {**of_project, "annotator_id": make_annotator(project).pk},
         "projects": {},
         "schema": {},

@@ -1,0 +1,175 @@
+"""Experiments in deployment: their locked plans, their units, their figures. Coders get none of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import InvalidParameters
+from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
+from auditapp.api.pagination import PageParameters, Pages
+from auditapp.api.views import ProjectView, at_one_address, find_row
+from auditapp.experiments.actions import load_enrolments, lock_plan
+from auditapp.experiments.errors import ExperimentError
+from auditapp.experiments.models import Experiment
+from auditapp.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
+from auditapp.experiments.queries import read_report
+from transcripts.accounts.models import Scope
+from transcripts.blinding.viewers import Viewer
+from transcripts.projects.roles import Permission
+
+
+class ExperimentOutput(serializers.ModelSerializer[Experiment]):
+    """An experiment, whose plan does not change."""
+
+    locked_by = serializers.CharField(source="locked_by_name", help_text="Who locked it.")
+
+    class Meta:
+        model = Experiment
+        ref_name = "Experiment"
+        fields = ("id", "name", "plan", "sha256", "locked_at", "locked_by")
+        extra_kwargs = {
+            "id": {"help_text": "Its number on this site."},
+            "name": {"help_text": "Its name."},
+            "plan": {"help_text": "The plan as docs/reference/formats.md describes it."},
+            "sha256": {"help_text": "SHA-256 of the plan."},
+            "locked_at": {"help_text": "When the plan was locked."},
+        }
+
+
+class ListExperiments(ProjectView):
+    """The experiments of a study by name, with their plans."""
+
+    Query = PageParameters
+    Output = ExperimentOutput
+    pagination_class = Pages
+    permission = Permission.SEE_ALL_CODINGS
+
+    def get(self, request: Request, slug: str) -> Response:
+        return self.answer_page(self.project.experiments.order_by("name"))
+
+
+class LockPlan(ProjectView):
+    """Lock the plan of an experiment, before its outcomes come in. Nobody can change it afterwards; the same plan under the same
+    name again gives the experiment there is."""
+
+    class Input(Body):
+        """A plan."""
+
+        name = Words(
+            required=False,
+            allow_blank=True,
+            default="",
+            max_length=MAX_NAME,
+            help_text="Name of the experiment; without it, that in the plan.",
+        )
+        plan = serializers.DictField(help_text="The plan as docs/reference/formats.md describes it: a JSON object.")
+
+        class Meta:
+            ref_name = "NewExperiment"
+
+    Output = ExperimentOutput
+    scope = Scope.MANAGE
+    permission = Permission.SET_METHOD
+    success = {201: "The plan is locked."}
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        try:
+            plan = make_plan(given["plan"])
+            experiment = lock_plan(project=self.project, plan=plan, name=given["name"], by=self.person)
+        except PlanRefused as error:
+            raise serializers.ValidationError({"plan": [str(error)]}) from error
+        except ExperimentError as error:
+            raise serializers.ValidationError({error.field: [str(error)]}) from error
+        return self.answer(experiment, status=201)
+
+
+class LoadUnits(ProjectView):
+    """Load units of an experiment from a CSV: all of it, or none. Units that are there stay as they are; outcomes that were not
+    known are added."""
+
+    class Input(FileBody):
+        """A CSV of units. Larger files come in by page or command."""
+
+        class Meta:
+            ref_name = "NewUnits"
+
+    class Output(serializers.Serializer[Any]):
+        """What the file brought."""
+
+        new = serializers.IntegerField(help_text="Number of units that were not there.")
+        completed = serializers.IntegerField(help_text="Number of units with an outcome that was not known.")
+        unchanged = serializers.IntegerField(help_text="Number of units that are as they were.")
+
+        class Meta:
+            ref_name = "LoadedUnits"
+
+    scope = Scope.MANAGE
+    permission = Permission.SET_METHOD
+    parser_classes = (FileParser,)
+    success = {200: "What the file brought."}
+
+    def post(self, request: Request, slug: str, experiment_id: int) -> Response:
+        given = self.read_body()
+        experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
+        try:
+            loaded = load_enrolments(experiment=experiment, data=given["data"], by=self.person)
+        except ExperimentError as error:
+            raise serializers.ValidationError({"content": [str(error)]}) from error
+        return self.answer(loaded)
+
+
+class ReadExperimentReport(ProjectView):
+    """The figures of an experiment, as `manage.py experiment_report --json` prints them, of what you may see."""
+
+    class Query(Parameters):
+        """Whose codings count."""
+
+        coder = serializers.CharField(
+            required=False,
+            max_length=150,
+            help_text="Whose codings give the moves of the sample; without it, who has read most of its threads.",
+        )
+
+    class Output(serializers.Serializer[Any]):
+        """The report so far."""
+
+        experiment = serializers.IntegerField(help_text="Number of the experiment.")
+        plan_sha256 = serializers.CharField(help_text="SHA-256 of the plan that was locked.")
+        outcome = serializers.CharField(help_text="The primary outcome.")
+        baseline = serializers.CharField(help_text="The arm that is compared with.")
+        variant = serializers.CharField(help_text="The arm that is compared.")
+        arms = serializers.JSONField(
+            help_text="By arm: units assigned, with a known outcome, and with it, and their share."
+        )
+        srm = serializers.JSONField(help_text="Whether units are assigned in the planned shares: chi2, p and alarm.")
+        effect = serializers.JSONField(
+            help_text="Variant minus baseline on the primary outcome, with interval and tests."
+        )
+        groups = serializers.JSONField(help_text="The same by group, P by Holm over the groups.")
+        others = serializers.JSONField(help_text="The same of the other outcomes by name, P by Holm over them.")
+        moves = serializers.JSONField(
+            allow_null=True,
+            help_text="Moves in the threads of the sample by arm, as far as you may see them; null before it is drawn.",
+        )
+
+        class Meta:
+            ref_name = "ExperimentReport"
+
+    permission = Permission.SEE_ALL_CODINGS
+
+    def get(self, request: Request, slug: str, experiment_id: int) -> Response:
+        experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
+        viewer = Viewer(self.project, self.person, self.role)
+        try:
+            report = read_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
+        except ExperimentError as error:
+            raise InvalidParameters({"coder": [str(error)]}) from error
+        return self.answer({**report, "experiment": experiment.pk, "plan_sha256": experiment.sha256})
+
+
+Experiments = at_one_address(get=ListExperiments, post=LockPlan)

@@ -1,0 +1,117 @@
+"""Experiments by API: plans are locked, units loaded and figures read by those who see all codings, as on pages."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from auditapp.experiments.models import Enrolment, Experiment
+from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.auditapp.experiments.test_experiments import PLAN, UNITS
+from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+ADDRESS = "projects/culture/experiments/"
+
+
+@pytest.fixture
+def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+    return program_of(lead)
+
+
+@pytest.fixture
+def experiment(program: Program) -> Experiment:
+    assert program.post(ADDRESS, {"plan": PLAN}).status == 201
+    return Experiment.objects.get()
+
+
+def test_a_program_locks_a_plan_once(program: Program, lead: User) -> None:
+    first = program.post(ADDRESS, {"name": "asking", "plan": PLAN})
+    again = program.post(ADDRESS, {"name": "asking", "plan": PLAN})
+    other = program.post(ADDRESS, {"name": "asking", "plan": {**PLAN, "others": []}})
+
+    assert first.status == again.status == 201
+    assert first.body == again.body
+    assert (first.body["name"], first.body["locked_by"]) == ("asking", lead.username)
+    assert first.body["plan"]["outcome"] == PLAN["outcome"]
+    assert program.get(ADDRESS).body["results"] == [first.body]
+    assert (other.status, list(other.error["fields"])) == (422, ["name"])
+    assert AuditEvent.objects.filter(action="experiments.plan.locked").count() == 1
+
+
+@pytest.mark.parametrize(
+    "plan", [{}, {"outcome": 3}, {**PLAN, "variant": "old"}, {**PLAN, "\ud800": 1}, {**PLAN, "name": ""}]
+)
+def test_a_plan_that_cannot_be_locked_is_refused_with_a_reason(program: Program, plan: object) -> None:
+    answer = program.post(ADDRESS, {"plan": plan})
+
+    assert answer.status == 422
+    assert set(answer.error["fields"]) <= {"plan", "name"}
+    assert not Experiment.objects.exists()
+
+
+def test_units_are_loaded_whole_or_not_at_all(program: Program, experiment: Experiment) -> None:
+    units = f"{ADDRESS}{experiment.pk}/units/"
+
+    assert program.post(units, {"name": "units.csv", "content": UNITS}).body == {
+        "new": 4,
+        "completed": 0,
+        "unchanged": 0,
+    }
+    later = base64.b64encode(UNITS.replace("u3,old,south,,yes", "u3,old,south,1,").encode()).decode()
+    assert program.post(units, {"name": "units.csv", "base64": later}).body["completed"] == 1
+    wrong = program.post(units, {"name": "units.csv", "content": "unit,arm\nu9,old\nu1,new\n"})
+
+    assert (wrong.status, list(wrong.error["fields"])) == (422, ["content"])
+    assert "is in old already" in wrong.error["fields"]["content"][0]
+    assert not Enrolment.objects.filter(unit="u9").exists()
+
+
+def test_the_report_has_the_figures_of_the_command(program: Program, project: Project, experiment: Experiment) -> None:
+    program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
+    out = StringIO()
+    call_command("experiment_report", "--project", project.slug, "--experiment", experiment.name, "--json", stdout=out)
+
+    report = program.get(f"{ADDRESS}{experiment.pk}/report/").body
+
+    assert (report.pop("experiment"), report.pop("plan_sha256")) == (experiment.pk, experiment.sha256)
+    assert report == json.loads(out.getvalue())
+    assert report["effect"]["variant"] == [2, 2]
+
+
+def test_the_moves_of_somebody_who_has_read_nothing_are_refused(program: Program, experiment: Experiment) -> None:
+    program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
+
+    assert program.get(f"{ADDRESS}{experiment.pk}/report/", coder="nobody").status == 200
+    assert program.get(f"{ADDRESS}999999/report/").status == 404
+
+
+def test_a_coder_gets_nothing_of_an_experiment(
+    program: Program, experiment: Experiment, coder: User, program_of: ProgramOf
+) -> None:
+    hers = program_of(coder)
+
+    assert hers.get(ADDRESS).status == 403
+    assert hers.get(f"{ADDRESS}{experiment.pk}/report/").status == 403
+
+
+def test_the_units_are_taken_as_an_export(
+    program: Program, experiment: Experiment, reader: User, program_of: ProgramOf
+) -> None:
+    program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
+
+    answer = program_of(reader).post("projects/culture/exports/enrolments/", {"format": "csv"})
+
+    assert answer.status == 200
+    rows = list(csv.DictReader(StringIO(answer.body.decode("utf-8-sig"))))
+    assert [(row["unit"], row["arm"], row["outcome"]) for row in rows][:2] == [
+        ("u1", "old", "false"),
+        ("u2", "new", "true"),
+    ]

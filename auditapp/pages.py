@@ -111,42 +111,63 @@ class NoStore:
 
 
 class FewSlowPages:
-    """Lets nobody keep more than a few slow pages of hers in the making at once: the server has eight places for everybody.
+    """Lets nobody take more than three of the server's eight places with slow pages: two are made, and one waits.
 
-    Somebody who opened the slowest page of a large study twelve times kept the coders of every study from saving. Fast pages
-    are not counted, so that a browser may open all its tabs again. Nor is what changes something: no work is refused here.
+    Somebody who opened the slowest page of a large study twelve times kept the coders of every study from saving. The page that
+    she asked for last waits until one of the others is done, and one that waited before it is refused: a person who clicks on
+    while pages are slow has left it, and gets what she wants. Fast pages are not counted, so that a browser may open all its
+    tabs again. Nor is what changes something: no work is refused here.
     """
 
     SLOW_SECONDS = 1.0
-    MOST = 3
+    MAX_MADE = 2
+    WAIT_SECONDS = 15.0
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._begun: dict[int, dict[object, float]] = {}
+        self._waiting: dict[int, object] = {}
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         person = request.user.pk if request.method in {"GET", "HEAD"} else None
         if person is None:
             return self.get_response(request)
-        mark, now = object(), time.monotonic()
-        with self._lock:
-            begun = self._begun.setdefault(person, {})
-            if sum(now - at > self.SLOW_SECONDS for at in begun.values()) >= self.MOST:
+        mark = object()
+        with self._changed:
+            if not self._await_place(person, mark):
                 return self._refuse(request)
-            begun[mark] = now
+            begun = self._begun.setdefault(person, {})
+            begun[mark] = time.monotonic()
         try:
             return self.get_response(request)
         finally:
-            with self._lock:
+            with self._changed:
                 del begun[mark]
                 if not begun and self._begun.get(person) is begun:
                     del self._begun[person]
+                self._changed.notify_all()
+
+    def _await_place(self, person: int, mark: object) -> bool:
+        """Whether one more page of hers is made: at once, or when one of the slow ones is done, unless she asks for another."""
+        if self._has_place(person):
+            return True
+        self._waiting[person] = mark
+        self._changed.notify_all()
+        self._changed.wait_for(
+            lambda: self._waiting.get(person) is not mark or self._has_place(person), timeout=self.WAIT_SECONDS
+        )
+        if self._waiting.get(person) is not mark:
+            return False
+        del self._waiting[person]
+        return self._has_place(person)
+
+    def _has_place(self, person: int) -> bool:
+        now = time.monotonic()
+        return sum(now - at > self.SLOW_SECONDS for at in self._begun.get(person, {}).values()) < self.MAX_MADE
 
     def _refuse(self, request: HttpRequest) -> HttpResponse:
-        message = (
-            f"{self.MOST} slow pages of yours are being made at this moment. Wait for them, then open this one again."
-        )
+        message = "Slow pages of yours are being made at this moment. Wait for them, then open this one again."
         response = _show(request, 429, "Too many slow pages at once", message)
         response["Retry-After"] = "10"
         return response

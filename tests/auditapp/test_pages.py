@@ -93,17 +93,28 @@ class TestFewSlowPages:
     """An attack by reading: twelve slow pages of one person kept everybody else from saving."""
 
     @pytest.fixture
-    def ask(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    def done(self) -> threading.Event:
+        """Set when the slow pages may end."""
+        return threading.Event()
+
+    @pytest.fixture
+    def waiting(self) -> list[Future[HttpResponseBase]]:
+        """What was asked for, in its order."""
+        return []
+
+    @pytest.fixture
+    def ask(
+        self, monkeypatch: pytest.MonkeyPatch, done: threading.Event, waiting: list[Future[HttpResponseBase]]
+    ) -> Iterator[Callable[..., int]]:
         """Ask for a page as somebody: the status, or 0 for one that is still being made."""
         monkeypatch.setattr(FewSlowPages, "SLOW_SECONDS", -1.0)
-        done = threading.Event()
+        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 30.0)
 
         def make_slowly(request: HttpRequest) -> HttpResponse:
             assert done.wait(30)
             return HttpResponse()
 
         server = FewSlowPages(make_slowly)
-        waiting: list[Future[HttpResponseBase]] = []
 
         def ask(person: User, method: str = "GET") -> int:
             request = RequestFactory().generic(method, "/")
@@ -120,15 +131,27 @@ class TestFewSlowPages:
             yield ask
             done.set()
             assert {each.result(timeout=30).status_code for each in waiting} <= {200, 429}
-        assert server._begun == {}
+        assert server._begun == server._waiting == {}
 
-    def test_a_fourth_slow_page_of_one_person_is_refused(self, ask: Callable[..., int], coder: User) -> None:
-        assert [ask(coder) for _ in range(5)] == [0, 0, 0, 429, 429]
+    def test_of_many_slow_pages_of_one_person_two_are_made_and_the_last_one_waits(
+        self, ask: Callable[..., int], coder: User, waiting: list[Future[HttpResponseBase]], done: threading.Event
+    ) -> None:
+        assert [ask(coder) for _ in range(5)] == [0] * 5
+        assert [each.done() for each in waiting] == [False, False, True, True, False]
+        assert [each.result().status_code for each in waiting[2:4]] == [429, 429], "she went on to another page"
+        done.set()
+        assert waiting[4].result(timeout=30).status_code == 200, "made when one of the others was done"
+
+    def test_a_page_that_has_waited_long_is_refused(
+        self, ask: Callable[..., int], coder: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 0.01)
+        assert [ask(coder) for _ in range(4)] == [0, 0, 429, 429]
 
     def test_pages_of_others_and_what_changes_something_are_not(
         self, ask: Callable[..., int], coder: User, lead: User
     ) -> None:
-        assert [ask(coder) for _ in range(3)] == [0, 0, 0]
+        assert [ask(coder) for _ in range(2)] == [0, 0]
         assert (ask(lead), ask(coder, "POST")) == (0, 0)
 
     def test_fast_pages_are_not_counted(
@@ -138,7 +161,8 @@ class TestFewSlowPages:
         assert [ask(coder) for _ in range(8)] == [0] * 8
 
     def test_the_page_says_what_to_do(self, client_of: ClientOf, coder: User, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(FewSlowPages, "MOST", 0)
+        monkeypatch.setattr(FewSlowPages, "MAX_MADE", 0)
+        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 0.01)
         answer = client_of(coder).get("/")
         assert (answer.status_code, answer["Retry-After"]) == (429, "10")
         assert "Wait for them" in answer.content.decode()

@@ -150,6 +150,29 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
         assert "1 archived and 1 excluded interviews are left out of this page." in page, name
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "scenarios:plays",
+            "scenarios:scripts",
+            "scenarios:open_play",
+            "scenarios:suites",
+            "probe:home",
+            "coding:keys",
+        ),
+        *("negotiation:stances", "webhooks:list", "themes:positionality", "corpus:import", "memos:new"),
+    ],
+)
+def test_pages_without_interviews_do_not_say_that_any_is_left_out(
+    stage: Stage, project: Project, owner: User, name: str
+) -> None:
+    archive(project, [stage.sentence.turn.interview_id], owner)
+    page = Visitor(owner).knock(stage.path(name), "GET")
+    assert page.status_code == 200
+    assert "left out of this page" not in page.content.decode()
+
+
 def test_counts_fall_and_come_back(stage: Stage, project: Project, owner: User) -> None:
     whole = measure(project)
     archive(project, [stage.sentence.turn.interview_id], owner)

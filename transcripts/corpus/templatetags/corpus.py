@@ -15,8 +15,17 @@ from transcripts.corpus.queries import count_left_out
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.
-ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "projects", "sob"}
-BUT = {"projects:home"}
+ELSEWHERE = {"accounts", "batches", "codebook", "imports", "llm", "probe", "projects", "scenarios", "sob", "webhooks"}
+BUT = {"projects:home", "scenarios:run"}
+# Pages of other rooms that have none either: forms, keys, and what is about one interview or none.
+NONE_THERE = {
+    *("coding:keys", "coding:keycard"),
+    *("corpus:import", "corpus:interview_consent", "corpus:redaction"),
+    *("exchange:import", "memos:new"),
+    *("negotiation:case_sheet", "negotiation:thread", "negotiation:thread_scores"),
+    *("negotiation:stances", "negotiation:new_stance", "negotiation:next_stance"),
+    *("themes:new", "themes:edit", "themes:phases", "themes:positionality"),
+}
 
 
 @register.simple_tag
@@ -40,7 +49,7 @@ def left_out_note(context: RequestContext) -> SafeString:
     match = getattr(context.get("request"), "resolver_match", None)
     if not project or not role or match is None:
         return SafeString()
-    if match.view_name not in BUT and ELSEWHERE & set(match.namespaces):
+    if match.view_name in NONE_THERE or (match.view_name not in BUT and ELSEWHERE & set(match.namespaces)):
         return SafeString()
     counts = count_left_out(project)
     parts = [

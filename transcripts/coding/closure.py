@@ -11,6 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from transcripts.corpus.consent import NO_CODING
+from transcripts.projects.roles import Permission
 
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says.
 CLOSURE = """
@@ -61,6 +62,14 @@ class Closure(StrEnum):
         return SENTENCES[self]
 
 
+# Where what closes an interview can be changed: the permission that takes, the name of the page, and what its link says.
+WAYS = {
+    Closure.REFUSED: (Permission.SET_METHOD, "corpus:consent", "Change its consent"),
+    Closure.FINISHED: (Permission.CODE, "rounds:work", "Your work"),
+    Closure.SIGNED: (Permission.ASSIGN, "rounds:list", "Return it in its round"),
+    Closure.LOCKED: (Permission.ASSIGN, "rounds:list", "Unlock its round"),
+    Closure.UNASSIGNED: (Permission.ASSIGN, "rounds:list", "Assign it in a round"),
+}
 SENTENCES = {
     Closure.OPEN: "",
     Closure.REFUSED: f"{NO_CODING} You can read it, and what was coded before stays.",

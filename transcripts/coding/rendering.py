@@ -15,6 +15,7 @@ from django.urls import NoReverseMatch, reverse
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding import queries
 from transcripts.coding.annotations import read_annotations_at
+from transcripts.coding.closure import WAYS, Closure
 from transcripts.coding.desk import DeskPage, build_page
 from transcripts.coding.drafts import is_draft
 from transcripts.coding.filters import list_choices
@@ -135,6 +136,7 @@ def render_desk(
         "has_panel": has_panel,
         "writable": has_panel and not closed,
         "closed": closed,
+        "way_out": _find_way_out(request, closure) if closed else None,
         "sees_all": sees_all,
         "memo_kinds": Memo.Kind.choices,
         "suggestions": _find_suggestions_url(request.project.slug) if has_panel else None,
@@ -182,6 +184,12 @@ def render_beside(
         )
     context = {"sides": sides, "shown": None, "current_id": None, "writable": False, "suggestions": None, **more}
     return render(request, template, context)
+
+
+def _find_way_out(request: ProjectRequest, closure: Closure) -> tuple[str, str] | None:
+    """The page on which the person can change what closes an interview, and what its link says; none where she may not."""
+    permission, name, words = WAYS[closure]
+    return (reverse(name, args=[request.project.slug]), words) if permission in request.role.permissions else None
 
 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:

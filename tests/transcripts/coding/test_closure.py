@@ -74,6 +74,16 @@ def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(
     assert re.search(r'<button class="way" type="button" value="split">', html)
 
 
+def test_only_those_who_can_open_it_again_are_led_to_where_that_is_done(
+    assign: Assign, interview: Interview, coder: User, second_coder: User, lead: User, client_of: ClientOf
+) -> None:
+    assign(coder)
+    for person, is_led in ((lead, True), (second_coder, False)):
+        html = read(client_of(person).get(address("desk", interview)))
+        assert "not assigned to you" in html
+        assert (f'href="/p/{interview.project.slug}/rounds/">Assign it in a round</a>' in html) is is_led
+
+
 @pytest.mark.parametrize(
     ("state", "told"), [({"is_signed": True}, "signed off"), ({"is_locked": True}, "round .* is locked")]
 )

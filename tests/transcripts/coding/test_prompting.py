@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.coding.pure import prompting
-from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.coding.pure.prompting import Prompts, quote_mention, read_signs
 
 SIGNS = {
     "power": read_signs(["Power"], ["asymmetry"]),
@@ -118,3 +118,27 @@ def test_the_first_of_some_words_is_where_one_pattern_of_all_would_find_it(text:
     folded = {" ".join(word.casefold().split()) for word in words} - {""}
     hit = re.search("|".join(map(prompting._write_pattern, folded)), text) if folded else None
     assert prompting._find_words(text, words) == (hit.start() if hit else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        ("Who has POWER here, and who powers it?", "power", "POWER"),
+        ("Which Policies bind you?", "policy", "Policies"),
+        ("Is that fairness\n  talk?", "fairness", "fairness talk"),
+        ("Weiß man das? Groß: ASYMMETRIES.", "power", "ASYMMETRIES"),
+        ("Nothing of the kind.", "power", ""),
+        # Raised by its kind alone.
+        ("That is wrong.", "revise", ""),
+    ],
+)
+def test_the_words_that_name_a_code_are_quoted_as_they_stand(text: str, code: str, words: str) -> None:
+    assert quote_mention(text, SIGNS[code]) == words
+
+
+@given(st.text(), st.sampled_from(sorted(SIGNS)))
+def test_words_are_quoted_wherever_a_text_names_a_code(text: str, code: str) -> None:
+    named = Prompts([(1, text, "")], SIGNS).find_mention(code) is not None
+    quoted = quote_mention(text, SIGNS[code])
+    assert bool(quoted) is named
+    assert quoted in " ".join(text.split())

@@ -11,7 +11,7 @@ has terms. All else is unclear. It is a proposal made from the words alone; a co
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
@@ -114,6 +114,22 @@ class Prompts:
         )
 
 
+def quote_mention(text: str, signs: Signs) -> str:
+    """The first words of ``text`` that name the code with these signs, as they stand there; empty where it is not named."""
+    characters = [character.casefold() for character in text]
+    folded = "".join(characters)
+    found = [match for word in _compile_words(signs.words) if (match := _find_match(folded, *word))]
+    if not found:
+        return ""
+    first = min(found, key=lambda match: (match.start(), -match.end()))
+    start, end = first.span()
+    if len(folded) != len(text):
+        # A letter may be folded to several.
+        begins = list(accumulate(map(len, characters), initial=0))
+        start, end = bisect_right(begins, start) - 1, bisect_left(begins, end)
+    return " ".join(text[start:end].split())
+
+
 def decide(raised: int | None, search: tuple[int | None, int | None], position: int) -> str:
     """What holds at ``position``, of a code that was first raised at one place and looked for from one place on, as long
     as no turn left it open."""
@@ -136,11 +152,19 @@ def _find_words(text: str, words: tuple[str, ...]) -> int | None:
 
 
 def _find_word(text: str, stem: str, pattern: re.Pattern[str]) -> int | None:
-    """The place of a word's first match. To look for its stem first is many times as fast as the pattern alone."""
+    """The place of a word's first match."""
+    match = _find_match(text, stem, pattern)
+    return match.start() if match else None
+
+
+def _find_match(text: str, stem: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    """A word's first match. To look for its stem first is many times as fast as the pattern alone."""
     place = text.find(stem)
-    while place >= 0 and not pattern.match(text, place):
+    while place >= 0:
+        if match := pattern.match(text, place):
+            return match
         place = text.find(stem, place + 1)
-    return place if place >= 0 else None
+    return None
 
 
 @lru_cache(maxsize=2_000)

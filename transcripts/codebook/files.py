@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from transcripts.formats.codebook_content import CodebookContent, CodeContent, F
 from transcripts.formats.codebook_content import CodeExample as FileExample
 from transcripts.formats.codebook_csv import FAMILY_RULES, OPTIONAL_COLUMNS, CodeRow, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
+from transcripts.formats.csv_input import read_csv
 from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import lay_out_codes, read_qdc
 from transcripts.formats.qdc_description import read_description
@@ -113,7 +113,7 @@ def _read_json(data: bytes, name: str) -> FileContent:
 def _read_table(data: bytes, name: str) -> FileContent:
     """Rows as families, in the order in which they first appear, and codes family by family."""
     rows = read_codebook(data, name=name)
-    headings = next(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
+    headings = next(read_csv(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=False))
     fields = (
         ALL_OF_A_CODE
         - NOT_IN_A_TABLE

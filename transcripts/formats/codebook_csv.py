@@ -6,7 +6,6 @@ expected.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -37,6 +36,7 @@ from transcripts.formats.codebook_rules import (
     find_clashes,
     read_attributes,
 )
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
 from transcripts.formats.problems import FileRefused, Problem, quote, show_count
 from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
 
@@ -197,7 +197,7 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int,
 
     Raises for unusable headings.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = read_csv(io.StringIO(text, newline=""))
     rows: list[tuple[int, dict[str, str]]] = []
     number = 0
     headings: list[str] = []
@@ -212,10 +212,10 @@ def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int,
             elif any(cells):
                 expected = f"{len(headings)}, one under each heading"
                 problems.append(Problem(number, show_count(len(cells), "cell"), expected))
-    except csv.Error as error:
+    except CsvError as error:
         problem = Problem(number + 1, f"something that is not CSV ({error})", "quotation marks in pairs")
-        if "field limit" in str(error):
-            found = f"a cell of more than {csv.field_size_limit():,} characters"
+        if is_cell_too_long(error):
+            found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
             problem = Problem(number + 1, found, f"at most {MAX_TEXT_LENGTH:,}")
         raise CodebookFileError(file, [*problems, problem]) from error
     if not headings:

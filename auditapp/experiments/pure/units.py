@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.experiments.pure.plans import Plan
+from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.ui.typed_text import find_fault
 
 MAX_UNITS = 200_000
@@ -46,7 +46,7 @@ def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
     An outcome is 1, yes or true, or 0, no or false; empty where it is not known. Raises ``UnitsRefused`` for a unit that stands
     twice, whether in one arm or in two, an arm that the plan does not have, and any other word as an outcome.
     """
-    reader = csv.reader(lines, strict=True)
+    reader = read_csv(lines)
     try:
         rows = iter(reader)
         headings = [heading.strip() for heading in next(rows, [])]
@@ -75,7 +75,7 @@ def read_units(lines: Iterable[str], plan: Plan) -> Iterator[Unit]:
             if len(groups) > MAX_GROUPS:
                 raise UnitsRefused(f"Line {line}: {TOO_MANY_GROUPS}")
             yield unit
-    except csv.Error as error:
+    except CsvError as error:
         raise UnitsRefused(f"Line {reader.line_num}: the CSV cannot be read ({error}).") from None
     except UnicodeDecodeError:
         raise UnitsRefused(f"After line {reader.line_num}: the file is not UTF-8. Save it as UTF-8.") from None

@@ -5,16 +5,16 @@ Names themselves are refused wherever they stand in the file, so that none comes
 
 from __future__ import annotations
 
-import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from auditapp.probe.pure.limits import CATEGORIES, MAX_TEXT_LENGTH
+from transcripts.formats.csv_input import CsvError, read_csv
 
 CATEGORY_COLUMNS = ("name_inferred_category", "category")
 """The headings under which a category is looked for, in this order."""
@@ -56,7 +56,7 @@ class ReviewFile:
     """
 
     def __init__(self, file: BinaryIO, *, text: str = "", category: str = "", identifier: str = "") -> None:
-        self._reader = csv.reader(_decode(file), strict=True)
+        self._reader = read_csv(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
         self.without_text = 0
         self.headings = self._read_headings()
         self.text_column = self._find(text or TEXT_COLUMN, "the text of the reviews")
@@ -123,7 +123,7 @@ class ReviewFile:
     def _read_rows(self) -> Iterator[list[str]]:
         try:
             yield from self._reader
-        except csv.Error as error:
+        except CsvError as error:
             raise ReviewsRefused(
                 f"Line {self._reader.line_num}: the CSV cannot be read ({error}). A text with line breaks or quotation marks "
                 "stands in quotation marks, those within doubled."
@@ -153,11 +153,6 @@ class ReviewFile:
                     f"The column “{heading}” looks like people's names: {names[heading]} of the first {rows} rows hold one. "
                     "Remove it: the probe takes a category that was inferred from names, never the names."
                 )
-
-
-def _decode(file: BinaryIO) -> Iterable[str]:
-    csv.field_size_limit(max(csv.field_size_limit(), 10 * MAX_TEXT_LENGTH))
-    return io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
 
 
 def _is_name(cell: str) -> bool:

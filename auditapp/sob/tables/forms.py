@@ -9,6 +9,7 @@ from django.http import QueryDict
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.pure.measures.mapping import Rows
+from transcripts.formats.csv_input import read_csv
 from transcripts.formats.tabular import escape_formula, unescape_formula
 
 FIELDS = ("raw", "target", "secondary", "tertiary")
@@ -59,7 +60,9 @@ def read_pasted(text: str) -> list[dict[str, str]]:
     text = text.strip().replace("\r\n", "\n")
     first = text.partition("\n")[0]
     delimiter = max("\t;,", key=first.count)
-    read = [list(map(unescape_formula, values)) for values in csv.reader(io.StringIO(text), delimiter=delimiter)]
+    read = [
+        list(map(unescape_formula, values)) for values in read_csv(io.StringIO(text), delimiter=delimiter, strict=False)
+    ]
     columns: list[str] = list(FIELDS)
     if read:
         named = [value.strip().lower() for value in read[0]]

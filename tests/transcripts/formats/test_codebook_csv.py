@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,7 @@ from transcripts.formats.codebook_csv import (
     write_codebook,
 )
 from transcripts.formats.codebook_rules import SIDES
-
-
-@pytest.fixture(autouse=True)
-def _cells_have_the_usual_limit() -> Iterator[None]:
-    """The limit is that of the process: readers of longer texts raise it."""
-    before = csv.field_size_limit(131_072)
-    yield
-    csv.field_size_limit(before)
-
+from transcripts.formats.csv_input import MAX_CELL_LENGTH
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "codebook"
 PLAIN = CodeRow(code_id="tone.hedge", family="tone", family_name="Tone", name="Hedge", key="h")
@@ -369,7 +360,7 @@ def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> Non
         (make_row(name="caf\u00e9").decode().encode("latin-1"), "the byte 0xE9 in line 2, which is not UTF-8"),
         (make_row(name="a\0b"), "a NUL character in line 2"),
         (export(PLAIN) + b'"open', "something that is not CSV (unexpected end of data)"),
-        (make_row(definition="x" * 1_000_000), "a cell of more than 131,072 characters"),
+        (make_row(definition="x" * (MAX_CELL_LENGTH + 1)), "a cell of more than 16,000,000 characters"),
     ],
     ids=["empty", "headings only", "utf-16", "workbook", "latin-1", "nul", "open quote", "huge cell"],
 )

@@ -6,7 +6,6 @@ scale it is a number. Further columns are passed over. A file is taken whole or 
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from array import array
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from transcripts.agreement.pure.alpha import Level
 from transcripts.agreement.pure.coefficients import Floats
 from transcripts.agreement.pure.label_table import LabelTable, Places, RatingTable
+from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.formats.tabular import unescape_formula
 
 COLUMNS = ("coder", "unit", "code", "value")
@@ -87,11 +87,11 @@ def read_labels(lines: Iterable[bytes], level: Level | None = None) -> tuple[Lab
     Without a level, values are 1 and 0. With one they are numbers and the table is of ratings; on a nominal scale
     a file that holds nothing but 1 and 0 is a table of labels all the same. Raises `LabelFileError`.
     """
-    reader = csv.reader(decode_lines(lines), strict=True)
+    reader = read_csv(decode_lines(lines))
     try:
         places, width = _read_headings(reader)
         rows = _read_rows(reader, places, width, _choose_reading(level))
-    except csv.Error as error:
+    except CsvError as error:
         raise LabelFileError(
             reader.line_num, f"something that is not CSV ({error})", "quotation marks in pairs and short cells"
         ) from error

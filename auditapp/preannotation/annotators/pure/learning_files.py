@@ -10,7 +10,6 @@ in it has its theme, and one without a theme is left out. Knows nothing of Djang
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections import Counter
@@ -30,6 +29,7 @@ from auditapp.preannotation.annotators.pure.learning import (
 from transcripts.agreement.pure.label_files import find_separator
 from transcripts.agreement.pure.shares import wilson_interval
 from transcripts.corpus.pure.segmenting import segment
+from transcripts.formats.csv_input import read_csv
 
 COLUMNS = ("unit", "group", "text", "codes")
 MAX_FILE = 64 * 1024 * 1024
@@ -66,15 +66,17 @@ def read_texts(path: Path) -> list[CodedText]:
 
 
 def _read_csv(lines: str) -> Iterator[CodedText]:
-    reader = csv.DictReader(lines.splitlines(keepends=True))
-    if parted := find_separator(reader.fieldnames or ()):
+    reader = read_csv(lines.splitlines(keepends=True), strict=False)
+    headings = next(reader, [])
+    if parted := find_separator(headings):
         raise BadFile(f"The columns in line 1 are separated by {parted}, not by commas.")
-    missing = [name for name in COLUMNS if name not in (reader.fieldnames or ())]
+    missing = [name for name in COLUMNS if name not in headings]
     if missing:
         raise BadFile(f"The column {missing[0]} is missing; there have to be {', '.join(COLUMNS)}.")
-    for row in reader:
-        codes = frozenset(code.strip() for code in (row["codes"] or "").split(";") if code.strip())
-        yield CodedText(row["unit"] or "", row["group"] or "", row["text"] or "", codes)
+    for cells in filter(None, reader):
+        row = dict.fromkeys(COLUMNS, "") | dict(zip(headings, cells, strict=False))
+        codes = frozenset(code.strip() for code in row["codes"].split(";") if code.strip())
+        yield CodedText(row["unit"], row["group"], row["text"], codes)
 
 
 def _read_lines(lines: str) -> Iterator[CodedText]:

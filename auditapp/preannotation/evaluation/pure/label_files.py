@@ -7,7 +7,6 @@ may be empty where there is no label. Further columns are passed over. A file is
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -24,6 +23,7 @@ from auditapp.preannotation.evaluation.pure.rectifying import (
 )
 from transcripts.agreement.pure.label_files import LabelFileError, decode_lines, find_separator, show_cell
 from transcripts.agreement.pure.shares import Interval
+from transcripts.formats.csv_input import CsvError, read_csv
 from transcripts.formats.tabular import unescape_formula
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
@@ -74,7 +74,7 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
 
 def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
     """The rows of a file by code, and whether it names turns; given line by line in bytes. Raises `LabelFileError`."""
-    reader = csv.reader(decode_lines(lines), strict=True)
+    reader = read_csv(decode_lines(lines))
     try:
         first_line = next(reader, [])
         headings, width = _read_headings(first_line), len(first_line)
@@ -94,7 +94,7 @@ def read_file(lines: Iterable[bytes]) -> tuple[dict[str, list[Row]], bool]:
             if turn_of.setdefault(row.unit, row.turn) != row.turn:
                 raise LabelFileError(line, f"another turn for the unit {show_cell(row.unit)}", "one turn for each")
             codes.setdefault(code, []).append(row)
-    except csv.Error as error:
+    except CsvError as error:
         expected = "quotation marks in pairs and short cells"
         raise LabelFileError(reader.line_num, f"something that is not CSV ({error})", expected) from error
     if not codes:

@@ -7,7 +7,6 @@ the model itself said is not in the table, and no reading of ours claims to be i
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -17,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from auditapp.llm.providers.base import make_storable
 from auditapp.sob.pure.importing_results.literals import NoLiteral, read_literal
 from auditapp.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
+from transcripts.formats.csv_input import CsvError, read_csv
 
 FORMAT = "sob_results"
 NOTE = "The file holds what a second model read out of the answer, not the answer itself."
@@ -27,7 +27,6 @@ _KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "targ
 _MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
-_MAX_FIELD_LENGTH = 16_000_000
 # Stands for a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
 _RETURN = "\ue00d"
 
@@ -73,17 +72,14 @@ def _read_table(data: bytes, name: str) -> Iterator[Mapping[str, str]]:
         raise ResultError(f"{name} is not UTF-8 at byte {error.start:,}.") from error
     if "\x00" in text:
         raise ResultError(f"{name} holds a NUL character.")
-    standard = csv.field_size_limit(_MAX_FIELD_LENGTH)
     try:
         yield from _read_rows(re.sub("\r(?!\n)", _RETURN, text), name)
-    except csv.Error as error:
+    except CsvError as error:
         raise ResultError(f"{name} is no csv table: {error}.") from error
-    finally:
-        csv.field_size_limit(standard)
 
 
 def _read_rows(text: str, name: str) -> Iterator[Mapping[str, str]]:
-    reader = csv.reader(io.StringIO(text, newline=""))
+    reader = read_csv(io.StringIO(text, newline=""), strict=False)
     header = [column.strip() for column in next(reader, [])]
     missing = [column for column in _NEEDED if column not in header]
     if missing:

@@ -5,15 +5,12 @@ Nothing of a row's content ever enters an error: the texts may be hateful.
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from _csv import Reader
+from transcripts.formats.csv_input import CsvError, CsvReader, read_csv
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DELIMITERS = (",", "\t", ";")
@@ -83,7 +80,7 @@ def read_columns(text: str, *, file: str) -> tuple[str, ...]:
         return _read_json_lines(text if first_line_ends < 0 else text[:first_line_ends], file).columns
     try:
         return tuple(name.strip() for name in next(_open_csv(text.lstrip("\r\n"))))
-    except csv.Error as error:
+    except CsvError as error:
         raise _explain(error, file, 1) from None
 
 
@@ -104,10 +101,10 @@ def _is_json(text: str) -> bool:
     return text.lstrip()[:1] in {"{", "["}
 
 
-def _open_csv(text: str, *, is_strict: bool = True) -> Reader:
+def _open_csv(text: str, *, is_strict: bool = True) -> CsvReader:
     header = re.sub(r'"[^"]*"', "", text.lstrip("\r\n").split("\n", 1)[0])
     delimiter = max(_DELIMITERS, key=header.count)
-    return csv.reader(_list_lines(text), delimiter=delimiter, strict=is_strict)
+    return read_csv(_list_lines(text), delimiter=delimiter, strict=is_strict)
 
 
 def _list_lines(text: str) -> Iterator[str]:
@@ -140,7 +137,7 @@ def _read_csv(text: str, file: str, *, is_strict: bool) -> Table:
                 rows.append(Row(len(rows) + 1, line, dict(zip(header, values, strict=True))))
                 _refuse_too_many(rows, header, file)
             line = reader.line_num + 1
-    except csv.Error as error:
+    except CsvError as error:
         raise _explain(error, file, line) from None
     return Table("csv", tuple(header), tuple(rows))
 
@@ -160,7 +157,7 @@ def _refuse_too_many(rows: Sized, columns: Sized, file: str) -> None:
         raise DatasetError(file, found=found, expected="fewer; split the table, or remove what is not needed")
 
 
-def _explain(error: csv.Error, file: str, line: int) -> DatasetError:
+def _explain(error: CsvError, file: str, line: int) -> DatasetError:
     stray = "new-line character" in str(error)
     found = "a carriage return outside quotes" if stray else f"broken csv ({error})"
     expected = "rows that end with a line feed, line breaks and quotes inside a field quoted"

@@ -11,7 +11,6 @@ are found by their heads, in any order. A ``role`` beside the speaker (interview
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,6 +21,7 @@ from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, Rea
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.corpus.pure.readers.speaker_text import assign_roles
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
 
 FORMAT = "speaker_table"
 
@@ -77,8 +77,8 @@ def read_speaker_table(source: Source) -> ReadFile:
 def _read_head(text: str) -> list[str]:
     line = text.lstrip("\ufeff").split("\n", 1)[0].rstrip("\r")
     try:
-        return next(csv.reader([line], delimiter=_find_delimiter(line)), [])
-    except csv.Error:
+        return next(read_csv([line], delimiter=_find_delimiter(line), strict=False), [])
+    except CsvError:
         # A carriage return in the line, or a line that is longer than a cell may be.
         return []
 
@@ -102,7 +102,7 @@ def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
     """The rows below the head, each with the line it begins on."""
     delimiter = _find_delimiter(source.text.split("\n", 1)[0])
     # Line breaks inside cells stay as they are.
-    reader = csv.reader(StringIO(source.text, newline=""), delimiter=delimiter, strict=True)
+    reader = read_csv(StringIO(source.text, newline=""), delimiter=delimiter)
     line = 1
     try:
         for number, row in enumerate(reader):
@@ -113,9 +113,9 @@ def _read_rows(source: Source, width: int) -> Iterator[tuple[int, list[str]]]:
                 expected = f"{width}, as in the first row (a text with the sign between columns needs quotation marks)"
                 raise ReadError(source.name, begins, f"a row of {len(row)} columns", expected)
             yield begins, row
-    except csv.Error as error:
-        if "field limit" in str(error):
-            found = f"a cell of more than {csv.field_size_limit():,} characters"
+    except CsvError as error:
+        if is_cell_too_long(error):
+            found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
             raise ReadError(source.name, line, found, "smaller cells, such as a row for each turn") from error
         raise ReadError(
             source.name, line, "a quotation mark that does not end a cell", 'text in “…” with "" inside'

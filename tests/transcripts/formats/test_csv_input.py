@@ -1,0 +1,68 @@
+"""One limit for cells of CSV, whichever reader runs first."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from auditapp.probe.pure.reviews import ReviewFile
+from auditapp.sob.pure.importing_results.rows import ResultError
+from auditapp.sob.pure.importing_results.sob_results import read_sob_results
+from tests.instance import ROOT
+from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
+from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
+
+
+def refuse_long_definition() -> str:
+    """What a codebook with a definition of a million characters is told."""
+    cells = ["x" * 1_000_000 if name == "definition" else "Tone" for name in COLUMNS]
+    with pytest.raises(CodebookFileError) as caught:
+        read_codebook(f"{','.join(COLUMNS)}\n{','.join(cells)}\n".encode(), name="codebook.csv")
+    return str(caught.value)
+
+
+def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_before() -> None:
+    before = refuse_long_definition()
+    assert "1,000,000" in before
+    list(ReviewFile(io.BytesIO(b"text,category\nA text,woman\n")))
+    with pytest.raises(ResultError):
+        list(read_sob_results(b"id\n1\n", name="results.csv", task="").rows)
+    assert refuse_long_definition() == before
+    assert csv.field_size_limit() == MAX_CELL_LENGTH
+
+
+def test_a_cell_longer_than_the_limit_is_refused_as_such() -> None:
+    with pytest.raises(CsvError) as caught:
+        list(read_csv([f"{'x' * (MAX_CELL_LENGTH + 1)}\n"]))
+    assert is_cell_too_long(caught.value)
+    with pytest.raises(CsvError) as caught:
+        list(read_csv(['"open']))
+    assert not is_cell_too_long(caught.value)
+
+
+def test_every_reader_of_csv_uses_the_one_limit() -> None:
+    """A reader of its own could run before the limit is set, or set another one."""
+    own = []
+    for room in ("auditapp", "transcripts"):
+        for path in sorted((ROOT / room).rglob("*.py")):
+            if path.name == "csv_input.py":
+                continue
+            own += [path.relative_to(ROOT) for name in _list_attributes(path) if name in READERS]
+    assert own == []
+
+
+READERS = {"reader", "DictReader", "field_size_limit"}
+
+
+def _list_attributes(path: Path) -> list[str]:
+    """The names that a module takes from the module csv."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return [
+        node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "csv"
+    ]

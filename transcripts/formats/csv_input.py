@@ -1,0 +1,40 @@
+"""The one way to read CSV, with one limit for the length of a cell.
+
+Python's limit is that of the process, and 131,072 characters unless set: a reader that raised it for its own files would change
+what every other reader takes after it. So it is set here, once, and readers have limits of their own for what they store.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+MAX_CELL_LENGTH = 16_000_000
+"""Characters of a cell. A reasoning model's answer in a released table of results has up to millions."""
+
+csv.field_size_limit(MAX_CELL_LENGTH)
+
+CsvError = csv.Error
+
+
+class CsvReader(Protocol):
+    """The rows of a CSV as lists of cells; ``line_num`` counts the lines read so far."""
+
+    @property
+    def line_num(self) -> int: ...
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+
+    def __next__(self) -> list[str]: ...
+
+
+def read_csv(lines: Iterable[str], *, delimiter: str = ",", strict: bool = True) -> CsvReader:
+    """The rows of a CSV. ``lines`` keep their line ends, so that those inside quotation marks stay as they are; with ``strict``
+    a quotation mark that does not enclose a cell is an error. Raises ``CsvError`` as rows are read."""
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
+def is_cell_too_long(error: CsvError) -> bool:
+    """Whether a cell was longer than ``MAX_CELL_LENGTH``."""
+    return "field limit" in str(error)

@@ -90,7 +90,8 @@ class ReadScenarioReport(ProjectView):
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="Whose codings give the outcome of cases that name a code; without it, who coded most.",
+            help_text="Whose codings alone give the outcome of cases that name a code; without it, everybody's and what was "
+            "adjudicated.",
         )
 
     class Output(serializers.Serializer[Any]):
@@ -108,7 +109,23 @@ class ReadScenarioReport(ProjectView):
         retention = serializers.JSONField(help_text="By model: what stays without a prompt.")
         arms = serializers.JSONField(help_text="Rates of each model and condition, with their groups.")
         groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
-        coder = serializers.CharField(help_text="Whose codings give outcomes of cases that name a code; may be empty.")
+        coder = serializers.CharField(
+            help_text="Whose codings alone give the outcomes of cases that name a code; empty for everybody's."
+        )
+        coders = serializers.DictField(
+            child=serializers.IntegerField(),
+            help_text="Who has read threads of such cases, and how many. Blind codings alone are read.",
+        )
+        readings = serializers.DictField(
+            child=serializers.IntegerField(),
+            allow_null=True,
+            help_text="How many of these threads have an outcome because it was adjudicated, because two coders or more "
+            "agreed, or by a single coder; and how many have none because coders disagree (disputed), or because not everything "
+            "is decided (unread). Null: no case names a code.",
+        )
+        unknown_codes = serializers.ListField(
+            child=serializers.CharField(), help_text="Codes that cases name and the codebook does not have."
+        )
         fake_models = serializers.ListField(
             child=serializers.CharField(), help_text="Labels of models whose answers are invented by this program."
         )

@@ -27,6 +27,12 @@ def write_interval(ends: Sequence[float] | None, digits: int = 3) -> str:
     return " to ".join(write_number(end, digits) for end in ends) if ends else NONE
 
 
+def write_estimate(value: float | None, interval: Sequence[float] | None, digits: int = 3) -> str:
+    """A figure with its interval in brackets, as in “0.250 [0.165, 0.356]”; without the brackets where there is none."""
+    text = write_number(value, digits)
+    return f"{text} [{', '.join(write_number(end, digits) for end in interval)}]" if interval else text
+
+
 def write_p(value: float | None) -> str:
     """A P value with three decimals, or that it is below what they show; a dash where there is none."""
     if value is None:

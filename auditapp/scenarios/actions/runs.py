@@ -16,6 +16,7 @@ from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.measures import UNPROMPTED
 from auditapp.scenarios.pure.scripts import MAX_TEXT, NAME, find_halves
+from auditapp.scenarios.queries.code_readings import find_unknown_codes
 from auditapp.scenarios.queries.runs import KIND, list_suite, list_suites
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -116,7 +117,7 @@ def _plan(
         # Coders see the title of a batch, so it names neither suite nor condition.
         title=f"Scenarios: {len(scripts):,} case{'' if len(scripts) == 1 else 's'}",
         parameters={"suite": suite, "scripts": [script.pk for script in scripts], "conditions": list(asked)},
-        warnings=_warn(scripts, asked),
+        warnings=_warn(project, scripts, asked),
         facts=[
             ("Suite", suite),
             ("Cases", f"{len(scripts):,}"),
@@ -186,8 +187,13 @@ def _chain_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, in
     return inputs, after
 
 
-def _warn(scripts: Sequence[Script], conditions: Mapping[str, str]) -> list[str]:
+def _warn(project: Project, scripts: Sequence[Script], conditions: Mapping[str, str]) -> list[str]:
     warnings = []
+    if unknown := find_unknown_codes(project, scripts):
+        warnings.append(
+            f"The codebook of this study does not have {', '.join(unknown)}. Plays of cases that name "
+            f"{'it' if len(unknown) == 1 else 'them'} have no outcome until it does."
+        )
     if halves := find_halves(script.case.get("pair", {}) for script in scripts):
         warnings.append(
             f"Only one side is there of {', '.join(halves)}, so no pairs are made of {'it' if len(halves) == 1 else 'them'}."

@@ -47,6 +47,17 @@ class LoadForm(forms.Form):
         return file
 
 
+class ReportForm(forms.Form):
+    """Whose codings give the outcomes of cases that name a code."""
+
+    coder = forms.ChoiceField(label="Codings of", required=False)
+
+    def __init__(self, data: object, counts: Mapping[str, int]) -> None:
+        super().__init__(data)  # type: ignore[arg-type]
+        people = [(who, f"{who} alone ({count} threads)") for who, count in counts.items()]
+        self.fields["coder"].choices = [("", "all coders, as adjudicated"), *people]  # type: ignore[attr-defined]
+
+
 class LaunchForm(LaunchOptionsForm):
     """The suite, conditions, models and options of a launch."""
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from auditapp.scenarios.pure.readings import describe_readings
+from transcripts.formats.numbers import write_estimate, write_interval, write_number, write_p
+
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
     """The lines of what ``measures.report_plays`` returns."""
@@ -14,10 +17,10 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
         ratio = figures["retention"]
         yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, {figures['left_out']:,} left out"
         yield f"  prompted {_rate(figures['prompted'])}, unprompted {_rate(figures['unprompted'])}"
-        p = _number(figures["p_mcnemar"], 6)
-        yield f"  retention {_number(ratio['value'])} {_interval(ratio['ci'])}, P {p} (McNemar, exact)"
+        p = write_p(figures["p_mcnemar"])
+        yield f"  retention {write_estimate(ratio['value'], ratio['ci'])}, P {p} (McNemar, exact)"
         if ratio["ci_cases"]:
-            yield f"  drawing cases {_interval(ratio['ci_cases'])}"
+            yield f"  drawing cases {write_interval(ratio['ci_cases'])}"
     for arm in report["arms"]:
         reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
         yield f"{arm['model']}, {arm['condition']}{reasoning}: {arm['right']} of {arm['n']}, {_rate(arm)}"
@@ -32,8 +35,10 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
     yield f"Of the batch {states['stored']:,} are stored, {states['open']:,} open, {states['failed']:,} failed."
     if report["without_answer"]:
         yield f"{report['without_answer']:,} are of cases that expect no answer; they have no outcome here."
-    if report["coder"]:
-        yield f"Outcomes of cases that name a code are by the codings of {report['coder']}."
+    if sentence := describe_readings(report):
+        yield sentence
+    for code in report["unknown_codes"]:
+        yield f"The codebook has no code {code}, so cases that name it have no outcome."
     for play in report["failed"]:
         yield f"  failed: {play['case']}, {play['model']}, {play['condition']}, repeat {play['repeat']}"
 
@@ -41,24 +46,18 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
 def _list_groups(figures: Mapping[str, Any]) -> Iterator[str]:
     for group, own in figures["groups"].items():
         stated = (
-            f", Brier {_number(own['brier'])}, calibration error {_number(own['ece'])}" if own["n_probability"] else ""
+            f", Brier {write_number(own['brier'], 3)}, calibration error {write_number(own['ece'], 3)}"
+            if own["n_probability"]
+            else ""
         )
         yield f"  {group}: {own['right']} of {own['n']}, {_rate(own)}{stated}"
     gap = figures["gap"]
     if gap:
         yield (
-            f"  {gap['highest']} over {gap['lowest']}: difference {_number(gap['difference'])} {_interval(gap['ci'])}, "
-            f"ratio {_number(gap['ratio'])} {_interval(gap['ratio_ci'])}"
+            f"  {gap['highest']} over {gap['lowest']}: difference {write_estimate(gap['difference'], gap['ci'])}, "
+            f"ratio {write_estimate(gap['ratio'], gap['ratio_ci'])}"
         )
 
 
 def _rate(figures: Mapping[str, Any]) -> str:
-    return f"{_number(figures['rate'])} {_interval(figures['ci'])}"
-
-
-def _number(value: float | None, places: int = 3) -> str:
-    return "–" if value is None else f"{value:.{places}f}"
-
-
-def _interval(ends: list[float] | None) -> str:
-    return f"[{_number(ends[0])}, {_number(ends[1])}]" if ends else "(no interval)"
+    return write_estimate(figures["rate"], figures["ci"])

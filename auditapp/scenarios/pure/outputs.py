@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transcripts.formats.latex import write_plain_table
+from transcripts.formats.numbers import write_number, write_p
 
 Report = Mapping[str, Any]
 RETENTION_COLUMNS = (
@@ -80,17 +81,22 @@ TABLES = {
 def write_latex(report: Report, what: str) -> str:
     """One of ``TABLES`` as a LaTeX table with its caption."""
     columns, list_rows, caption = TABLES[what]
-    rows = [[_write(cell) for cell in row] for row in list_rows(report)]
+    rows = print_rows(columns, list_rows(report))
     heads = [name.replace("_", " ") for name in columns]
     return write_plain_table(heads, rows, caption=f"{caption} {TESTS}", label=f"scenarios-{what}")
 
 
-def _write(cell: object) -> str:
-    if cell is None:
-        return "–"
+def print_rows(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[list[str]]:
+    """Rows as tables print them: figures with three decimals, P values as such, reasoning on or off."""
+    return [[_write(name, cell) for name, cell in zip(columns, row, strict=True)] for row in rows]
+
+
+def _write(name: str, cell: object) -> str:
     if isinstance(cell, bool):
         return "on" if cell else "off"
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+    if cell is None or isinstance(cell, float):
+        return write_p(cell) if name.startswith("p_") else write_number(cell, 3)
+    return str(cell)
 
 
 def _ends(interval: Sequence[float] | None) -> tuple[float | None, float | None]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.conversations import read_words
-from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outcomes import Expected, read_expected, read_outcome
+from auditapp.scenarios.queries.code_readings import read_codes
 from auditapp.scenarios.queries.run_talks import read_turns
 from auditapp.scenarios.queries.runs import count_states, run_plays
-from transcripts.accounts.models import User
-from transcripts.coding.models import Coding
-from transcripts.rounds.progress import read_progress
 
 PLAYS_AT_A_TIME = 200
 
@@ -24,21 +20,31 @@ PLAYS_AT_A_TIME = 200
 def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
     """The report on a batch, in the form of ``measures.report_plays``, and beside it: ``batch``; ``states``, how many plays
     are open, stored and failed; ``failed``, which failed; ``without_answer``, how many stored plays are of cases that expect no
-    answer and so have no outcome here; and ``coder``, whose codings give the outcome of cases that name a code.
+    answer and so have no outcome here.
 
-    A play that failed is among those without an outcome. Without ``coder`` it is whoever has coded most of the threads of such
-    cases. Raises ``ScenarioError`` for a coder who has read none of them.
+    Of cases that name a code: ``readings``, how many of their threads have an outcome on which basis (``pure.readings.BASES``),
+    None where no case names one; ``coder``, whose readings alone these are, "" for everybody's and what was adjudicated;
+    ``coders``, who has read how many; ``unknown_codes``, which the codebook does not have.
+
+    A play that failed is among those without an outcome. Raises ``ScenarioError`` for a coder who has read none of them.
     """
     plays = _list_ended(batch)
-    coded = [play for play in plays if (own := _read_expected(play)) and own.code and play.interview_id]
-    readings, chosen = _read_codes(coded, coder)
+    wanted = {
+        play.interview_id: own.code
+        for play in plays
+        if (own := _read_expected(play)) and own.code and play.interview_id is not None
+    }
+    found = read_codes(batch.project, wanted, coder=coder)
     return {
-        **report_plays(_read_outcomes(plays, readings)),
+        **report_plays(_read_outcomes(plays, found.outcomes)),
         "batch": batch.pk,
         "states": count_states(batch),
         "failed": [_name_play(play) for play in plays if play.state == Play.State.FAILED],
         "without_answer": sum(play.state == Play.State.STORED and "answer" not in play.script.case for play in plays),
-        "coder": chosen,
+        "coder": coder,
+        "coders": found.coders,
+        "readings": found.counts if wanted else None,
+        "unknown_codes": found.unknown,
     }
 
 
@@ -68,7 +74,7 @@ def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> list[
                 model=play.arm.variant.label,
                 condition=play.arm.task,
                 repeat=play.repeat,
-                outcome=readings.get(play.pk) if own.code else read.is_right if read else None,
+                outcome=readings.get(play.interview_id or 0) if own.code else read.is_right if read else None,
                 group=play.script.case.get("group", ""),
                 probability=read.probability if read else None,
                 reasoning=find_reasoning(play.arm.variant.reasoning),
@@ -105,35 +111,3 @@ def _read_answers(plays: Sequence[Play]) -> dict[int, str]:
             if turns and turns[-1].result is not None:
                 found[pk] = read_words(turns[-1].result.answer)
     return found
-
-
-def _read_codes(plays: Sequence[Play], coder: str) -> tuple[dict[int, bool], str]:
-    """Whether the code of its case was applied to the thread of each play by the chosen coder, blind; a thread that she has not
-    decided whole and in which she has not applied it is missing. And who she is."""
-    threads = {play.interview_id: play for play in plays if play.interview_id is not None}
-    rows = (
-        Coding.objects.blind()
-        .filter(sentence__turn__interview__in=list(threads), sentence__retired_by__isnull=True)
-        .values_list("coder__username", "sentence__turn__interview", "code__identifier")
-    )
-    applied: dict[str, set[tuple[int, str]]] = {}
-    for who, thread, code in rows:
-        applied.setdefault(who, set()).add((thread, code))
-    counts = Counter({who: len({thread for thread, _ in own}) for who, own in applied.items()})
-    chosen = coder or next(iter(sorted(counts, key=lambda who: (-counts[who], who))), "")
-    person = User.objects.filter(username=chosen).first()
-    if coder and (person is None or not plays):
-        raise ScenarioError(
-            f"{coder} has coded none of the threads of cases that name a code. Who has: {', '.join(sorted(counts)) or 'nobody'}."
-        )
-    if person is None:
-        return {}, ""
-    progress = read_progress(list(threads), coder_id=person.pk)
-    found = {}
-    for thread, play in threads.items():
-        own = _read_expected(play)
-        if own and (thread, own.code) in applied.get(chosen, set()):
-            found[play.pk] = True
-        elif not progress.find(thread, person.pk).undecided:
-            found[play.pk] = False
-    return found, chosen

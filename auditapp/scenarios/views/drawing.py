@@ -13,9 +13,11 @@ from auditapp.scenarios.pure.outputs import (
     list_arms,
     list_gaps,
     list_retention,
+    print_rows,
 )
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
 from transcripts.charts.verdicts import judge_difference
+from transcripts.formats.numbers import write_estimate
 
 Report = Mapping[str, Any]
 HEADS = {
@@ -81,7 +83,7 @@ def _draw_rates(report: Report) -> Section:
         "rules cannot read are left out and counted.",
         chart,
         _name(ARM_COLUMNS),
-        _print(list_arms(report)),
+        print_rows(ARM_COLUMNS, list_arms(report)),
     )
 
 
@@ -118,7 +120,7 @@ def _draw_retention(report: Report) -> Section:
         "repeated, an interval that draws cases stands in the table.",
         chart,
         _name(RETENTION_COLUMNS),
-        _print(list_retention(report)),
+        print_rows(RETENTION_COLUMNS, list_retention(report)),
     )
 
 
@@ -129,8 +131,8 @@ def _draw_groups(report: Report) -> Section:
         name = f"{arm['model']}, {_name_condition(arm)}"
         if gap:
             notes.append(
-                f"{name}: {gap['highest']} over {gap['lowest']} by {_number(gap['difference'])} {_interval(gap['ci'])}, "
-                f"ratio {_number(gap['ratio'])} {_interval(gap['ratio_ci'])}."
+                f"{name}: {gap['highest']} over {gap['lowest']} by {write_estimate(gap['difference'], gap['ci'])}, "
+                f"ratio {write_estimate(gap['ratio'], gap['ratio_ci'])}."
             )
         rows += [
             Row(f"{group}, {own['n']} plays", [_dot(own["rate"], own["ci"])], group=name)
@@ -148,7 +150,7 @@ def _draw_groups(report: Report) -> Section:
         "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them.",
         chart,
         _name(GAP_COLUMNS),
-        _print(list_gaps(report)),
+        print_rows(GAP_COLUMNS, list_gaps(report)),
         notes,
     )
 
@@ -162,26 +164,6 @@ def _name(columns: Iterable[str]) -> list[str]:
     return [HEADS.get(name, name.capitalize()) for name in columns]
 
 
-def _print(rows: Iterable[Sequence[object]]) -> list[list[str]]:
-    return [[_cell(cell) for cell in row] for row in rows]
-
-
-def _cell(cell: object) -> str:
-    if isinstance(cell, bool):
-        return "on" if cell else "off"
-    if isinstance(cell, float) or cell is None:
-        return _number(cell)
-    return str(cell)
-
-
 def _dot(value: float | None, interval: Sequence[float] | None) -> Dot:
     low, high = interval or (None, None)
-    return Dot(value, low, high, text=f"{_number(value)} {_interval(interval)}".strip())
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
-
-
-def _interval(interval: Sequence[float] | None) -> str:
-    return f"[{_number(interval[0])}, {_number(interval[1])}]" if interval else ""
+    return Dot(value, low, high, text=write_estimate(value, interval))

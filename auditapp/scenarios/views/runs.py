@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.kinds import Visibility, find_visibility
 from auditapp.batches.models import Batch
+from auditapp.batches.pages.table_files import FORMATS, send_table
 from auditapp.llm.queries import list_noted
-from auditapp.scenarios.actions.run_downloads import record_download
 from auditapp.scenarios.errors import ScenarioError
+from auditapp.scenarios.forms.runs import ReportForm
 from auditapp.scenarios.pure.outputs import TABLES, TESTS, write_latex
+from auditapp.scenarios.pure.readings import describe_readings
 from auditapp.scenarios.queries.method import describe_run
 from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
 from auditapp.scenarios.queries.run_report import read_run_report
@@ -27,7 +27,6 @@ from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
-FORMATS = {"csv": "text/csv; charset=utf-8", "tex": "application/x-tex; charset=utf-8"}
 NAMES = {"retention": "Retention", "arms": "Conditions and groups", "gaps": "Gaps between groups"}
 
 
@@ -54,6 +53,8 @@ def show_run(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "arms": arms,
         "rows": rows,
         "report": report,
+        "readings": describe_readings(report),
+        "form": ReportForm(request.GET, report["coders"]) if report["coders"] else None,
         "sections": draw_report(report),
         "notes": describe_run(batch),
         "tests": TESTS,
@@ -99,11 +100,12 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         stream = io.StringIO(newline="")
         write_csv(list_rows(report), header=columns, stream=stream)
         text = stream.getvalue()
-    data = text.encode()
-    sha256 = hashlib.sha256(data).hexdigest()
-    record_download(batch=batch, what=what, format=format, sha256=sha256, by=request.user)
-    headers = {
-        "Content-Disposition": content_disposition_header(True, f"scenarios-{batch.pk}-{what}.{format}") or "",
-        "X-Content-SHA256": sha256,
-    }
-    return HttpResponse(data, content_type=FORMATS[format], headers=headers)
+    return send_table(
+        text,
+        batch=batch,
+        report="scenarios",
+        what=what,
+        format=format,
+        by=request.user,
+        action="scenarios.report.downloaded",
+    )

@@ -14,7 +14,7 @@ from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
 from auditapp.scenarios.actions.scripts import LoadedScripts, load_scripts
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.forms.runs import MAX_UPLOAD_BYTES, LaunchForm, LoadForm
-from auditapp.scenarios.pure.scripts import read_scripts
+from auditapp.scenarios.pure.scripts import list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, read_shipped
 from auditapp.scenarios.queries.runs import KIND, list_cases, list_suites
 from transcripts.corpus.pure.readers.base import ReadError
@@ -22,6 +22,9 @@ from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
+
+MAX_NAMED = 10
+"""How many pairs a message names."""
 
 
 @takes_uploads(MAX_UPLOAD_BYTES)
@@ -42,6 +45,12 @@ def load(request: ProjectRequest) -> HttpResponse:
             form.add_error("file", ValidationError(" ".join(str(error).split())))
         else:
             messages.success(request, _describe_loaded(loaded))
+            if halves := list_halves(scripts):
+                named = f"{', '.join(halves[:MAX_NAMED])}{' and others' if len(halves) > MAX_NAMED else ''}"
+                messages.warning(
+                    request,
+                    f"Only one side is in the file of {named}. Pairs are made once the other side is loaded too.",
+                )
             return redirect("scenarios:suites", request.project.slug)
     return render(request, "scenarios/load_suite.html", {"form": form}, status=422 if form.errors else 200)
 

@@ -362,7 +362,8 @@ class TestReport:
             decide(sentence, coder)
 
         report = read_run_report(batch)
-        assert report["coder"] == "coder"
+        assert (report["coder"], report["coders"]) == ("", {"coder": 2})
+        assert report["readings"] == {"adjudicated": 0, "agreed": 0, "single": 2, "disputed": 0, "unread": 0}
         assert [(arm["right"], arm["n"]) for arm in report["arms"]] == [(1, 2)]
         with pytest.raises(ScenarioError, match="nobody_else"):
             read_run_report(batch, coder="nobody_else")

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
-from transcripts.formats.numbers import write_interval, write_number, write_p, write_signed
+from transcripts.formats.numbers import write_estimate, write_interval, write_number, write_p, write_signed
 
 
 def test_numbers_have_their_decimals_and_no_negative_nought() -> None:
     assert [write_number(value) for value in (None, 1 / 3, -0.001, -0.5)] == ["–", "0.33", "0.00", "-0.50"]
     assert [write_number(value, 3) for value in (0.5, -0.0001)] == ["0.500", "0.000"]
+
+
+def test_an_estimate_has_its_interval_in_brackets_where_there_is_one() -> None:
+    assert write_estimate(0.25, None) == "0.250"
+    assert write_estimate(0.25, (-0.0001, 0.5)) == "0.250 [0.000, 0.500]"
+    assert write_estimate(1.5, (1, 2), 1) == "1.5 [1.0, 2.0]"
 
 
 def test_p_values_below_what_three_decimals_show_are_told_so() -> None:

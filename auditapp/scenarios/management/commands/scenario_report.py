@@ -29,7 +29,8 @@ class Command(BaseCommand):
             "--coder",
             default="",
             metavar="NAME",
-            help="of a batch: whose codings tell the outcome of cases that name a code",
+            help="of a batch: whose codings alone give the outcome of cases that name a code (default: everybody's, and what was "
+            "adjudicated)",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

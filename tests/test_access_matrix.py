@@ -414,6 +414,8 @@ OF_A_STUDY: dict[str, Row] = {
     "api:estimate_preannotation": sent(Permission.RUN_BATCHES),
     "api:launch_sob": sent(Permission.RUN_BATCHES),
     "api:estimate_sob": sent(Permission.RUN_BATCHES),
+    "api:launch_scenarios": sent(Permission.RUN_BATCHES),
+    "api:estimate_scenarios": sent(Permission.RUN_BATCHES),
     "api:batch_estimate": seen(Permission.RUN_BATCHES),
     "api:pause_batch": sent(Permission.RUN_BATCHES),
     "api:resume_batch": sent(Permission.RUN_BATCHES),

@@ -18,6 +18,7 @@ from rest_framework.views import APIView
 from auditapp import outage
 from auditapp.batches.actions import BatchError
 from auditapp.preannotation.errors import PreannotationError
+from auditapp.scenarios.errors import ScenarioError
 from auditapp.sob.errors import SobError
 from transcripts.codebook.actions import CodebookError, CodebookRefused
 from transcripts.coding.actions import CodingError, WrongInput
@@ -140,7 +141,9 @@ def explain(exception: Exception) -> Refusal | None:
             return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
         case CodebookRefused():
             return Refusal(422, "invalid_fields", str(exception), {"content": exception.problems or [str(exception)]})
-        case CodingError() | CodebookError() | BatchError() | PreannotationError() | SobError():
+        case ScenarioError() if exception.field:
+            return Refusal(422, "invalid_fields", str(exception), {exception.field: [str(exception)]})
+        case CodingError() | CodebookError() | BatchError() | PreannotationError() | ScenarioError() | SobError():
             return Refusal(409, "conflict", str(exception))
         case Http404():
             return Refusal(404, "not_found", str(exception) or "There is nothing at this address.")

@@ -206,7 +206,7 @@ class AskedView(ProjectView):
         raise NotImplementedError
 
     def launch(self, given: dict[str, Any]) -> Batch:
-        """The batch. Raises ``BatchError``, ``PreannotationError`` or ``SobError``."""
+        """The batch. Raises ``BatchError``, ``PreannotationError``, ``ScenarioError`` or ``SobError``."""
         raise NotImplementedError
 
 
@@ -267,7 +267,7 @@ class OfSob(AskedView):
     def _read_choice(self, given: dict[str, Any]) -> dict[str, Any]:
         return {
             "dataset": self._find_dataset(given["dataset"]),
-            "variants": [_find_variant(label) for label in given["models"]],
+            "variants": [find_variant(label) for label in given["models"]],
             "tasks": given["tasks"],
             "instrument_variant": given["instrument"],
             "include_base": given["include_base"],
@@ -347,7 +347,7 @@ class EstimateView(AskedView):
         title = serializers.CharField(help_text="What the batch would be called, unless named.")
         calls = serializers.IntegerField(help_text="Calls in total.")
         pilot_calls = serializers.IntegerField(help_text="How many of them would be sent first, as a pilot.")
-        inputs = serializers.IntegerField(help_text="How many turns or texts would be asked about.")
+        inputs = serializers.IntegerField(help_text="How many turns, texts or questions would be asked.")
         interviews = serializers.IntegerField(
             allow_null=True, help_text="How many interviews these are of; null: of none."
         )
@@ -447,7 +447,8 @@ def _read_annotator(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _find_variant(label: str) -> ModelVariant:
+def find_variant(label: str) -> ModelVariant:
+    """The model with this label, for the field ``models`` of a body. Raises ``ValidationError``, which lists those there are."""
     variant = ModelVariant.objects.select_related("account").filter(label=label).first()
     if variant is None:
         labels = ", ".join(ModelVariant.objects.order_by("label").values_list("label", flat=True)) or "none"

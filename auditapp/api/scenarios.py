@@ -1,4 +1,4 @@
-"""Scripts, and the report of a batch that ran a suite."""
+"""Scripts, launches of suites, and the report of a batch that ran one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.api.errors import InvalidParameters
-from auditapp.api.inputs import Choice, Parameters
+from auditapp.api.inputs import Choice, Parameters, TrueOrFalse, Uuid, WholeNumber, Words
+from auditapp.api.launching import (
+    MAX_LABEL,
+    AskedView,
+    EstimateView,
+    LaunchView,
+    OptionsInput,
+    find_variant,
+    read_options,
+)
 from auditapp.api.pagination import PageParameters, Pages
 from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility
+from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
+from auditapp.batches.models import Batch
+from auditapp.scenarios.actions.runs import launch_scenarios, plan_scenarios
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.queries.run_report import read_run_report
@@ -79,6 +91,75 @@ class ListScripts(ProjectView):
         scripts = Script.objects.filter(project=self.project).prefetch_related("questions")
         wanted = {name: self.query[name] for name in ("use", "suite") if name in self.query}
         return self.answer_page(scripts.filter(**wanted).order_by("pk"))
+
+
+class ScenariosInput(OptionsInput):
+    """A suite, to be played by models under conditions."""
+
+    suite = Words(
+        max_length=100, help_text="Name of a suite of the study. The latest number of each of its scripts is played."
+    )
+    models = serializers.ListField(
+        child=Words(max_length=MAX_LABEL), allow_empty=False, help_text="Labels of the models."
+    )
+    conditions = serializers.DictField(
+        child=Words(trim_whitespace=False),
+        default=dict,
+        help_text="The system text of each condition by its name; it comes before each script's own. `prompted` is the one that "
+        "plays without a prompt are measured against.",
+    )
+    has_unprompted = TrueOrFalse(
+        default=True, help_text="Whether each case is also played without a system text of the team."
+    )
+    repeats = WholeNumber(
+        min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each case is played under each condition."
+    )
+
+    class Meta:
+        ref_name = "NewScenarios"
+
+
+class OfScenarios(AskedView):
+    """A suite, played by models."""
+
+    def plan(self, given: dict[str, Any]) -> LaunchPlan:
+        return plan_scenarios(**self._read_choice(given))
+
+    def launch(self, given: dict[str, Any]) -> Batch:
+        return launch_scenarios(**self._read_choice(given), options=read_options(given), by=self.person)
+
+    def _read_choice(self, given: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "project": self.project,
+            "suite": given["suite"],
+            "variants": [find_variant(label) for label in given["models"]],
+            "conditions": {name: text.replace("\r\n", "\n") for name, text in given["conditions"].items()},
+            "has_unprompted": given["has_unprompted"],
+        }
+
+
+class LaunchScenarios(OfScenarios, LaunchView):
+    """Play every script of a suite with models under conditions. What was said becomes masked threads, as plays end.
+
+    The same request sent again launches nothing more and answers 200 with the batch.
+    """
+
+    Input = ScenariosInput
+
+
+class EstimateScenarios(OfScenarios, EstimateView):
+    """What a launch of a suite would send and cost at most, as its page shows it. Stores nothing.
+
+    It takes the same body, and refuses what the launch would refuse.
+    """
+
+    class Input(ScenariosInput):
+        """A suite, to be played by models under conditions; the key is not needed."""
+
+        idempotency_key = Uuid(required=False, help_text="Not used.")
+
+        class Meta:
+            ref_name = "ReviewedScenarios"
 
 
 class ReadScenarioReport(ProjectView):

@@ -108,6 +108,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path(f"{STUDY}/batches/sob/", launching.LaunchSob.as_view(), name="launch_sob"),
     path(f"{STUDY}/batches/sob/estimate/", launching.EstimateSob.as_view(), name="estimate_sob"),
+    path(f"{STUDY}/batches/scenario/", scenarios.LaunchScenarios.as_view(), name="launch_scenarios"),
+    path(f"{STUDY}/batches/scenario/estimate/", scenarios.EstimateScenarios.as_view(), name="estimate_scenarios"),
     path(f"{STUDY}/batches/<int:batch_id>/estimate/", batches.EstimateRest.as_view(), name="batch_estimate"),
     path(f"{STUDY}/batches/<int:batch_id>/pause/", controls.PauseBatch.as_view(), name="pause_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/resume/", controls.ResumeBatch.as_view(), name="resume_batch"),

@@ -118,6 +118,8 @@ POLICY = [
     Row("estimate_preannotation", "POST", 422, 422, 403, 403, 404),
     Row("launch_sob", "POST", 422, 422, 403, 403, 404),
     Row("estimate_sob", "POST", 422, 422, 403, 403, 404),
+    Row("launch_scenarios", "POST", 422, 422, 403, 403, 404),
+    Row("estimate_scenarios", "POST", 422, 422, 403, 403, 404),
     Row("batch_estimate", "GET", 200, 200, 403, 403, 404),
     Row("pause_batch", "POST", 200, 409, 403, 403, 404),
     Row("resume_batch", "POST", 200, 409, 403, 403, 404),

@@ -1,0 +1,179 @@
+"""A script that has a suite played: reviewed, launched, run by the worker's function, approved after its pilot and reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+
+from auditapp.batches.models import Batch, Cell
+from auditapp.llm.actions import add_model
+from auditapp.llm.granting import set_grant
+from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.scripts import load_scripts
+from auditapp.scenarios.actions.storing import store_plays
+from auditapp.scenarios.models import Play
+from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.auditapp.api.test_running_batches import PAID, work
+from tests.auditapp.batches.queues import borrowed_connection
+from tests.auditapp.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
+from transcripts.accounts.models import Scope, User
+from transcripts.audit_trail import trail
+from transcripts.audit_trail.models import AuditEvent
+from transcripts.projects.models import Project
+
+pytestmark = pytest.mark.django_db
+LAUNCH = "projects/culture/batches/scenario/"
+ESTIMATE = f"{LAUNCH}estimate/"
+
+
+@pytest.fixture(autouse=True)
+def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """A worker's folder of its own, and a writer that sees what the test has not committed."""
+    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
+    with borrowed_connection(monkeypatch):
+        yield
+
+
+@pytest.fixture
+def model(db: None) -> ModelVariant:
+    return add_model(label="qwertzmodel", provider="fake", by=trail.SYSTEM)
+
+
+@pytest.fixture
+def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+    return program_of(lead)
+
+
+@pytest.fixture
+def asked(project: Project, model: ModelVariant) -> dict[str, Any]:
+    """The body of a launch of a suite with two cases of two turns, prompted and not."""
+    load_suite(project)
+    return {
+        "suite": SUITE,
+        "models": ["qwertzmodel"],
+        "conditions": {"prompted": PROMPTED},
+        "pilot": 0,
+        "idempotency_key": str(uuid4()),
+    }
+
+
+def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
+    program: Program, asked: dict[str, Any]
+) -> None:
+    asked["pilot"] = 2
+    told = program.post(ESTIMATE, asked)
+    assert told.status == 200, told.body
+    assert (told.body["calls"], told.body["inputs"], told.body["fake"]) == (8, 4, True)
+    assert sorted(arm["task"] for arm in told.body["arms"]) == ["prompted", "unprompted"]
+    assert not Batch.objects.exists()
+
+    launched = program.post(LAUNCH, asked)
+    assert launched.status == 201, launched.body
+    batch = Batch.objects.get(pk=launched.body["id"])
+    assert (told.body["calls"], told.body["pilot_calls"]) == (batch.cells.count(), batch.pilot_cells)
+    assert batch.launched_by_name == "lead"
+    # Whoever launches may code the threads: nothing tells conditions or models.
+    assert (launched.body["closed"], launched.body["cells"], launched.body["arms"]) == (True, None, [])
+    work(batch.pk)
+    batch.refresh_from_db()
+    assert batch.state == Batch.State.WAITING
+    assert program.post(f"projects/culture/batches/{batch.pk}/approve/").body["state"] == "running"
+    work(batch.pk)
+    batch.refresh_from_db()
+    store_plays(batch)
+    assert Play.objects.filter(arm__batch=batch, state=Play.State.STORED).count() == 4
+
+
+def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_refused(
+    program: Program, asked: dict[str, Any]
+) -> None:
+    ends = [program.post(LAUNCH, asked) for _ in range(2)]
+    assert [end.status for end in ends] == [201, 200]
+    assert ends[0].body["id"] == ends[1].body["id"]
+    other = program.post(LAUNCH, {**asked, "conditions": {"prompted": "Other words."}})
+    assert (other.status, other.error["code"]) == (409, "conflict")
+    assert (Batch.objects.count(), Play.objects.count()) == (1, 4)
+
+
+def test_it_asks_what_the_command_asks(
+    program: Program, project: Project, asked: dict[str, Any], tmp_path: Path
+) -> None:
+    team = tmp_path / "team.txt"
+    team.write_text(PROMPTED, encoding="utf-8")
+    by_api = Batch.objects.get(pk=program.post(LAUNCH, {**asked, "repeats": 2, "has_unprompted": False}).body["id"])
+    words = ["--project", "culture", "--suite", SUITE, "--model", "qwertzmodel", "--condition", f"prompted={team}"]
+    call_command("scenario_launch", *words, "--no-unprompted", "--repeats", "2")
+    by_command = Batch.objects.order_by("-pk")[0]
+    same = ("title", "kind", "concurrency", "lost_answers", "route", "pilot_cells", "cap_nano", "has_chains")
+    assert [getattr(by_api, name) for name in same] == [getattr(by_command, name) for name in same]
+    cells = [
+        list(each.cells.order_by("pk").values_list("input_id", "repeat", "arm__prompt_hash", "state"))
+        for each in (by_api, by_command)
+    ]
+    assert cells[0] == cells[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "says"),
+    [
+        ({"suite": "nothing"}, "suite", SUITE),
+        ({"suite": ""}, "suite", "blank"),
+        ({"models": ["nothing"]}, "models", "qwertzmodel"),
+        ({"models": ["qwertzmodel", "qwertzmodel"]}, "models", "each once"),
+        ({"conditions": {"unprompted": "Words."}}, "conditions", "another name"),
+        ({"conditions": {"prompted": "  "}}, "conditions", "has no text"),
+        ({"conditions": {"prompted": 1}}, "conditions", "string"),
+        ({"conditions": {"a/b": "Words."}}, "conditions", "letters, digits"),
+        ({"conditions": {}, "has_unprompted": False}, "conditions", "at least one condition"),
+        ({"repeats": 0}, "repeats", "1"),
+        ({"cap": "5"}, "cap", "number"),
+        ({"tasks": []}, "tasks", "no such field"),
+    ],
+)
+def test_a_wrong_field_is_named_and_nothing_is_launched(
+    program: Program, asked: dict[str, Any], change: dict[str, Any], field: str, says: str
+) -> None:
+    for address in (LAUNCH, ESTIMATE):
+        refused = program.post(address, asked | change)
+        assert (refused.status, list(refused.error["fields"])) == (422, [field])
+        assert says in str(refused.error["fields"])
+    assert not Batch.objects.exists()
+
+
+def test_a_case_that_names_a_code_which_the_codebook_lacks_is_told_before_the_launch(
+    program: Program, project: Project, asked: dict[str, Any]
+) -> None:
+    case = {"answer": {"code": "theme.nowhere"}}
+    named = [replace(make_script(side), case=case) for side in "ab"]
+    load_scripts(project=project, scripts=named, by=trail.SYSTEM, reason="names a code")
+    assert any("theme.nowhere" in sentence for sentence in program.post(ESTIMATE, asked).body["warnings"])
+
+
+def test_money_needs_a_grant_a_cap_keeps_to_it_and_the_token_the_scope(
+    program: Program, program_of: ProgramOf, project: Project, lead: User, asked: dict[str, Any]
+) -> None:
+    paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
+    body = {**asked, "models": ["paid"], "cap": 1}
+    for address in (LAUNCH, ESTIMATE):
+        refused = program.post(address, body)
+        assert (refused.status, refused.error["code"]) == (409, "conflict")
+        assert "grant" in refused.error["message"]
+    limits = {"study_usd": Decimal(9), "study_day_usd": Decimal(9), "person_day_usd": Decimal(9)}
+    set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+    assert program.post(ESTIMATE, {**body, "cap": 0.001}).body["cap"] == 0.001
+    without = program_of(lead, scopes=[Scope.READ, Scope.MANAGE])
+    for address in (LAUNCH, ESTIMATE):
+        assert without.post(address, body).error["code"] == "scope_missing"
+    assert not Batch.objects.exists()
+    launched = Batch.objects.get(pk=program.post(LAUNCH, body).body["id"])
+    assert launched.cap_nano == 10**9
+    assert AuditEvent.objects.filter(action="batch.launched").count() == 1
+    assert Cell.objects.filter(batch=launched).count() == 8

@@ -7,8 +7,8 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL
-from transcripts.formats.numbers import NONE, write_number, write_p
+from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, is_few
+from transcripts.formats.numbers import NONE, write_interval, write_number, write_p
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -49,6 +49,8 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
         yield f"  {condition}, beside: {beside}, androgynous or unknown {rows['not_scored']}"
+    if any(rows[subset]["degenerate"] for key, rows in table.items() if key != "paired" for subset in (ALL, *SUBSETS)):
+        yield f"  {DEGENERATE}"
     paired = table["paired"]
     if paired:
         yield (
@@ -62,8 +64,12 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
     for name, row in table["themes"].items():
         yield (
             f"  {name}: W {row['w']}, M {row['m']}, ln(W/M) {write_ratio(row['bias'])}, of shares {write_ratio(row['bias_rate'])}, "
-            f"with 0.5 added {write_ratio(row['bias_half'])}"
+            f"with 0.5 added {write_ratio(row['bias_half'])}{', few' if is_few(row) else ''}"
         )
+    if any(is_few(row) for row in table["themes"].values()):
+        yield f"  few: {FEW}"
+    if any(isinstance(row["bias"], str) for row in table["themes"].values()):
+        yield f"  {INFINITIES}"
 
 
 def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
@@ -73,11 +79,6 @@ def _with_interval(value: float | None, interval: Sequence[float] | None) -> str
 def write_share(value: float | None) -> str:
     """A percentage with two decimals, or a dash."""
     return NONE if value is None else f"{100 * value:.2f} %"
-
-
-def write_interval(interval: Sequence[float] | None) -> str:
-    """Both ends in brackets, or nothing."""
-    return "" if interval is None else f"[{interval[0]:.3f}, {interval[1]:.3f}]"
 
 
 def write_ratio(value: float | str | None) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
-from auditapp.probe.pure.listing import write_interval, write_ratio
+from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL, NOT_COUNTED
+from auditapp.probe.pure.tables import ALL, DEGENERATE, INFINITIES, NOT_COUNTED
 from transcripts.formats.latex import write_plain_table
-from transcripts.formats.numbers import write_number, write_p
+from transcripts.formats.numbers import write_interval, write_number, write_p
 
 Report = Mapping[str, Any]
 TABLE1_COLUMNS = (
@@ -104,7 +104,7 @@ def _write_table1(report: Report) -> str:
     ]
     caption = (
         "Rates at which texts are predicted to be by a woman, of women's and of men's texts. "
-        f"(d): more than 90 % of the predictions are one label. {report['tests']}"
+        f"(d): degenerate. {DEGENERATE} {report['tests']}"
     )
     said = " ".join([caption, *report["caveats"]])
     return write_plain_table([*heads, "Balanced"], lines, caption=said, label="probe-table1", columns="lllrrrrrrrr")
@@ -123,7 +123,7 @@ def _write_table2(report: Report) -> str:
     by = "the model's prediction" if axis == "prediction" else "the name-inferred category"
     caption = (
         f"Themes of the rationales of Emotion and Textual Style, women's (W) and men's (M) by {by}: distinct rationales, ln(W/M) "
-        "unsmoothed, of shares, and with 0.5 added to both counts."
+        f"unsmoothed, of shares, and with 0.5 added to both counts. {INFINITIES}"
     )
     heads = ["Model", "Theme", "W", "M", "ln(W/M)", "of shares", "+0.5"]
     said = " ".join([caption, *report["caveats"]])

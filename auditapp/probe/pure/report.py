@@ -43,7 +43,7 @@ def make_report(trials: Sequence[Trial], themes: Themes | None = None, *, axis: 
 
 
 def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
-    """A sentence for each condition under which the model answers by default, or leaves much unanswered."""
+    """A sentence for each condition under which predictions are degenerate, or much is left unanswered."""
     said = []
     of = f"{model}, " if model else ""
     for condition, rows in table1.items():
@@ -51,7 +51,8 @@ def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
             continue
         if rows[ALL]["degenerate"]:
             said.append(
-                f"{of}{condition}: more than 90 % of the predictions are one label. Accuracy and the difference then say little."
+                f"{of}{condition}: the predictions are degenerate. More than 90 % of them are one label, so accuracy and the "
+                "difference say little."
             )
         lost = sum(count for status, count in rows["not_counted"].items() if status != "abstained")
         asked = rows[ALL]["n_woman"] + rows[ALL]["n_man"] + sum(rows["not_counted"].values())

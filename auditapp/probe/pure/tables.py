@@ -19,11 +19,16 @@ from transcripts.negotiation.pure.exact_tests import measure_fisher, measure_mcn
 
 ALL = "all"
 DEGENERATE_ABOVE = 0.9
-"""Where one label makes up more of the predictions than this, the model answers by default."""
+"""Predictions are degenerate where one label makes up more of them than this."""
+DEGENERATE = "Degenerate: more than 90 % of the predictions are one label, so accuracy and the difference say little."
+INFINITIES = "+INF: no rationale on the men's side cites the theme. -INF: none on the women's side does."
 NOT_COUNTED = (INVALID, REFUSED, NO_ANSWER, ABSTAINED)
 
 AXES = ("truth", "prediction")
 PLUS_INFINITY, MINUS_INFINITY = "+INF", "-INF"
+MIN_RATIONALES = 10
+"""A theme that fewer rationales cite is marked."""
+FEW = f"fewer than {MIN_RATIONALES} rationales cite the theme. One more or less moves its logarithm far."
 Ratio = float | str | None
 """A natural logarithm, ``PLUS_INFINITY``, ``MINUS_INFINITY``, or ``None`` where both counts are 0."""
 
@@ -175,6 +180,11 @@ def _measure_theme(w: int, m: int, n_woman: int, n_man: int) -> dict[str, Any]:
         "bias_rate": compare_shares(w, m, n_woman, n_man) if has_shares else None,
         "bias_half": math.log((w + 0.5) / (m + 0.5)),
     }
+
+
+def is_few(theme: Mapping[str, Any]) -> bool:
+    """Whether too few rationales cite a theme of Table 2 for its logarithm to say much."""
+    return bool(theme["w"] + theme["m"] < MIN_RATIONALES)
 
 
 def compare_counts(w: int, m: int) -> Ratio:

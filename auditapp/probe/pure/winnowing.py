@@ -17,6 +17,8 @@ from typing import Any
 
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.reviews import TEXT_COLUMN, Review, ReviewFile
+from transcripts.corpus.pure.readers.base import ReadError, Source
+from transcripts.corpus.pure.readers.json_lines import read_json_objects
 from transcripts.ui.typed_text import find_fault
 
 RULES = ("length", "equals", "contains", "excludes")
@@ -27,6 +29,8 @@ MAX_STEPS = 50
 MAX_TERMS = 5_000
 MAX_TEXT = 10_000
 """Characters of a name, a column, a value or a term."""
+
+HOW_TO_WRITE = 'Write one JSON object with "name" and a list of "steps", as docs/reference/probe.md shows.'
 
 Keeps = Callable[[Review], bool]
 Funnel = list[dict[str, Any]]
@@ -52,27 +56,33 @@ class Rules:
 
 
 def read_rules(data: bytes | str) -> Rules:
-    """Rules from their JSON. Raises ``RulesRefused``."""
+    """Rules from their JSON, read as strictly as any file: no key twice, no NaN. Raises ``RulesRefused``, which names the line."""
     try:
-        declared = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise RulesRefused(f"The rules are no JSON: {error}.") from error
-    return check_rules(declared)
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        objects = list(read_json_objects(Source("The rules", text)))
+    except UnicodeDecodeError as error:
+        raise RulesRefused("The rules are not in UTF-8. Save the file as UTF-8.") from error
+    except ReadError as error:
+        place = "" if error.line is None else f", line {error.line}"
+        raise RulesRefused(f"The rules{place}: found {error.found}. {HOW_TO_WRITE}") from error
+    if len(objects) != 1:
+        raise RulesRefused(f"There are {len(objects)} JSON objects in place of one. {HOW_TO_WRITE}")
+    return check_rules(objects[0][1])
 
 
 def check_rules(declared: object) -> Rules:
     """Rules from what their JSON holds. Raises ``RulesRefused``."""
     if not isinstance(declared, dict) or not isinstance(declared.get("steps"), list):
-        raise RulesRefused('Rules are an object with "name" and a list of "steps".')
+        raise RulesRefused(HOW_TO_WRITE)
     _refuse_unstorable({key: value for key, value in declared.items() if key != "steps"}, "The rules")
     for number, each in enumerate(declared["steps"], 1):
         _refuse_unstorable(each, f"Step {number}")
     _refuse_unknown(declared, {"name", "steps"}, "The rules")
     name = declared.get("name", "")
     if not isinstance(name, str) or not name.strip():
-        raise RulesRefused('Rules need a "name".')
+        raise RulesRefused('The rules have no "name". Say in a few words what they keep.')
     if not 1 <= len(declared["steps"]) <= MAX_STEPS:
-        raise RulesRefused(f"Write 1 to {MAX_STEPS} steps.")
+        raise RulesRefused(f"The rules have {len(declared['steps'])} steps. Write 1 to {MAX_STEPS} steps.")
     steps = [_read_step(number, each) for number, each in enumerate(declared["steps"], 1)]
     twice = [step for step, count in Counter([READ, *(step for step, _ in steps)]).items() if count > 1]
     if twice:
@@ -146,10 +156,10 @@ def make_funnel(rows: Sequence[tuple[str, Mapping[str, int]]]) -> Funnel:
 def _read_step(number: int, step: object) -> tuple[str, Keeps]:
     where = f"Step {number}"
     if not isinstance(step, dict):
-        raise RulesRefused(f"{where} is no object.")
+        raise RulesRefused(f'{where} is no object. Write {{"name", "rule", ...}}.')
     name, rule = step.get("name"), step.get("rule")
     if not isinstance(name, str) or not name.strip():
-        raise RulesRefused(f'{where} needs a "name".')
+        raise RulesRefused(f'{where} has no "name". Say in a few words what it keeps: it names a row of the funnel.')
     if rule not in RULES:
         raise RulesRefused(f'{where}, “{name}”: "rule" must be {", ".join(RULES[:-1])} or {RULES[-1]}.')
     where = f"{where}, “{name}”"

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from auditapp.probe.pure.listing import write_interval, write_ratio
+from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.outputs import CONDITION_NAMES, SUBSET_NAMES
 from auditapp.probe.pure.parsing import SUBSETS
-from auditapp.probe.pure.tables import ALL
+from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, MIN_RATIONALES, is_few
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
-from transcripts.charts.verdicts import judge_difference
-from transcripts.formats.numbers import write_number, write_p
+from transcripts.charts.verdicts import judge_cases, judge_difference
+from transcripts.formats.numbers import write_interval, write_number, write_p
 
-BY_DEFAULT = Verdict("answers by default", Tone.BAD)
+DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
+
+
+TEST_HEADS = ("Condition", "Subset", "Difference", "P (Pearson)", "P (Fisher)")
 
 
 class Figure(NamedTuple):
@@ -26,7 +29,8 @@ class Figure(NamedTuple):
 
 @dataclass
 class Section:
-    """One table of one model: its chart, the table behind it, and notes."""
+    """One table of one model: its chart, the table behind it, and notes. ``tests`` stand unfolded below the chart, under
+    ``TEST_HEADS``."""
 
     key: str
     title: str
@@ -35,11 +39,12 @@ class Section:
     heads: Sequence[str]
     rows: Sequence[Sequence[Figure]]
     notes: Sequence[str] = field(default=())
+    tests: Sequence[Sequence[str]] = field(default=())
 
 
 def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
     """Table 1 of a model: the two rates with their intervals, and whether they differ."""
-    rows, lines, notes = [], [], []
+    rows, lines, notes, tests = [], [], [], []
     for condition, found in table.items():
         if condition == "paired":
             continue
@@ -58,6 +63,8 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
                 )
             )
             lines.append(_list_table1(name, subset, row))
+            difference = f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip()
+            tests.append([name, SUBSET_NAMES[subset], difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])])
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
         notes.append(
@@ -83,8 +90,8 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         "Women’s",
         "Men’s",
         "Difference",
-        "Pearson",
-        "Fisher",
+        "P (Pearson)",
+        "P (Fisher)",
         "Accuracy",
         "Balanced",
         "",
@@ -93,18 +100,19 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
         chart.key,
         f"Table 1, {model}",
         "How often a text is predicted to be by a woman, of texts by women and by men. Emotion: the answer applied Emotion or "
-        "Textual Style. None: it applied no category.",
+        f"Textual Style. None: it applied no category. {DEGENERATE}",
         chart,
         heads,
         lines,
         notes,
+        tests,
     )
 
 
 def judge(row: Mapping[str, Any]) -> Verdict:
-    """One label throughout, else whether the two rates differ by the interval of their difference."""
+    """Degenerate, else whether the two rates differ by the interval of their difference."""
     if row["degenerate"]:
-        return BY_DEFAULT
+        return DEGENERATE_VERDICT
     low, high = row["difference_ci"] or (None, None)
     return judge_difference(
         low, high, more="more often of women’s texts", less="more often of men’s texts", none="no difference seen"
@@ -138,11 +146,12 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
             Row(
                 f"{name}: W {row['w']}, M {row['m']}",
                 [_ratio(row["bias"], 0), _ratio(row["bias_rate"], 1)],
+                verdict=judge_cases(row["w"] + row["m"], MIN_RATIONALES, "rationales"),
                 href=href,
             )
         )
         cells = [str(row["w"]), str(row["m"]), *(write_ratio(row[key]) for key in ("bias", "bias_rate", "bias_half"))]
-        lines.append([Figure(name, href), *map(Figure, cells)])
+        lines.append([Figure(name, href), *map(Figure, [*cells, "few" if is_few(row) else ""])])
     by = "the model’s prediction" if table["axis"] == "prediction" else "the name-inferred category"
     chart = RowChart(
         f"table2-{place}",
@@ -160,9 +169,24 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
         f"Distinct rationales of Emotion and Textual Style that cite a theme, women’s (W) and men’s (M) by {by}: "
         f"{table['n_woman']} and {table['n_man']} rationales, whose ratio alone makes {write_ratio(table['offset'])}.",
         chart,
-        ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added"],
+        ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added", ""],
         lines,
+        _explain_table2(table),
     )
+
+
+def _explain_table2(table: Mapping[str, Any]) -> list[str]:
+    """What themes with few rationales, and those that one side alone cites, are to be read with."""
+    themes = table["themes"].values()
+    few, infinite = sum(map(is_few, themes)), any(isinstance(row["bias"], str) for row in themes)
+    said = []
+    if few:
+        said.append(f"Few, at {few} of {len(themes)} themes: {FEW}")
+    if infinite:
+        said.append(
+            f"{INFINITIES} Such logarithms are infinite, so no dot is drawn; the column with 0.5 added has a number."
+        )
+    return said
 
 
 def _dot(value: float | None, interval: Sequence[float] | None, series: int) -> Dot:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from typing import Any
 from urllib.parse import urlencode
@@ -11,11 +10,10 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from auditapp.batches.pages.table_files import FORMATS, send_table
 from auditapp.llm.queries import list_noted
-from auditapp.probe.actions.downloads import record_download
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.forms.reports import RationalesForm, ReportForm
@@ -25,13 +23,12 @@ from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.themes import write_theme_codebook
 from auditapp.probe.queries.method import describe_probe
 from auditapp.probe.queries.trials import Coded, find_rationale_study, read_report
-from auditapp.probe.views.drawing import draw_table1, draw_table2
+from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.roles import Permission
 
 TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "funnel": outputs.FUNNEL_COLUMNS}
-FORMATS = {"csv": "text/csv; charset=utf-8", "tex": "application/x-tex; charset=utf-8"}
 
 
 @require_safe
@@ -54,6 +51,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "coded": coded,
         "has_rationales": find_rationale_study(batch) is not None,
         "sections": sections,
+        "test_heads": TEST_HEADS,
         "form": ReportForm(request.GET, coded.counts if coded else {}),
         "query": [(name, request.GET[name]) for name in ("axis", "coder") if request.GET.get(name)],
         "reviews": _find_reviews(request, batch.parameters.get("reviews")),
@@ -116,12 +114,9 @@ def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> Ht
         stream = io.StringIO(newline="")
         write_csv(rows, header=TABLES[what], stream=stream)
         text = stream.getvalue()
-    data = text.encode()
-    sha256 = hashlib.sha256(data).hexdigest()
-    record_download(batch=batch, what=what, format=format, sha256=sha256, by=request.user)
-    name = f"probe-{batch.pk}-{what}.{format}"
-    headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
-    return HttpResponse(data, content_type=FORMATS[format], headers=headers)
+    return send_table(
+        text, batch=batch, report="probe", what=what, format=format, by=request.user, action="probe.downloaded"
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -14,6 +14,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.probe.actions.rationales import store_rationales
 from auditapp.probe.models import Purpose, ReviewSet
 from auditapp.probe.pure.limits import CAVEATS
+from auditapp.probe.pure.tables import DEGENERATE
 from tests.auditapp.probe.conftest import answer_cells, write_reviews
 from tests.auditapp.probe.making import RULES
 from tests.auditapp.probe.test_actions import answer, code_turns
@@ -82,7 +83,7 @@ def test_a_page_loads_reviews_and_shows_the_funnel(
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"rules": "{"}, "no JSON"),
+        ({"rules": "{"}, "The rules, line 1: found JSON that breaks off"),
         ({"rules": '{"name": "x", "steps": []}'}, "1 to 50 steps"),
         ({"file": SimpleUploadedFile("r.csv", b"text,category,author\nx,woman,y\n")}, "names"),
         ({"category_method": ""}, "required"),
@@ -152,7 +153,8 @@ def test_the_report_shows_both_tables_and_says_what_to_read_with_them(
     page = client.get(path, {"axis": "prediction"}).text
     assert "Table 1, model a" in page
     assert "Table 2, model a" in page
-    assert "answers by default" in page
+    assert ">degenerate<" in page
+    assert DEGENERATE in page
     assert all(sentence in page.replace("&#x27;", "'") for sentence in CAVEATS)
     search = reverse("retrieval:search", args=[rationale_study.slug])
     assert f"{search}?code={code.identifier}" in page

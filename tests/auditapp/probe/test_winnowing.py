@@ -77,6 +77,28 @@ def test_rules_that_cannot_be_applied_are_refused_with_their_step(step: dict[str
     assert "Step 1" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        ('{"name": "a",\n "name": "b", "steps": []}', 'line 1: found the key "name" twice'),
+        ('{"name": "a",\n "steps": [{"name": "s", "at_least": NaN}]}', "found NaN, which is not a JSON number"),
+        ('{"name": "a",\n "steps" []}', "line 2: found invalid JSON"),
+        ("[" * 100, "found"),
+        ('{"name": "a", "steps": []}\n{"name": "b", "steps": []}', "There are 2 JSON objects"),
+        ("", "There are 0 JSON objects"),
+        (b"\xff", "not in UTF-8"),
+        ('{"steps": {}}', 'Write one JSON object with "name"'),
+        ('{"name": "a", "steps": ["x"]}', "Step 1 is no object. Write"),
+    ],
+)
+def test_rules_that_two_programs_could_read_in_two_ways_are_refused_with_their_line(
+    data: bytes | str, says: str
+) -> None:
+    with pytest.raises(RulesRefused) as refused:
+        read_rules(data)
+    assert says in str(refused.value)
+
+
 @pytest.mark.parametrize("sign", ["\ud800", "\x00"])
 @pytest.mark.parametrize(
     ("where", "change"),

@@ -1,0 +1,49 @@
+"""What stands beside the figures of the report: tests unfolded, few rationales marked, infinite logarithms explained."""
+
+from __future__ import annotations
+
+from auditapp.probe.pure.listing import list_report
+from auditapp.probe.pure.outputs import write_latex
+from auditapp.probe.pure.report import make_report
+from auditapp.probe.pure.tables import DEGENERATE, INFINITIES, Trial, make_table1, make_table2
+from auditapp.probe.views.drawing import draw_table1, draw_table2
+from tests.auditapp.probe.making import make_trial
+
+
+def make_trials(women: int, men: int) -> list[Trial]:
+    """Right of every women's text, and of every second men's one."""
+    return [
+        *(make_trial(f"w{number}", "woman", "woman") for number in range(women)),
+        *(make_trial(f"m{number}", "man", ("man", "woman")[number % 2]) for number in range(men)),
+    ]
+
+
+def test_differences_and_p_values_stand_unfolded_beside_table_1() -> None:
+    section = draw_table1("model a", make_table1(make_trials(40, 40)), place=1)
+    assert section.tests[0] == ["Primed for emotion", "All", "0.500 [0.328, 0.648]", "< 0.001", "< 0.001"]
+    assert DEGENERATE in section.words
+
+
+def test_themes_that_few_rationales_cite_are_marked_and_counted() -> None:
+    trials = make_trials(20, 20)
+    themes = {trial.key: ["Often"] for trial in trials[8:30]} | {"w0": ["Seldom"], "m0": ["Often", "Seldom"]}
+    section = draw_table2("model a", make_table2(trials, themes, axis="truth"), {}, place=1)
+    verdicts = {row.name.partition(":")[0]: row.verdict and row.verdict.words for row in section.chart.rows}  # type: ignore[union-attr]
+    assert verdicts == {"Often": None, "Seldom": "too few rationales: 2 of 10"}
+    assert [row[-1].text for row in section.rows] == ["", "few"]
+    assert section.notes[0].startswith("Few, at 1 of 2 themes: fewer than 10 rationales cite the theme.")
+    assert len(section.notes) == 1
+
+
+def test_an_infinite_logarithm_is_explained_wherever_it_stands() -> None:
+    trials = make_trials(20, 20)
+    themes = {f"m{number}": ["Direct"] for number in range(20)}
+    section = draw_table2("model a", make_table2(trials, themes, axis="truth"), {}, place=1)
+    assert [cell.text for cell in section.rows[0]] == ["Direct", "0", "20", "-INF", "-INF", "-3.714", ""]
+    [note] = section.notes
+    assert note.startswith(INFINITIES)
+    assert "no dot is drawn" in note
+    report = make_report(trials, themes)
+    assert f"  {INFINITIES}" in list(list_report(report))
+    assert "no rationale on the men" in write_latex(report, "table2")
+    assert "none on the women's side" not in "\n".join(list_report(make_report(trials, {"w0": ["A"], "m0": ["A"]})))

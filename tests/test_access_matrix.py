@@ -318,6 +318,7 @@ OF_A_STUDY: dict[str, Row] = {
     "scenarios:run_file": sent(Permission.SEE_ALL_CODINGS),
     "probe:home": seen(),
     "probe:purpose": filled_in(Permission.MANAGE_MEMBERS),
+    "probe:withdraw": filled_in(Permission.MANAGE_MEMBERS),
     "probe:load": filled_in(Permission.IMPORT),
     "probe:reviews": seen(),
     "probe:launch": filled_in(Permission.RUN_BATCHES),

@@ -14,7 +14,7 @@ from auditapp.api.inputs import Choice, Parameters
 from auditapp.api.views import ProjectView, find_row
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.pure.tables import AXES
-from auditapp.probe.queries.purposes import ProbeIsOff, require_purpose
+from auditapp.probe.queries.purposes import ProbeIsOff, require_figures
 from auditapp.probe.queries.trials import KIND, read_report
 from transcripts.projects.roles import Permission
 
@@ -64,7 +64,7 @@ class ReadProbeReport(ProjectView):
         batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "probe")
         batch.project = self.project
         try:
-            require_purpose(self.project)
+            require_figures(self.project)
             report, _ = read_report(batch, user=self.person, axis=self.query["axis"], coder=self.query.get("coder", ""))
         except ProbeIsOff as error:
             raise PermissionDenied(str(error)) from error

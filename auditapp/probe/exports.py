@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.outputs import FUNNEL_COLUMNS, TABLE1_COLUMNS, list_funnel_rows, list_table1
 from auditapp.probe.pure.report import make_report
-from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.purposes import find_latest
 from auditapp.probe.queries.trials import KIND, read_trials
 from transcripts.exchange.registry import Export, Scope
 from transcripts.exchange.rows import column
@@ -81,8 +81,8 @@ FUNNELS = [
 
 
 def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
-    """Table 1 of every probe of the study; none while the probe is off."""
-    if find_purpose(scope.project) is None:
+    """Table 1 of every probe of the study; none where no owner ever allowed the probe."""
+    if find_latest(scope.project) is None:
         return
     for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
         for row in list_table1(make_report(read_trials(batch))):
@@ -90,8 +90,8 @@ def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_funnels(scope: Scope) -> Iterator[Sequence[object]]:
-    """The funnels of every set of reviews; none while the probe is off."""
-    if find_purpose(scope.project) is None:
+    """The funnels of every set of reviews; none where no owner ever allowed the probe."""
+    if find_latest(scope.project) is None:
         return
     for reviews in ReviewSet.objects.filter(project=scope.project).order_by("pk"):
         about = (scope.project.slug, reviews.name, reviews.category_method, reviews.rules_sha256, reviews.seed)

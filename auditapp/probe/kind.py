@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from auditapp.batches.actions import BatchError
 from auditapp.batches.kinds import Answered, Visibility
-from auditapp.batches.models import Arm, Batch
+from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.probe.models import Review, Trial
 from auditapp.probe.pure.limits import MAY_ABSTAIN
 from auditapp.probe.pure.parsing import NO_ANSWER, PARSER_VERSION, parse_answer
+from auditapp.probe.queries.purposes import ProbeIsOff, require_purpose
 from auditapp.probe.queries.trials import KIND
 from transcripts.blinding.viewers import Viewer
 
@@ -48,6 +50,12 @@ class ProbeKind:
         return {each.cell_id: parsed.status for each, parsed in read}
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
+        # Asking again sends reviews, as a launch does.
+        cell = Cell.objects.select_related("batch__project").get(pk=cell_ids[0])
+        try:
+            require_purpose(cell.batch.project)
+        except ProbeIsOff as error:
+            raise BatchError(str(error)) from error
         # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
         Trial.objects.filter(cell__in=cell_ids, status=NO_ANSWER).delete()
 

@@ -29,20 +29,35 @@ class MadeByPerson(models.Model):
 
 
 class Purpose(MadeByPerson):
-    """What a study runs the probe for, in an owner's words. Without one the probe is off. The latest number holds."""
+    """What a study runs the probe for, in an owner's words. Without one the probe is off, and so it is where the latest number was
+    withdrawn, with a reason, by ``withdrawn_by``. What was measured before can still be read."""
 
     project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="probe_purposes")
     number = models.PositiveIntegerField()
     text = models.TextField()
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    withdrawn_by_name = models.CharField(max_length=200, blank=True, default="", db_default="")
+    withdrawal_reason = models.TextField(blank=True, default="", db_default="")
 
     class Meta:
         ordering: ClassVar = ["project", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.CheckConstraint(
+                condition=Q(withdrawn_at__isnull=True) ^ ~Q(withdrawal_reason=""),
+                name="%(app_label)s_%(class)s_withdrawn_with_reason",
+            ),
         ]
 
     def __str__(self) -> str:
         return f"purpose {self.number} of the probe"
+
+    @property
+    def is_withdrawn(self) -> bool:
+        return self.withdrawn_at is not None
 
 
 class ReviewSet(MadeByPerson):

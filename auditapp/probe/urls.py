@@ -10,6 +10,7 @@ app_name = "probe"
 urlpatterns = [
     path("p/<slug:slug>/probe/", pages.show_home, name="home"),
     path("p/<slug:slug>/probe/purpose/", pages.allow, name="purpose"),
+    path("p/<slug:slug>/probe/purpose/withdraw/", pages.withdraw, name="withdraw"),
     path("p/<slug:slug>/probe/load/", pages.load, name="load"),
     path("p/<slug:slug>/probe/reviews/<int:set_id>/", pages.show_reviews, name="reviews"),
     path("p/<slug:slug>/probe/launch/", pages.launch, name="launch"),

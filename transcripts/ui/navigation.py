@@ -308,6 +308,7 @@ TASKS = {
     "probe-gender-cues": (
         "probe:home",
         "probe:purpose",
+        "probe:withdraw",
         "probe:load",
         "probe:reviews",
         "probe:launch",

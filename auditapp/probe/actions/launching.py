@@ -53,7 +53,7 @@ def launch_probe(
     ``confirms_source``: ``by`` confirms that the reviews may be sent; needed unless every model is fake. Reads reviews.project.
     Raises ``ProbeError``, ``BatchError``.
     """
-    require_purpose(reviews.project)
+    require_purpose(reviews.project, locks=True)
     if not confirms_source and needs_confirmation(variants):
         raise ProbeError(UNCONFIRMED)
     if options.route == Batch.Route.FILE:

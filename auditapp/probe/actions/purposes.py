@@ -1,20 +1,25 @@
-"""Allowing the probe in a study."""
+"""Allowing the probe in a study, and withdrawing that."""
 
 from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
 
+from auditapp.batches.actions import cancel_batch
+from auditapp.batches.models import OPEN_STATES
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.models import Purpose
-from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.purposes import find_latest, require_purpose
+from auditapp.probe.queries.trials import KIND
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.ui.typed_text import clean_text, find_fault
 
 MAX_PURPOSE = 5_000
+MAX_REASON = 500
 
 
 @transaction.atomic
@@ -23,19 +28,12 @@ def allow_probe(*, project: Project, text: str, by: User) -> Purpose:
 
     ``by`` owns the study: nobody else may allow it. Raises ``ProbeError``.
     """
-    role = find_role(by, project)
-    if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
-        raise ProbeError("Only an owner of the study can allow the probe.")
-    text = text.replace("\r\n", "\n").strip()
-    if not text:
-        raise ProbeError("Say what the probe is for, and who will read its figures.")
-    if len(text) > MAX_PURPOSE or "\x00" in text:
-        raise ProbeError(f"The purpose may have {MAX_PURPOSE:,} characters, and no NUL.")
-    # Numbers are given out one at a time.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    before = find_purpose(project)
-    if before is not None and before.text == text:
-        raise ProbeError("This is the purpose that stands there already.")
+    _require_owner(project, by, "allow the probe")
+    text = _check(text, MAX_PURPOSE, needed="Say what the probe is for, and who will read its figures.")
+    _lock(project)
+    before = find_latest(project)
+    if before is not None and before.text == text and not before.is_withdrawn:
+        raise ProbeError("This is the purpose that stands there already. Change it, or leave it as it is.")
     purpose = Purpose.objects.create(
         project=project,
         number=before.number + 1 if before else 1,
@@ -52,3 +50,53 @@ def allow_probe(*, project: Project, text: str, by: User) -> Purpose:
         details={"number": purpose.number},
     )
     return purpose
+
+
+@transaction.atomic
+def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) -> Purpose:
+    """Withdraw the purpose that holds, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
+    stored. Reviews and figures stay and can be read.
+
+    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``ProbeError`` where another one holds by
+    now, or none.
+    """
+    _require_owner(project, by, "withdraw the purpose of the probe")
+    reason = _check(reason, MAX_REASON, needed="Say in a few words why the purpose is withdrawn.")
+    _lock(project)
+    purpose = require_purpose(project)
+    if purpose.number != number:
+        raise ProbeError(
+            f"{purpose.made_by_name} wrote another purpose, number {purpose.number}, after you opened this page. Read it first."
+        )
+    purpose.withdrawn_at, purpose.withdrawal_reason = timezone.now(), reason
+    purpose.withdrawn_by, purpose.withdrawn_by_name = by, by.get_username()
+    purpose.save(update_fields=["withdrawn_at", "withdrawal_reason", "withdrawn_by", "withdrawn_by_name"])
+    cancelled = list(project.batches.filter(kind=KIND, state__in=OPEN_STATES).order_by("pk"))
+    for batch in cancelled:
+        cancel_batch(batch=batch, by=by)
+    trail.record(
+        "probe.withdrawn",
+        target=purpose,
+        by=by,
+        stream=trail.project_stream(project.pk),
+        details={"number": purpose.number, "reason": reason, "cancelled": [batch.pk for batch in cancelled]},
+    )
+    return purpose
+
+
+def _require_owner(project: Project, by: User, what: str) -> None:
+    role = find_role(by, project)
+    if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
+        raise ProbeError(f"Only an owner of the study can {what}.")
+
+
+def _check(text: str, max_length: int, *, needed: str) -> str:
+    text = clean_text(text)
+    if fault := find_fault(text, max_length=max_length, needed=needed):
+        raise ProbeError(fault)
+    return text
+
+
+def _lock(project: Project) -> None:
+    # Numbers are given out one at a time.
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)

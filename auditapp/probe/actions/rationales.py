@@ -39,7 +39,7 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
     stored before is left out, so a batch that has grown can be stored again. Returns how many "threads" and "rationales" were
     stored, and how many answers of the subset are "without_rationale". Reads batch.project. Raises ``ProbeError``.
     """
-    require_purpose(batch.project)
+    require_purpose(batch.project, locks=True)
     if into.pk == batch.project_id:
         raise ProbeError("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
     if isinstance(by, User) and not _may_import(into, by):

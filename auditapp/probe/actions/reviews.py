@@ -71,6 +71,7 @@ def load_reviews(
     random.Random(seed).shuffle(kept)  # noqa: S311
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        require_purpose(project, locks=True)
         _refuse_known(project, name)
         stored = ReviewSet.objects.create(
             project=project,

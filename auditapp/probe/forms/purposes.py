@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.probe.actions.purposes import MAX_PURPOSE
+from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON
 
 
 class PurposeForm(forms.Form):
@@ -14,4 +14,15 @@ class PurposeForm(forms.Form):
         widget=forms.Textarea({"rows": 6}),
         help_text="What question the probe answers, who will read its figures, and what will not be done with them. It stands on "
         "the pages of the probe, with your name.",
+    )
+
+
+class WithdrawForm(forms.Form):
+    """Why the purpose is withdrawn. ``number`` is that of the purpose that the page showed."""
+
+    number = forms.IntegerField(widget=forms.HiddenInput)
+    reason = forms.CharField(
+        max_length=MAX_REASON,
+        widget=forms.Textarea({"rows": 3}),
+        help_text="It stands beside every figure of before, with your name.",
     )

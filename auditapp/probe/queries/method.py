@@ -7,7 +7,7 @@ from typing import Any
 from auditapp.batches.models import Batch
 from auditapp.probe.models import ReviewSet, Trial
 from auditapp.probe.pure.report import TESTS
-from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.purposes import describe_withdrawal, find_latest
 from auditapp.probe.queries.trials import KIND, read_parsers
 from transcripts.projects.models import Project
 
@@ -36,4 +36,9 @@ def read_notes(project: Project) -> dict[str, Any]:
     batches = list(project.batches.filter(kind=KIND).order_by("pk"))
     if not batches:
         return {}
-    return {"purpose": find_purpose(project), "probes": [describe_probe(batch) for batch in batches]}
+    purpose = find_latest(project)
+    return {
+        "purpose": purpose,
+        "withdrawal": describe_withdrawal(purpose) if purpose else "",
+        "probes": [describe_probe(batch) for batch in batches],
+    }

@@ -15,6 +15,7 @@ from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import PARSER_VERSION
 from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import AXES, Trial
+from auditapp.probe.queries.purposes import describe_withdrawal, find_latest
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
@@ -115,11 +116,15 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
 def read_report(
     batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = ""
 ) -> tuple[dict[str, Any], Coded | None]:
-    """The report of a batch as pages, API and command show it. Raises ``ProbeError``."""
+    """The report of a batch as pages, API and command show it; where the purpose was withdrawn, its caveats say so. Reads
+    batch.project. Raises ``ProbeError``."""
     coded = read_coded(batch, user=user, coder=coder)
     report = make_report(read_trials(batch), None if coded is None else coded.themes, axis=axis)
     report["batch"] = batch.pk
     report["parser"] = read_parsers(batch)
+    purpose = find_latest(batch.project)
+    if purpose is not None and purpose.is_withdrawn:
+        report["caveats"].append(describe_withdrawal(purpose))
     report["coder"] = coded.coder if coded else ""
     if coded is not None and len(coded.counts) > 1:
         others = ", ".join(f"{who} ({count})" for who, count in coded.counts.items() if who != coded.coder)

@@ -1,4 +1,5 @@
-"""The one way to the pages of the probe: where no owner has written its purpose, they explain it and do nothing else."""
+"""The one way to the pages of the probe: where no owner has written its purpose, they explain it and do nothing else; where one has
+withdrawn it, figures of before can be read."""
 
 from __future__ import annotations
 
@@ -12,7 +13,13 @@ from django.shortcuts import get_object_or_404, render
 from auditapp.batches.models import Batch
 from auditapp.probe.models import Purpose
 from auditapp.probe.pure.instruments import cite_source, load_prompts
-from auditapp.probe.queries.purposes import IS_OFF, find_purpose
+from auditapp.probe.queries.purposes import (
+    ProbeIsOff,
+    describe_withdrawal,
+    find_latest,
+    require_figures,
+    require_purpose,
+)
 from auditapp.probe.queries.trials import KIND
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -21,23 +28,25 @@ P = ParamSpec("P")
 
 
 class ProbeRequest(ProjectRequest):
-    """A request about the probe of a study that has allowed it."""
+    """A request about the probe of a study that has allowed it. ``purpose`` is the latest; it may have been withdrawn where the
+    view only reads."""
 
     purpose: Purpose
 
 
 def probe_view(
-    permission: Permission,
+    permission: Permission, *, reads_figures: bool = False
 ) -> Callable[[Callable[Concatenate[ProbeRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """As ``project_view``, for a study whose owner has written the probe's purpose; another gets 403 with the explanation."""
+    """As ``project_view``, for a study whose owner has written the probe's purpose; another gets 403 with the explanation. One that
+    ``reads_figures`` is there also after the purpose was withdrawn."""
 
     def decorate(view: Callable[Concatenate[ProbeRequest, P], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: ProbeRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            purpose = find_purpose(request.project)
-            if purpose is None:
-                return render_explanation(request, refused=IS_OFF, status=403)
-            request.purpose = purpose
+            try:
+                request.purpose = (require_figures if reads_figures else require_purpose)(request.project)
+            except ProbeIsOff as error:
+                return render_explanation(request, refused=str(error), status=403)
             return view(request, *args, **kwargs)
 
         return project_view(permission)(wrapped)  # type: ignore[arg-type]
@@ -46,8 +55,16 @@ def probe_view(
 
 
 def render_explanation(request: ProjectRequest, *, status: int = 200, **context: object) -> HttpResponse:
-    """The page that says what the probe is."""
-    told = {"source": cite_source(), "prompts": list(load_prompts().values()), **context}
+    """The page that says what the probe is, and whether it is on."""
+    latest = find_latest(request.project)
+    told = {
+        "purpose": latest if latest and not latest.is_withdrawn else None,
+        "withdrawn": latest if latest and latest.is_withdrawn else None,
+        "withdrawal": describe_withdrawal(latest) if latest else "",
+        "source": cite_source(),
+        "prompts": list(load_prompts().values()),
+        **context,
+    }
     return render(request, "probe/home.html", told, status=status)
 
 

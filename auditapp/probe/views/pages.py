@@ -10,17 +10,18 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.models import OPEN_STATES
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.probe.actions.launching import launch_probe, plan_probe
-from auditapp.probe.actions.purposes import allow_probe
+from auditapp.probe.actions.purposes import allow_probe, withdraw_purpose
 from auditapp.probe.actions.reviews import load_reviews
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.forms.launching import LaunchForm
-from auditapp.probe.forms.purposes import PurposeForm
+from auditapp.probe.forms.purposes import PurposeForm, WithdrawForm
 from auditapp.probe.forms.reviews import MAX_UPLOAD_BYTES, LoadForm
 from auditapp.probe.models import ReviewSet
 from auditapp.probe.pure.limits import MIN_TEXTS, SCORED
-from auditapp.probe.queries.purposes import find_purpose
+from auditapp.probe.queries.purposes import describe_withdrawal, find_latest
 from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
 from transcripts.projects.access import ProjectRequest, project_view
@@ -31,14 +32,13 @@ from transcripts.ui.uploads import takes_uploads
 @require_safe
 @project_view(Permission.VIEW)
 def show_home(request: ProjectRequest) -> HttpResponse:
-    """What the probe is, its purpose, and where it is allowed its reviews and batches."""
-    purpose = find_purpose(request.project)
-    if purpose is None:
+    """What the probe is, its purpose, and where it is or was allowed its reviews and batches."""
+    if find_latest(request.project) is None:
         return render_explanation(request)
     sets = ReviewSet.objects.filter(project=request.project).annotate(n_reviews=Count("reviews")).order_by("-pk")
     return render_explanation(
         request,
-        purpose=purpose,
+        was_allowed=True,
         sets=sets,
         batches=request.project.batches.filter(kind=KIND).order_by("-pk"),
     )
@@ -48,7 +48,7 @@ def show_home(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.MANAGE_MEMBERS)
 def allow(request: ProjectRequest) -> HttpResponse:
     """Write what the study runs the probe for, which turns it on."""
-    before = find_purpose(request.project)
+    before = find_latest(request.project)
     form = PurposeForm(request.POST or None, initial={"text": before.text if before else ""})
     if request.method == "POST" and form.is_valid():
         try:
@@ -60,6 +60,27 @@ def allow(request: ProjectRequest) -> HttpResponse:
             return redirect("probe:home", request.project.slug)
     context = {"form": form, "before": before}
     return render(request, "probe/purpose.html", context, status=422 if form.errors else 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@probe_view(Permission.MANAGE_MEMBERS)
+def withdraw(request: ProbeRequest) -> HttpResponse:
+    """Withdraw the purpose, which turns the probe off."""
+    form = WithdrawForm(request.POST or None, initial={"number": request.purpose.number})
+    if request.method == "POST" and form.is_valid():
+        try:
+            withdraw_purpose(project=request.project, by=request.user, **form.cleaned_data)
+        except ProbeError as error:
+            form.add_error("reason", str(error))
+        else:
+            messages.success(request, "The purpose is withdrawn. The probe is off in this study.")
+            return redirect("probe:home", request.project.slug)
+    context = {
+        "form": form,
+        "purpose": request.purpose,
+        "running": request.project.batches.filter(kind=KIND, state__in=OPEN_STATES).count(),
+    }
+    return render(request, "probe/withdraw.html", context, status=422 if form.errors else 200)
 
 
 @takes_uploads(MAX_UPLOAD_BYTES)
@@ -90,7 +111,7 @@ def load(request: ProbeRequest) -> HttpResponse:
 
 
 @require_safe
-@probe_view(Permission.VIEW)
+@probe_view(Permission.VIEW, reads_figures=True)
 def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
     """The funnel of one set of reviews. No review is shown."""
     reviews = get_object_or_404(ReviewSet, pk=set_id, project=request.project)
@@ -99,6 +120,7 @@ def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
         "reviews": reviews,
         "too_few": [category for category in SCORED if last[category] < MIN_TEXTS],
         "min_texts": MIN_TEXTS,
+        "withdrawal": describe_withdrawal(request.purpose),
     }
     return render(request, "probe/reviews.html", context)
 

@@ -22,6 +22,7 @@ from auditapp.probe.pure import outputs
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.themes import write_theme_codebook
 from auditapp.probe.queries.method import describe_probe
+from auditapp.probe.queries.purposes import describe_withdrawal
 from auditapp.probe.queries.trials import Coded, find_rationale_study, read_report
 from auditapp.probe.views.drawing import TEST_HEADS, draw_table1, draw_table2
 from auditapp.probe.views.gate import ProbeRequest, find_batch, probe_view
@@ -32,7 +33,7 @@ TABLES = {"table1": outputs.TABLE1_COLUMNS, "table2": outputs.TABLE2_COLUMNS, "f
 
 
 @require_safe
-@probe_view(Permission.SEE_ALL_CODINGS)
+@probe_view(Permission.SEE_ALL_CODINGS, reads_figures=True)
 def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
     """Both tables. A theme leads to its rationales in the study in which they are coded, as far as the person may see them."""
     batch = find_batch(request, batch_id)
@@ -56,6 +57,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "query": [(name, request.GET[name]) for name in ("axis", "coder") if request.GET.get(name)],
         "reviews": _find_reviews(request, batch.parameters.get("reviews")),
         "purpose": request.purpose,
+        "withdrawal": describe_withdrawal(request.purpose),
         "notes": describe_probe(batch),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
@@ -65,7 +67,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
             *([("table2", "csv", "Table 2 as CSV"), ("table2", "tex", "Table 2 as LaTeX")] if coded else []),
             *([("funnel", "csv", "Funnel as CSV")] if "reviews" in batch.parameters else []),
         ],
-        "may_store": Permission.RUN_BATCHES in request.role.permissions,
+        "may_store": Permission.RUN_BATCHES in request.role.permissions and not request.purpose.is_withdrawn,
     }
     return render(request, "probe/report.html", context)
 
@@ -94,7 +96,7 @@ def _find_reviews(request: ProbeRequest, key: object) -> ReviewSet | None:
 
 
 @require_POST
-@probe_view(Permission.SEE_ALL_CODINGS)
+@probe_view(Permission.SEE_ALL_CODINGS, reads_figures=True)
 def download(request: ProbeRequest, batch_id: int, what: str, format: str) -> HttpResponse:
     """A table as CSV or LaTeX. A POST, because downloads are recorded."""
     batch = find_batch(request, batch_id)

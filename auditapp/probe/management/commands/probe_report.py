@@ -61,12 +61,12 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     from auditapp.probe.errors import ProbeError
     from auditapp.probe.management.choices import find_batch
-    from auditapp.probe.queries.purposes import require_purpose
+    from auditapp.probe.queries.purposes import require_figures
     from auditapp.probe.queries.trials import read_report
 
     batch = find_batch(options["batch"])
     try:
-        require_purpose(batch.project)
+        require_figures(batch.project)
         report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"])
     except ProbeError as error:
         raise CommandError(str(error)) from error

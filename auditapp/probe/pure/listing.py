@@ -8,7 +8,7 @@ from typing import Any
 from auditapp.probe.pure.limits import CATEGORIES
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, is_few
-from transcripts.formats.numbers import NONE, write_interval, write_number, write_p
+from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 
 
 def list_funnel(funnel: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -43,8 +43,8 @@ def _list_table1(table: Mapping[str, Any]) -> Iterator[str]:
             yield (
                 f"  {condition}, {subset}: N {row['n_woman']}/{row['n_man']}, said woman {write_number(row['rate_woman'], 3)} of "
                 f"women's, {write_number(row['rate_man'], 3)} of men's, difference "
-                f"{_with_interval(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) "
-                f"{write_p(row['p_fisher'])} (Fisher), accuracy {_with_interval(row['accuracy'], row['accuracy_ci'])}, balanced "
+                f"{write_estimate(row['difference'], row['difference_ci'])}, P {write_p(row['p_chi2'])} (Pearson) "
+                f"{write_p(row['p_fisher'])} (Fisher), accuracy {write_estimate(row['accuracy'], row['accuracy_ci'])}, balanced "
                 f"{write_number(row['balanced_accuracy'], 3)}{', degenerate' if row['degenerate'] else ''}"
             )
         beside = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in rows["not_counted"].items())
@@ -70,10 +70,6 @@ def _list_table2(table: Mapping[str, Any]) -> Iterator[str]:
         yield f"  few: {FEW}"
     if any(isinstance(row["bias"], str) for row in table["themes"].values()):
         yield f"  {INFINITIES}"
-
-
-def _with_interval(value: float | None, interval: Sequence[float] | None) -> str:
-    return f"{write_number(value, 3)} {write_interval(interval)}".strip()
 
 
 def write_share(value: float | None) -> str:

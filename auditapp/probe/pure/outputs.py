@@ -10,7 +10,7 @@ from auditapp.probe.pure.listing import write_ratio
 from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE, INFINITIES, NOT_COUNTED
 from transcripts.formats.latex import write_plain_table
-from transcripts.formats.numbers import write_interval, write_number, write_p
+from transcripts.formats.numbers import write_estimate, write_number, write_p
 
 Report = Mapping[str, Any]
 TABLE1_COLUMNS = (
@@ -84,9 +84,9 @@ def _write_table1(report: Report) -> str:
                 cells = [
                     *(model, CONDITION_NAMES[condition], SUBSET_NAMES[subset], f"{row['n_woman']}/{row['n_man']}"),
                     *(write_number(row["rate_woman"], 3), write_number(row["rate_man"], 3)),
-                    f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip(),
+                    write_estimate(row["difference"], row["difference_ci"]),
                     *(write_p(row["p_chi2"]), write_p(row["p_fisher"])),
-                    f"{write_number(row['accuracy'], 3)} {write_interval(row['accuracy_ci'])}".strip(),
+                    write_estimate(row["accuracy"], row["accuracy_ci"]),
                     write_number(row["balanced_accuracy"], 3) + (" (d)" if row["degenerate"] else ""),
                 ]
                 lines.append(cells)

@@ -12,7 +12,7 @@ from auditapp.probe.pure.parsing import SUBSETS
 from auditapp.probe.pure.tables import ALL, DEGENERATE, FEW, INFINITIES, MIN_RATIONALES, is_few
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, Tone, Verdict
 from transcripts.charts.verdicts import judge_cases, judge_difference
-from transcripts.formats.numbers import write_interval, write_number, write_p
+from transcripts.formats.numbers import write_estimate, write_number, write_p
 
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
@@ -63,7 +63,7 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
                 )
             )
             lines.append(_list_table1(name, subset, row))
-            difference = f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip()
+            difference = write_estimate(row["difference"], row["difference_ci"])
             tests.append([name, SUBSET_NAMES[subset], difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])])
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
@@ -127,10 +127,10 @@ def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]
         f"{row['n_woman']}/{row['n_man']}",
         f"{write_number(row['rate_woman'], 3)} ({said[0]})",
         f"{write_number(row['rate_man'], 3)} ({said[1]})",
-        f"{write_number(row['difference'], 3)} {write_interval(row['difference_ci'])}".strip(),
+        write_estimate(row["difference"], row["difference_ci"]),
         write_p(row["p_chi2"]),
         write_p(row["p_fisher"]),
-        f"{write_number(row['accuracy'], 3)} {write_interval(row['accuracy_ci'])}".strip(),
+        write_estimate(row["accuracy"], row["accuracy_ci"]),
         write_number(row["balanced_accuracy"], 3),
         "degenerate" if row["degenerate"] else "",
     ]
@@ -191,7 +191,7 @@ def _explain_table2(table: Mapping[str, Any]) -> list[str]:
 
 def _dot(value: float | None, interval: Sequence[float] | None, series: int) -> Dot:
     low, high = interval or (None, None)
-    return Dot(value, low, high, series, text=f"{write_number(value, 3)} {write_interval(interval)}".strip())
+    return Dot(value, low, high, series, text=write_estimate(value, interval))
 
 
 def _ratio(value: float | str | None, series: int) -> Dot:

@@ -153,7 +153,12 @@ class RealModel:
             *("--pilot", "0"),
         )["batch"]
         self.wait_for_end(batch)
+        # The worker stores the last plays a moment after their batch has ended.
+        self.wait(lambda: "open" not in self.count_plays(int(batch)))
         return int(batch)
+
+    def count_plays(self, batch: int) -> dict[str, int]:
+        return {str(state): int(count) for state, count in self.instance.query(PLAYS.format(batch=batch))}
 
     def wait_for_end(self, batch: int) -> None:
         if not self.wait(lambda: self.ask_one(STATE, batch) in {"done", "cancelled"}):
@@ -178,7 +183,7 @@ class RealModel:
         """What is promised of the interview and of the cases."""
         told = closed["questions"], closed["left_out"]
         held = ("interview: every question was answered", told == (len(QUESTIONS) + 1, 0), f"{told[0]} questions")
-        states = {str(state): int(count) for state, count in self.instance.query(PLAYS.format(batch=suite))}
+        states = self.count_plays(suite)
         stored = ("suite: every play is a thread", states == {"stored": 2 * CASES}, str(states))
         report = self.instance.manage("scenario_report", "--batch", str(suite))
         return [held, stored, ("suite: it has a report", bool(report), f"{len(report.splitlines())} lines")]

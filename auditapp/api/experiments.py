@@ -114,8 +114,8 @@ class LoadUnits(ProjectView):
     success = {200: "What the file brought."}
 
     def post(self, request: Request, slug: str, experiment_id: int) -> Response:
-        given = self.read_body()
         experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
+        given = self.read_body()
         try:
             loaded = load_enrolments(experiment=experiment, data=given["data"], by=self.person)
         except ExperimentError as error:

@@ -1,6 +1,7 @@
 // An interview held here: keys for kinds, turns and the bank, a draft that outlives a reload, and where reading goes on. Without
 // this the page is plain forms; htmx sends them and asks for the answer.
 
+import { capOf, namesOf, prints, readLayout } from "./desk/caps.js";
 import { Stored } from "./desk/stored.js";
 
 const consoleOf = () => document.getElementById("console");
@@ -8,6 +9,13 @@ const form = () => document.getElementById("ask-form");
 const field = (name) => form()?.elements.namedItem(name) ?? null;
 const turns = () => [...document.querySelectorAll(".exchange")];
 
+/** Where the keys of this person lie, by act. */
+const keymap = JSON.parse(document.getElementById("console-keys").textContent);
+const actAt = new Map(Object.entries(keymap).filter(([, { key }]) => key).map(([name, { key }]) => [key, name]));
+
+/** What has work of its own for Enter, and for the other keys that print nothing. */
+const TAKES_ENTER = "button, a, summary, input";
+const TAKES_ARROWS = "input[type='radio']";
 const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select";
 const KINDS = ["open", "expand", "reflect", "challenge", "new_information", "leading"];
 const INTENTS = ["warranted", "unwarranted", "new_fact", "probe"];
@@ -60,16 +68,16 @@ function choose(name, value) {
   return Boolean(radio);
 }
 
-/** A digit names the kind; behind a challenge the next one says what it is meant to be. */
-function pressDigit(digit) {
-  if (awaitsIntent && INTENTS[digit - 1]) {
+/** The key of a kind; behind a challenge the first four of them say what it is meant to be. */
+function pressKind(kind) {
+  const intent = INTENTS[KINDS.indexOf(kind)];
+  if (awaitsIntent && intent) {
     awaitsIntent = false;
-    choose("intent", INTENTS[digit - 1]);
+    choose("intent", intent);
     field("text")?.focus();
     return true;
   }
-  const kind = KINDS[digit - 1];
-  if (!kind || !choose("kind", kind)) {
+  if (!choose("kind", kind)) {
     return false;
   }
   awaitsIntent = kind === "challenge";
@@ -143,32 +151,74 @@ function onKey(event) {
     (turns().at(-1) ?? consoleOf().querySelector("h1")).focus({ preventScroll: true });
     return;
   }
-  if (event.ctrlKey || target.matches(TYPED_INTO) || !singleKeys.read()) {
+  if (event.ctrlKey || target.matches(TYPED_INTO)) {
     return;
   }
-  if (key === "ArrowUp" || key === "ArrowDown") {
-    if (!target.matches("input[type='radio']") && step(key === "ArrowDown" ? 1 : -1)) {
-      event.preventDefault();
-    }
-    return;
-  }
-  const acts = { "/": openBank, b: () => press("branch"), a: () => press("again"), t: () => focusText() };
-  const done = /^[1-6]$/.test(key) ? pressDigit(Number(key)) : acts[key]?.();
-  if (done) {
+  const known = namesOf(event).find((each) => actAt.has(each));
+  if (known && mayAct(known, event) && acts[actAt.get(known)]()) {
     event.preventDefault();
   }
 }
+
+/** Keys that print nothing have work of their own on buttons and among choices; others can be switched off. */
+function mayAct(name, event) {
+  if (!prints(name)) {
+    return !event.shiftKey && !event.target.matches(name === "Enter" ? TAKES_ENTER : TAKES_ARROWS);
+  }
+  return singleKeys.read() && (!event.shiftKey || name.startsWith("sign:"));
+}
+
+const acts = {
+  ...Object.fromEntries(KINDS.map((kind) => [kind, () => pressKind(kind)])),
+  bank: () => openBank(),
+  next_turn: () => step(1),
+  previous_turn: () => step(-1),
+  branch: () => press("branch"),
+  again: () => press("again"),
+  text: () => focusText(),
+};
 
 function focusText() {
   field("text")?.focus();
   return Boolean(field("text"));
 }
 
-/** While the answer is awaited nothing can be sent; what is typed meanwhile stays. */
+/** How long the question is, in place of the sentence that says how long it may be. Returns whether it can be sent. */
+function measure() {
+  const line = document.getElementById("length");
+  const text = (field("text")?.value ?? "").replaceAll("\r\n", "\n");
+  if (!line) {
+    return true;
+  }
+  line.dataset.plain ??= line.textContent;
+  if (!text) {
+    line.textContent = line.dataset.plain;
+    line.classList.remove("warn");
+    return true;
+  }
+  const bytes = new TextEncoder().encode(text).length;
+  const characters = [...text].length;
+  const { max, long } = line.dataset;
+  const [size, limit, count] = [bytes, Number(max), characters].map((each) => each.toLocaleString("en"));
+  const isTooLong = bytes > Number(max);
+  const isLong = Boolean(long) && characters > Number(long);
+  const more = isTooLong
+    ? " It is too long to be sent. Shorten it."
+    : isLong ? ` ${count} characters are unusually many: you are asked before it is sent.` : "";
+  line.textContent = `${size} of at most ${limit} bytes.${more}`;
+  line.classList.toggle("warn", isTooLong || isLong);
+  return !isTooLong;
+}
+
+/** While the answer is awaited nothing can be sent; what is typed meanwhile stays. Nor can what is too long. */
 function settle() {
   const send = document.getElementById("send");
+  const fits = measure();
   if (send) {
-    send.disabled = document.querySelector("#talk[data-waiting]") !== null;
+    send.disabled = !fits || document.querySelector("#talk[data-waiting]") !== null;
+  }
+  for (const shown of document.querySelectorAll("kbd[data-key]")) {
+    shown.textContent = capOf(shown.dataset.key);
   }
   const box = document.getElementById("single-keys");
   if (box) {
@@ -180,6 +230,7 @@ document.addEventListener("keydown", onKey);
 document.addEventListener("input", ({ target }) => {
   if (form()?.contains(target)) {
     keep();
+    settle();
   }
 });
 document.addEventListener("change", ({ target }) => {
@@ -193,6 +244,13 @@ document.addEventListener("click", ({ target }) => {
   const button = target.closest?.("[data-bank-text]");
   if (button) {
     take(button);
+  }
+});
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  // What is too long is not looked through for a warning, nor sent.
+  if (event.detail.elt.closest("#ask-form") && !measure()) {
+    event.preventDefault();
   }
 });
 
@@ -216,6 +274,7 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 
 restore();
 settle();
+readLayout(settle);
 // What was typed before a reload is looked through for a warning as if it were typed now.
 window.addEventListener("load", () => {
   if (field("text")?.value) {

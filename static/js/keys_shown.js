@@ -26,7 +26,7 @@ function readKey(event, field) {
     return "";
   }
   const key = isUsable(event.key) ? event.key : event.code;
-  return isUsable(key) && (prints(key) || field.name.startsWith("act:")) ? key : null;
+  return isUsable(key) && (prints(key) || !field.name.startsWith("code:")) ? key : null;
 }
 
 form?.addEventListener("keydown", (event) => {

@@ -45,7 +45,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
 
     page.goto(f"{place.base_url}/p/{STUDY}/interviews-held/open/")
     look(page)
-    page.get_by_label("Opening").focus()
+    page.get_by_label("Opening", exact=True).focus()
     page.keyboard.type("paper")
     page.get_by_label("Model", exact=False).and_(page.locator("select#id_variant")).focus()
     page.keyboard.type("m")
@@ -57,7 +57,8 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     page.keyboard.press("2")
     expect(page.locator("#id_text")).to_be_focused()
     page.keyboard.type("And what of intersectionality?")
-    expect(page.locator("#warning")).to_contain_text("counts as prompted")
+    expect(page.locator("#warning")).to_contain_text("“intersectionality” raises Intersectionality")
+    expect(page.locator("#length")).to_have_text("30 of at most 1,000,000 bytes.")
     look(page)
     press(page, "Control+Enter")
     await_answer(page, 2)
@@ -91,7 +92,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     expect(page.locator("#id_text")).to_have_value("Could you say more about that?")
     press(page, "Escape", "ArrowUp", "ArrowUp", "b")
     page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
-    expect(page.get_by_text("behind turn 1")).to_have_count(2)
+    expect(page.get_by_text("behind answer 1")).to_have_count(2)
     page.keyboard.press("3")
     page.keyboard.type("Otherwise?")
     press(page, "Control+Enter")
@@ -126,4 +127,40 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     of_study = "study_id = (SELECT id FROM projects_project WHERE slug = 'held')"
     threads = instance.query(f"SELECT relation, turn_count FROM corpus_interview WHERE {of_study} ORDER BY id")
     assert threads == [("", 6), ("branch", 2)]
+    assert [words for words in said if "favicon" not in words] == []
+
+
+def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_ones_own(
+    place: Place, paid_api: FakeProvider, open_context: OpenContext
+) -> None:
+    instance = place.instance
+    paid_api.order(answer=ANSWER)
+    instance.manage("create_project", "pasted", "--name", "Pasted", "--method", "codebook")
+    instance.manage("play", "script", "--project", "pasted", "--name", "gender")
+    page = place.enter(open_context())
+    said = listen(page)
+
+    page.goto(f"{place.base_url}/p/pasted/keys/")
+    page.get_by_label("it asks to reflect").focus()
+    page.keyboard.press("w")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your keys are saved")).to_be_visible()
+
+    page.goto(f"{place.base_url}/p/pasted/interviews-held/open/")
+    page.get_by_label("On a public chat page").check()
+    page.get_by_label("Model as the chat page shows it").fill("Chat 4")
+    page.get_by_label("Chat page", exact=False).and_(page.locator("#id_surface")).fill("chat.example")
+    page.get_by_role("button", name="Open the interview").click()
+    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    press(page, "Escape", "3")
+    expect(page.locator("input[name='kind'][value='reflect']")).not_to_be_checked()
+    page.locator("h1").focus()
+    press(page, "w")
+    expect(page.locator("input[name='kind'][value='reflect']")).to_be_checked()
+    page.locator("#id_text").fill("ä" * 500_001)
+    expect(page.locator("#length")).to_contain_text("1,000,002 of at most 1,000,000 bytes. It is too long to be sent.")
+    expect(page.locator("#send")).to_be_disabled()
+    page.locator("#id_text").fill("short")
+    expect(page.locator("#length")).to_have_text("5 of at most 1,000,000 bytes.")
+    expect(page.locator("#send")).to_be_enabled()
     assert [words for words in said if "favicon" not in words] == []

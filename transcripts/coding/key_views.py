@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -15,6 +15,8 @@ from transcripts.coding import actions
 from transcripts.coding.keys import (
     ACTS,
     CAPS,
+    CONSOLE,
+    CONSOLE_TITLE,
     GROUPS,
     POSITION_OF,
     Choices,
@@ -25,7 +27,7 @@ from transcripts.coding.keys import (
     find_key,
 )
 from transcripts.coding.panel import PanelFamily, read_families
-from transcripts.coding.settings import build_card, list_code_keys, read_keymap
+from transcripts.coding.settings import build_card, list_code_keys, read_console_keys, read_keymap
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -48,7 +50,7 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
     keymap, clashes = read_keymap(request.user.pk, codes)
     held = request.POST.dict() if refusal else {}
     wrong = refusal.fields if refusal else frozenset()
-    groups = _list_groups(families, keymap, clashes, held, wrong)
+    groups = _list_groups(families, keymap, clashes, held, wrong, console=read_console_keys(request.user.pk))
     context = {"groups": groups, "refusal": refusal, "clashes": clashes}
     return render(request, "coding/keys.html", context, status=422 if refusal else 200)
 
@@ -59,6 +61,7 @@ def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
         messages.success(request, "All keys are reset to their defaults, in every study.")
         return
     defaults = {f"act:{name}": act.key for name, act in ACTS.items()}
+    defaults |= {f"console:{name}": act.key for name, act in CONSOLE.items()}
     given = {name: find_key(typed, default=defaults.get(name, "")) for name, typed in request.POST.dict().items()}
     actions.set_keys(given=given, codes=codes, by=request.user)
     messages.success(request, "Your keys are saved. They are the same wherever you sign in.")
@@ -70,6 +73,8 @@ def _list_groups(
     clashes: Sequence[Clash],
     held: dict[str, str],
     wrong: frozenset[str],
+    *,
+    console: Mapping[str, str],
 ) -> list[dict[str, object]]:
     """The fields of the form: acts and codes with their keys. What was typed and refused is shown again."""
     taken = {code: f"{cap} is used for: {taken_by}" for code, cap, taken_by in clashes}
@@ -109,7 +114,11 @@ def _list_groups(
         }
         for family in families
     ]
-    return of_acts + of_codes
+    of_console: dict[str, object] = {
+        "title": CONSOLE_TITLE,
+        "fields": [make(f"console:{name}", act.words, console[name], cap_of(act.key)) for name, act in CONSOLE.items()],
+    }
+    return [*of_acts, *of_codes, of_console]
 
 
 @require_safe

@@ -1,4 +1,4 @@
-"""Which key does what at the desk, for one person. Knows nothing of Django.
+"""Which key does what at the desk, and where interviews are held, for one person. Knows nothing of Django.
 
 A key is named by its position, as browsers name it (KeyM is the key that prints "m" on a QWERTY keyboard), so that it
 stays in place on every layout. Two keys are recognised by their character instead, wherever a layout has it.
@@ -110,12 +110,31 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
     ("Help", (Act("help", "sign:?", "every key"),)),
 )
 ACTS = {act.name: act for _, acts in GROUPS for act in acts}
+# Where interviews are held. No code has a key there, so that a key may do one thing there and another at the desk.
+CONSOLE_TITLE = "Interviews held here"
+CONSOLE = {
+    act.name: act
+    for act in (
+        Act("open", "Digit1", "the question is open"),
+        Act("expand", "Digit2", "it asks to expand"),
+        Act("reflect", "Digit3", "it asks to reflect"),
+        Act("challenge", "Digit4", "it is a challenge; the first four of these keys then say what it is meant to be"),
+        Act("new_information", "Digit5", "it gives new information"),
+        Act("leading", "Digit6", "it is leading"),
+        Act("bank", "sign:/", "the bank of questions"),
+        Act("next_turn", "ArrowDown", "the next turn"),
+        Act("previous_turn", "ArrowUp", "the previous turn"),
+        Act("branch", "KeyB", "ask otherwise from the turn in focus, or the last one"),
+        Act("again", "KeyA", "ask the last question again"),
+        Act("text", "KeyT", "to the text of the question"),
+    )
+}
 
 
 # The identifier and name of a code, and the letter that the codebook gives it.
 CodeKey = tuple[str, str, str]
 Choices = Mapping[str, Mapping[str, str]]
-"""Keys of "acts" and of "codes", each by its name; ``OFF`` for what has none."""
+"""Keys of "acts", of "codes" and of the "console", each by its name; ``OFF`` for what has none."""
 # A code or an act without a key because something else has it: its name, the key as it is printed, and what the key does.
 Clash = tuple[str, str, str]
 
@@ -175,6 +194,14 @@ def resolve_keys(codes: Iterable[CodeKey], choices: Choices) -> tuple[Choices, l
     return in_order, clashes
 
 
+def resolve_console(choices: Choices) -> dict[str, str]:
+    """The key of each act where interviews are held: a person's own, or the default, unless she gave that to another act."""
+    chosen = choices.get("console", {})
+    taken = {key for name, key in chosen.items() if name in CONSOLE}
+    keys = {name: chosen.get(name, OFF if act.key in taken else act.key) for name, act in CONSOLE.items()}
+    return {name: key if key in CAPS else OFF for name, key in keys.items()}
+
+
 def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
     """A person's choices as they are stored: only those that differ from the defaults.
 
@@ -192,17 +219,28 @@ def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Cho
     others = {identifier: key for identifier, key in before.get("codes", {}).items() if identifier not in known}
     plain, _ = resolve_keys(codes, {"acts": acts})
     own = {name: key for name in known if (key := wanted[f"code:{name}"]) != plain["codes"][name]}
-    return {"acts": acts, "codes": {**others, **own}}
+    console = _read_console(given, before)
+    return {"acts": acts, "codes": {**others, **own}, **({"console": console} if console else {})}
+
+
+def _read_console(given: Mapping[str, str], before: Choices) -> dict[str, str]:
+    wanted = {f"console:{name}": key for name, key in resolve_console(before).items()}
+    wanted |= {name: key for name, key in given.items() if name in wanted}
+    _check_distinct(wanted, {f"console:{name}": act.words for name, act in CONSOLE.items()})
+    return {name: wanted[f"console:{name}"] for name, act in CONSOLE.items() if wanted[f"console:{name}"] != act.key}
 
 
 def _check_keys(wanted: Mapping[str, str], codes: Iterable[CodeKey]) -> None:
     names = {f"act:{name}": act.words for name, act in ACTS.items()}
-    names |= {f"code:{identifier}": name for identifier, name, _ in codes}
+    _check_distinct(wanted, names | {f"code:{identifier}": name for identifier, name, _ in codes})
+
+
+def _check_distinct(wanted: Mapping[str, str], names: Mapping[str, str]) -> None:
     holders: dict[str, str] = {}
     for field, key in wanted.items():
         if key == OFF:
             continue
-        is_fit = key in (CAPS if field.startswith("act:") else _PRINTED)
+        is_fit = key in (_PRINTED if field.startswith("code:") else CAPS)
         if not is_fit:
             raise KeysRefused(
                 f"The key for “{names[field]}” is not valid. Give one letter, digit or punctuation mark, or leave the field empty.",

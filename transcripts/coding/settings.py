@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from transcripts.coding.keys import GROUPS, Choices, Clash, CodeKey, cap_of, resolve_keys
+from transcripts.coding.keys import CONSOLE, GROUPS, Choices, Clash, CodeKey, cap_of, resolve_console, resolve_keys
 from transcripts.coding.models import DeskSettings
 from transcripts.coding.panel import PanelFamily
 
@@ -16,8 +16,22 @@ def list_code_keys(families: Iterable[PanelFamily]) -> list[CodeKey]:
 
 def read_keymap(user_id: int, codes: Iterable[CodeKey]) -> tuple[Choices, list[Clash]]:
     """The key of every act and code for a person, and the clashes: one query."""
-    stored = DeskSettings.objects.filter(user=user_id).values_list("keys", flat=True).first()
-    return resolve_keys(codes, stored or {})
+    return resolve_keys(codes, _read_stored(user_id))
+
+
+def read_console_keys(user_id: int) -> dict[str, str]:
+    """The key of every act where interviews are held, for a person: one query."""
+    return resolve_console(_read_stored(user_id))
+
+
+def list_console_keys(user_id: int) -> dict[str, dict[str, str]]:
+    """The same as a page shows them: by act, its key, what that prints, and what it does."""
+    keys = read_console_keys(user_id)
+    return {name: _make_line(name, keys[name], words=act.words, more="") for name, act in CONSOLE.items()}
+
+
+def _read_stored(user_id: int) -> Choices:
+    return DeskSettings.objects.filter(user=user_id).values_list("keys", flat=True).first() or {}
 
 
 def build_card(keymap: Choices, clashes: Sequence[Clash], families: Sequence[PanelFamily]) -> dict[str, object]:

@@ -194,7 +194,7 @@ def _explain_unanswered(last: Exchange) -> str:
     if last.state == WAITING:
         return f"The model has not answered question {last.number} yet. Wait for its answer, then ask the next."
     what = "was answered without a word" if last.state == EMPTY else "got no answer"
-    other = f"ask otherwise from turn {last.number - 1}" if last.number > 1 else "open another interview"
+    other = f"ask otherwise from answer {last.number - 1}" if last.number > 1 else "open another interview"
     return f"Question {last.number} {what}, so nothing can follow it. Ask it again, or {other}."
 
 

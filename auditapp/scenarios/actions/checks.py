@@ -8,6 +8,8 @@ from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 
 KINDS = dict(Question.Kind.choices)
 INTENTS = dict(Question.Intent.choices)
+# Characters: about three pages. The published opening has a quarter of it.
+LONG_QUESTION = 8_000
 WITH_INTENT = (Question.Kind.CHALLENGE, Question.Kind.NEW_INFORMATION)
 
 
@@ -30,6 +32,11 @@ def check_said(text: str, *, field: str, what: str, may_be_empty: bool = False) 
             field=field,
         )
     return text
+
+
+def find_length(text: str) -> int:
+    """How many characters are sent of ``text``, line ends alike."""
+    return len(text.replace("\r\n", "\n"))
 
 
 def check_kind(kind: str, intent: str) -> tuple[str, str]:

@@ -141,21 +141,34 @@ def build_talk(play: Play, answered: Sequence[Exchange], *, inclusion: str = "",
     }
     return Talk(
         external_id=name_thread(play),
-        questions=[
-            AnsweredQuestion(
-                text=each.question.text,
-                kind=each.question.kind,
-                answer=each.answer,
-                reasoning=each.reasoning,
-                intent=each.question.intent,
-                details=each.list_details(),
-            )
-            for each in answered
-        ],
+        questions=_list_questions(answered),
         system="" if is_branch else script.system,
         hangs_on=_find_turn(play),
         facts=facts,
     )
+
+
+def find_places(play: Play, talk: Sequence[Exchange]) -> dict[int, int]:
+    """The turn of the thread, from 1, that each question of a play is or will be, by its number in the talk. Questions without an
+    answer are in no thread, and those that a branch shares are in the other one."""
+    own = [each for each in talk if not each.is_shared and each.has_result]
+    system = "" if play.branch_of else play.script.system
+    places = place_questions(Talk(external_id="", questions=_list_questions(own), system=system))
+    return dict(zip((each.number for each in own), places, strict=True))
+
+
+def _list_questions(answered: Sequence[Exchange]) -> list[AnsweredQuestion]:
+    return [
+        AnsweredQuestion(
+            text=each.question.text,
+            kind=each.question.kind,
+            answer=each.answer,
+            reasoning=each.reasoning,
+            intent=each.question.intent,
+            details=each.list_details(),
+        )
+        for each in answered
+    ]
 
 
 def name_thread(play: Play) -> str:

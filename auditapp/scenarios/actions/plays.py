@@ -119,12 +119,14 @@ def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | No
     """
     play = hold_play(play)
     if client_id is not None and (stored := Play.objects.filter(client_id=client_id).first()) is not None:
+        if stored.project_id != play.project_id or stored.branch_of is None:
+            raise ScenarioError("This form was sent elsewhere already. Reload the page.", field="client_id")
         return stored
     shared = next((each for each in read_talk(play) if each.number == after), None)
     if shared is None or not shared.is_answered:
         raise ScenarioError(
-            f"Turn {after} has no answer in this interview, so nothing can be asked otherwise from there. Choose "
-            "another turn."
+            f"Question {after} has no answer in this interview, so nothing can be asked otherwise from there. Choose "
+            "another question."
         )
     left = hold_play(shared.question.play) if shared.question.play and shared.is_shared else play
     if left.state in {Play.State.DISCARDED, Play.State.FAILED}:
@@ -144,7 +146,7 @@ def branch_play(*, play: Play, after: int, by: trail.Actor, client_id: UUID | No
         arm=left.arm,
         repeat=repeat,
         mode=left.mode,
-        label=f"{left.label[:170]}, branch {number} after turn {after}",
+        label=f"{left.label[:170]}, branch {number} after answer {after}",
         opening=left.opening,
         surface=left.surface,
         model_as_shown=left.model_as_shown,

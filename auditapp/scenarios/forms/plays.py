@@ -11,12 +11,27 @@ from django import forms
 from auditapp.batches.forms import cap_field, list_variants
 from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.models import Question, Script
-from auditapp.scenarios.queries.scripts import latest_scripts
-from transcripts.projects.models import Project
 
 MAX_SEED = 999_999
-BALANCED = ""
+# No opening has this name: see scripts.NAME.
+BALANCED = "*"
 HERE, RECORDED = "here", "recorded"
+
+
+# What the label of a field says that is needed only at times, and what is said where it is missing.
+NEEDED_WHEN = {
+    "variant": "for an interview held here",
+    "cap": "for models that cost money",
+    "model_as_shown": "for a recorded interview",
+    "surface": "for a recorded interview",
+    "seed": "for a balanced opening",
+}
+NEEDED = {
+    "variant": "Choose the model that is to be asked.",
+    "model_as_shown": "Say how the chat page calls its model.",
+    "surface": "Say where the interview is held, such as chat.example.",
+    "seed": "Give a seed, or choose an opening.",
+}
 
 
 class KeyedForm(forms.Form):
@@ -29,26 +44,19 @@ class KeyedForm(forms.Form):
         self.fields["idempotency_key"].initial = uuid.uuid4
 
 
-class ScriptChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
-    """Scripts, each with its openings: choosing one shows which it has."""
-
-    def label_from_instance(self, script: Any) -> str:
-        return f"{script.label}: {', '.join(each['id'] for each in script.openings) or 'no opening'}"
-
-
 class OpenPlayForm(KeyedForm):
-    """With whom, and how the interview begins."""
+    """With whom, and how the interview by one script begins."""
 
-    script = ScriptChoice(queryset=Script.objects.none(), empty_label=None)
+    script = forms.ModelChoiceField(queryset=Script.objects.none(), widget=forms.HiddenInput)
     opening = forms.ChoiceField(
-        required=False,
+        initial=BALANCED,
         help_text="What the interview begins with. Balanced: the one that this model heard least often so far.",
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
         required=False,
-        help_text="Decides between openings that were heard equally often. Needed where the opening is balanced.",
+        help_text="Decides between openings that were heard equally often.",
     )
     where = forms.ChoiceField(
         label="Where it is held",
@@ -60,12 +68,8 @@ class OpenPlayForm(KeyedForm):
         queryset=ModelVariant.objects.none(), required=False, label="Model", empty_label="Choose a model"
     )
     cap = cap_field()
-    model_as_shown = forms.CharField(
-        label="Model as the chat page shows it", max_length=200, required=False, help_text="For a recorded interview."
-    )
-    surface = forms.CharField(
-        label="Chat page", max_length=100, required=False, help_text="For a recorded interview, such as chat.example."
-    )
+    model_as_shown = forms.CharField(label="Model as the chat page shows it", max_length=200, required=False)
+    surface = forms.CharField(label="Chat page", max_length=100, required=False, help_text="Such as chat.example.")
     vendor = forms.CharField(max_length=200, required=False)
     tier = forms.CharField(
         max_length=50, required=False, help_text="Such as brief or comprehensive, if you distinguish them."
@@ -77,15 +81,28 @@ class OpenPlayForm(KeyedForm):
         help_text="The title of the thread. Without one: script and model.",
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, script: Script, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        scripts = latest_scripts(project, Script.Use.INTERVIEW)
-        self.fields["script"].queryset = scripts  # type: ignore[attr-defined]
+        self.fields["script"].queryset = Script.objects.filter(pk=script.pk)  # type: ignore[attr-defined]
+        self.fields["script"].initial = script.pk
         self.fields["variant"].queryset = list_variants()  # type: ignore[attr-defined]
         self.fields["seed"].initial = lambda: random.randint(0, MAX_SEED)  # noqa: S311 - a balanced order, not a secret
-        openings = dict.fromkeys(each["id"] for script in scripts for each in script.openings)
-        choices = [(BALANCED, "Balanced by seed"), *((name, name) for name in openings)]
+        names = [each["id"] for each in script.openings]
+        choices = [(BALANCED, "Balanced by seed"), *((name, name) for name in names)]
         self.fields["opening"].choices = choices  # type: ignore[attr-defined]
+        for name, needed_when in NEEDED_WHEN.items():
+            self.fields[name].needed_when = needed_when  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """What is needed where the interview is held, and a seed for a balanced opening."""
+        told = super().clean() or self.cleaned_data
+        is_recorded = told.get("where") == RECORDED
+        for name in ("model_as_shown", "surface") if is_recorded else ("variant",):
+            if name not in self.errors and not told.get(name):
+                self.add_error(name, NEEDED[name])
+        if told.get("opening") == BALANCED and told.get("seed") is None and "seed" not in self.errors:
+            self.add_error("seed", NEEDED["seed"])
+        return told
 
     def read(self) -> dict[str, Any]:
         """The arguments of ``open_play``, of a valid form."""
@@ -93,7 +110,7 @@ class OpenPlayForm(KeyedForm):
         is_recorded = told["where"] == RECORDED
         return {
             "script": told["script"],
-            "opening": told["opening"],
+            "opening": "" if told["opening"] == BALANCED else told["opening"],
             "seed": told["seed"],
             "variant": None if is_recorded else told["variant"],
             "model_as_shown": told["model_as_shown"] if is_recorded else "",
@@ -110,7 +127,7 @@ class AskForm(KeyedForm):
     """The next question, and in a recorded interview its answer.
 
     ``seen`` is the number of the last question on the page; ``warned`` the codes of which the page said that they would be
-    raised.
+    raised; ``confirmed`` the number of characters of a very long question of which the page asked whether it is meant.
     """
 
     kind = forms.ChoiceField(
@@ -138,6 +155,7 @@ class AskForm(KeyedForm):
     )
     seen = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
     warned = forms.CharField(required=False, widget=forms.HiddenInput)
+    confirmed = forms.IntegerField(min_value=0, required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, is_recorded: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -151,15 +169,17 @@ class CloseForm(forms.Form):
 
     inclusion = forms.CharField(
         max_length=50,
-        required=False,
         initial="included",
+        error_messages={
+            "required": "Say whether the interview is to be analysed: included or excluded, or a word of your own."
+        },
         help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and figure.",
     )
-    reason = forms.CharField(max_length=1_000, required=False)
+    reason = forms.CharField(max_length=1_000, error_messages={"required": "Give the reason in a few words."})
 
 
 class DiscardForm(forms.Form):
     """Why a play is not stored."""
 
     prefix = "discard"
-    reason = forms.CharField(max_length=1_000, required=False)
+    reason = forms.CharField(max_length=1_000, error_messages={"required": "Say why it is discarded."})

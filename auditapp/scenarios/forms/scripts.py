@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
 
+from auditapp.scenarios.actions.checks import WITH_INTENT
 from auditapp.scenarios.models import Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
-from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, QuestionText, ScriptText
+from auditapp.scenarios.pure.scripts import MAX_QUESTIONS, NAME, QuestionText, ScriptText
 from transcripts.corpus.models import Consent
 
 KNOWN = {"": "Not said", "yes": "Given", "no": "Not given"}
 HEADING = re.compile(r"\[([^\[\]\n]+)\][ \t]*(.*)", re.DOTALL)
+MAX_OPENING_ID = 60
+MAX_FOUND = 60
 _KINDS = {label.casefold(): kind for kind, label in Question.Kind.choices} | {
     kind: kind for kind, _ in Question.Kind.choices
 }
@@ -23,18 +27,40 @@ _INTENTS = {label.casefold(): intent for intent, label in Question.Intent.choice
 }
 
 
+@dataclass(frozen=True)
+class Block:
+    """A text with its heading, which stands in square brackets in ``line``, from 1."""
+
+    line: int
+    heading: str
+    text: str
+
+    @property
+    def place(self) -> str:
+        """What the sentence about a fault in it begins with."""
+        return f"Line {self.line}: "
+
+    @property
+    def shown(self) -> str:
+        """The heading as it was written, shortened where it is long."""
+        return f"[{self.heading if len(self.heading) <= MAX_FOUND else self.heading[:MAX_FOUND] + '…'}]"
+
+
 class ScriptForm(forms.Form):
     """The first number of a script."""
 
     name = forms.CharField(max_length=100, help_text="Such as gender. The script is then called gender/1.")
     openings = forms.CharField(
         widget=forms.Textarea({"rows": 8}),
+        # Lines are counted as they are typed.
+        strip=False,
         help_text="What an interview may begin with: each opening after its id in square brackets, such as [paper].",
     )
     bank = forms.CharField(
         label="Bank of questions",
         widget=forms.Textarea({"rows": 10}),
         required=False,
+        strip=False,
         help_text="Each question after its kind in square brackets: open, expand, reflect, challenge, new information or leading. "
         "A challenge also says what it is meant to be: [challenge: warranted], unwarranted, new fact or probe.",
     )
@@ -67,6 +93,7 @@ class ScriptForm(forms.Form):
         for scope, label in Consent.Scope.choices:
             field = forms.ChoiceField(choices=list(KNOWN.items()), required=False, label=f"Consent: {label}")
             self.fields[f"consent_{scope}"] = field
+        self.fields["consent_basis"].needed_when = "where a consent is given"  # type: ignore[attr-defined]
         self.order_fields([name for name in self.fields if name not in {"consent_basis", "reason"}])
         if not self.is_bound:
             published = {each.id: each.text for each in read_published_openings()}
@@ -74,19 +101,36 @@ class ScriptForm(forms.Form):
 
     def clean_openings(self) -> dict[str, str]:
         """The texts of the openings by their ids."""
+        blocks, faults = read_blocks(
+            self.cleaned_data["openings"], what="opening", heading="its id in square brackets, such as [paper]"
+        )
         openings: dict[str, str] = {}
-        for heading, text in self._read_blocks("openings"):
-            if heading in openings:
-                raise forms.ValidationError(f"The opening [{heading[:60]}] is there twice. Give each its own id.")
-            openings[heading] = text
+        for block in blocks:
+            if block.heading in openings:
+                faults.append(f"{block.place}the opening {block.shown} is there twice. Give each its own id.")
+            elif not NAME.fullmatch(block.heading) or len(block.heading) > MAX_OPENING_ID:
+                faults.append(
+                    f"{block.place}{block.shown} is no id. Write up to {MAX_OPENING_ID} letters, digits and - _ . in brackets."
+                )
+            openings[block.heading] = block.text
+        _refuse(faults)
         return openings
 
     def clean_bank(self) -> tuple[QuestionText, ...]:
         """The questions of the bank."""
-        return tuple(_read_question(heading, text) for heading, text in self._read_blocks("bank"))
-
-    def _read_blocks(self, field: str) -> list[tuple[str, str]]:
-        return list(read_blocks(self.cleaned_data[field]))
+        blocks, faults = read_blocks(
+            self.cleaned_data["bank"], what="question", heading="its kind in square brackets, such as [open]"
+        )
+        questions = []
+        for number, block in enumerate(blocks, 1):
+            question = _read_question(block)
+            if fault := _find_fault(question, block):
+                faults.append(f"Question {number}, {block.place[0].lower()}{block.place[1:]}{fault}")
+            questions.append(question)
+        if len(questions) > MAX_QUESTIONS:
+            faults.append(f"A bank has at most {MAX_QUESTIONS} questions; this one has {len(questions)}.")
+        _refuse(faults)
+        return tuple(questions)
 
     def read(self, name: str = "") -> ScriptText:
         """The script, of a valid form."""
@@ -133,22 +177,33 @@ def describe_script(script: Script) -> dict[str, Any]:
     }
 
 
-def read_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """What stands after each heading in square brackets at the beginning of a line. Raises ``ValidationError`` for text before the
-    first, and for a heading without text."""
-    text = text.replace("\r\n", "\n")
-    parts = re.split(r"(?m)^(?=\[[^\[\]\n]+\])", text)
+def read_blocks(text: str, *, what: str, heading: str) -> tuple[list[Block], list[str]]:
+    """What stands after each heading in square brackets at the beginning of a line, and what is wrong with it, in sentences: text
+    before the first, and a heading without text. ``what`` stands there ("question"), and ``heading`` is what each begins with."""
+    parts = re.split(r"(?m)^(?=\[[^\[\]\n]+\])", text.replace("\r\n", "\n"))
+    blocks: list[Block] = []
+    faults: list[str] = []
     if parts[0].strip():
-        raise forms.ValidationError(
-            f"Each text begins with its heading in square brackets; found “{parts[0].strip()[:60]}” without one."
-        )
+        line = 1 + parts[0][: len(parts[0]) - len(parts[0].lstrip())].count("\n")
+        begun = parts[0].split()
+        faults.append(f"Line {line}: “{' '.join(begun)[:MAX_FOUND]}” has no heading. Begin each {what} with {heading}.")
+    line = 1 + parts[0].count("\n")
     for part in parts[1:]:
         found = HEADING.fullmatch(part)
-        if found is None or not found[2].strip():
-            raise forms.ValidationError(
-                f"There is no text behind {part.strip()[:60]}. Write it, or take the heading out."
+        assert found is not None  # noqa: S101  (the text was split there)
+        block = Block(line, " ".join(found[1].split()), found[2].strip())
+        if not block.text:
+            faults.append(
+                f"{block.place}there is no text behind {block.shown}. Write the {what}, or take the heading out."
             )
-        yield " ".join(found[1].split()), found[2].strip()
+        blocks.append(block)
+        line += part.count("\n")
+    return blocks, faults
+
+
+def _refuse(faults: list[str]) -> None:
+    if faults:
+        raise forms.ValidationError(faults)
 
 
 def write_blocks(blocks: Iterable[tuple[str, str]]) -> str:
@@ -156,13 +211,32 @@ def write_blocks(blocks: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join(f"[{heading}] {text}" for heading, text in blocks)
 
 
-def _read_question(heading: str, text: str) -> QuestionText:
-    kind, _, intent = (part.strip() for part in heading.partition(":"))
-    return QuestionText(kind=_find(kind, _KINDS), text=text, intent=_find(intent, _INTENTS) if intent else "")
+def _read_question(block: Block) -> QuestionText:
+    kind, _, intent = (part.strip() for part in block.heading.partition(":"))
+    return QuestionText(kind=_find(kind, _KINDS), text=block.text, intent=_find(intent, _INTENTS) if intent else "")
+
+
+def _find_fault(question: QuestionText, block: Block) -> str:
+    """What is wrong with the heading of a question, in the words of the form; empty for nothing."""
+    kinds, intents = (_list(map(str, each.labels)) for each in (Question.Kind, Question.Intent))
+    if question.kind not in Question.Kind.values:
+        return f"{block.shown} names no kind of question. Write one of these in the brackets: {kinds}."
+    if question.intent and question.intent not in Question.Intent.values:
+        return f"{block.shown} does not say what it is meant to be. Write one of these after the colon: {intents}."
+    if question.kind == Question.Kind.CHALLENGE and not question.intent:
+        return f"a challenge also says what it is meant to be, as in [challenge: warranted]. Choose one of: {intents}."
+    if question.intent and question.kind not in WITH_INTENT:
+        kind = Question.Kind(question.kind).label.lower()
+        return f"only challenges and new information say what they are meant to be. Write [{kind}] alone."
+    return ""
+
+
+def _list(labels: Iterable[str]) -> str:
+    return ", ".join(label.lower().removesuffix(" challenge") for label in labels)
 
 
 def _find(word: str, known: Mapping[str, str]) -> str:
-    """The key of a word of the form; the word itself where it is none, for the action refuses it in its own sentence."""
+    """The key of a word of the form; the word itself where it is none."""
     folded = word.casefold()
     return known.get(folded, known.get(folded.replace(" ", "_"), word))
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.talks import Exchange
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.pure.prompting import Prompts
+from transcripts.coding.pure.prompting import Prompts, Signs, quote_mention
 from transcripts.retrieval.prompts import read_study_signs
+
+
+class Raised(NamedTuple):
+    """A code that a question raises: its name, and the words of the question that name it, empty where its kind raises it."""
+
+    name: str
+    words: str
 
 
 def find_opening(play: Play) -> str:
@@ -17,9 +25,9 @@ def find_opening(play: Play) -> str:
     return next((each["text"] for each in play.script.openings if each["id"] == play.opening), "")
 
 
-def find_raised(play: Play, before: Sequence[Exchange], text: str, kind: str) -> dict[str, str]:
-    """The codes that this question raises while neither the model nor the interviewer has: identifiers and names, in the order
-    of the codebook. The script's opening is no question of the interviewer's: nothing is said of it.
+def find_raised(play: Play, before: Sequence[Exchange], text: str, kind: str) -> dict[str, Raised]:
+    """The codes that this question raises while neither the model nor the interviewer has: by identifiers, in the order of
+    the codebook. The script's opening is no question of the interviewer's: nothing is said of it.
 
     By the function that says of codings whether they are prompted: a code is raised where its name, another name or one of its
     terms stands, or by a question of a kind that it names. Codes for the interviewer's turns alone are left out.
@@ -36,7 +44,7 @@ def find_raised(play: Play, before: Sequence[Exchange], text: str, kind: str) ->
     answered = [(each.number, each.answer, "") for each in before if each.has_result]
     own, earlier, model = Prompts([(1, text, kind)], signs), Prompts(asked, signs), Prompts(answered, signs)
     return {
-        code: name
+        code: Raised(name, quote_mention(text, signs.get(code, Signs())))
         for code, name in names.items()
         if own.find_mention(code) is not None
         and earlier.find_mention(code) is None

@@ -7,6 +7,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from auditapp.scenarios.models import Question, Script
 from transcripts.projects.models import Project
 
+# Of the number of a script.
+MAX_DIGITS = 9
+
 
 def list_scripts(project: Project, use: str) -> QuerySet[Script]:
     """Every number of every script of a use, by name, the latest number first."""
@@ -18,6 +21,15 @@ def latest_scripts(project: Project, use: str) -> QuerySet[Script]:
     """The latest number of each script of a use, by name."""
     later = Script.objects.filter(project=project, name=OuterRef("name"), number__gt=OuterRef("number"))
     return Script.objects.filter(~Exists(later), project=project, use=use).order_by("name")
+
+
+def find_script(project: Project, label: str) -> Script | None:
+    """The script of interviews that is named so: the latest number of a name, or the one that the label says, as gender/2."""
+    name, _, number = label.partition("/")
+    scripts = Script.objects.filter(project=project, use=Script.Use.INTERVIEW, name__iexact=name)
+    if number:
+        scripts = scripts.filter(number=int(number) if number.isdecimal() and len(number) <= MAX_DIGITS else 0)
+    return scripts.order_by("-number").first()
 
 
 def list_bank(script: Script) -> QuerySet[Question]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -11,29 +11,40 @@ from django.db.models import QuerySet
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.batches.models import WORKING_STATES, Batch
 from auditapp.batches.pure.money import to_dollars
 from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
-from auditapp.scenarios.actions.checks import check_kind
-from auditapp.scenarios.actions.closing import close_play, discard_play
+from auditapp.scenarios.actions.checks import LONG_QUESTION, check_kind, check_said, find_length
+from auditapp.scenarios.actions.closing import close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
 from auditapp.scenarios.forms.plays import AskForm, CloseForm, DiscardForm, KeyedForm, OpenPlayForm
-from auditapp.scenarios.models import Play, Question
+from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.queries.plays import count_kinds, held_plays, visible_plays
-from auditapp.scenarios.queries.prompting import find_opening, find_raised
-from auditapp.scenarios.queries.scripts import list_bank
+from auditapp.scenarios.queries.prompting import Raised, find_opening, find_raised
+from auditapp.scenarios.queries.scripts import latest_scripts, list_bank
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.settings import list_console_keys
+from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
 FORM_METHODS = ["GET", "HEAD", "POST"]
 POLL_MILLISECONDS = 400
+KEY_HINTS = {
+    "bank": "bank",
+    "previous_turn": "turn before",
+    "next_turn": "turn after",
+    "branch": "ask otherwise",
+    "again": "ask again",
+    "text": "to the text",
+}
 
 
 @require_safe
@@ -55,7 +66,12 @@ def list_plays(request: ProjectRequest) -> HttpResponse:
 @project_view(Permission.RUN_BATCHES)
 def open_new(request: ProjectRequest) -> HttpResponse:
     """Open an interview: with a model, which gets the opening at once, or recorded from a chat page."""
-    form = OpenPlayForm(request.POST or None, project=request.project)
+    scripts = list(latest_scripts(request.project, Script.Use.INTERVIEW).prefetch_related("questions"))
+    script = _choose_script(request, scripts)
+    if script is None:
+        status = 422 if request.method == "POST" else 200
+        return render(request, "scenarios/choose_script.html", {"scripts": scripts}, status=status)
+    form = OpenPlayForm(request.POST if request.method == "POST" else None, script=script)
     if request.method == "POST" and form.is_valid():
         try:
             play = open_play(project=request.project, by=request.user, **form.read())
@@ -63,7 +79,16 @@ def open_new(request: ProjectRequest) -> HttpResponse:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
             return redirect("scenarios:play", request.project.slug, play.pk)
-    return render(request, "scenarios/open_play.html", {"form": form}, status=422 if form.errors else 200)
+    context = {"form": form, "script": script, "has_others": len(scripts) > 1, "tells_intents": True}
+    return render(request, "scenarios/open_play.html", context, status=422 if form.errors else 200)
+
+
+def _choose_script(request: ProjectRequest, scripts: Sequence[Script]) -> Script | None:
+    """The script that the address or the form names, the only one of a study where neither does; none where there is a choice."""
+    wanted = request.POST.get("script") or request.GET.get("script") or ""
+    if not wanted:
+        return scripts[0] if len(scripts) == 1 else None
+    return next((each for each in scripts if str(each.pk) == wanted), None)
 
 
 @require_safe
@@ -102,19 +127,23 @@ def warn(request: ProjectRequest, play_id: int) -> HttpResponse:
 @require_POST
 @project_view(Permission.RUN_BATCHES)
 def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
-    """Send the next question, or record it with its answer. One that raises something is shown with a warning first."""
+    """Send the next question, or record it with its answer. One that raises something is shown with a warning first, and one
+    that is very long is sent once the page has asked whether it is meant."""
     play = _get_play(request, play_id)
     form = AskForm(request.POST, is_recorded=play.mode == Play.Mode.RECORDED)
     if not form.is_valid():
         return _render(request, play, form=form, status=422)
     told = form.cleaned_data
+    length = find_length(told["text"])
+    is_doubted = play.mode == Play.Mode.ASKED and length > LONG_QUESTION and told["confirmed"] != length
     raised = find_raised(play, read_talk(play), told["text"], told["kind"])
     said: dict[str, Any] = {name: told[name] for name in ("kind", "intent", "text", "seen")}
     said |= {"by": request.user, "client_id": told["idempotency_key"]}
     try:
         check_kind(told["kind"], told["intent"])
-        if set(raised) - set(told["warned"].split(",")):
-            return _render(request, play, form=form, raised=raised, status=422)
+        check_said(told["text"], field="text", what="The question")
+        if is_doubted or set(raised) - set(told["warned"].split(",")):
+            return _render(request, play, form=form, raised=raised, length=length if is_doubted else 0, status=422)
         if play.mode == Play.Mode.RECORDED:
             record_answer(play=play, answer=told["answer"], reasoning=told["reasoning"], **said)
         else:
@@ -153,7 +182,7 @@ def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     except ScenarioError as error:
         messages.error(request, str(error))
         return _render(request, play, status=409)
-    messages.success(request, f"This play branches off behind turn {number}. The other one stays as it is.")
+    messages.success(request, f"This play branches off behind answer {number}. The other one stays as it is.")
     return redirect("scenarios:play", request.project.slug, branched.pk)
 
 
@@ -237,7 +266,8 @@ def _describe(
     closing: Form | None = None,
     discarding: Form | None = None,
     meanwhile: AskedMeanwhile | None = None,
-    raised: Mapping[str, str] | None = None,
+    raised: Mapping[str, Raised] | None = None,
+    length: int = 0,
 ) -> dict[str, Any]:
     talk = read_talk(play)
     last = talk[-1] if talk else None
@@ -251,6 +281,8 @@ def _describe(
         "play": play,
         "talk": talk,
         "last": last,
+        "desk": _find_desk(play),
+        "places": find_places(play, talk),
         "number": number,
         "next_number": number + 1,
         "limit": limit,
@@ -269,6 +301,11 @@ def _describe(
         "bank": list_bank(play.script) if may_ask else [],
         "raised": raised or {},
         "warned": ",".join(raised or {}),
+        "length": length,
+        "words": len(str(form["text"].value()).split()) if length else 0,
+        **_list_keys(request.user.pk),
+        "max_bytes": MAX_TURN_SIZE,
+        "long_question": LONG_QUESTION,
         "meanwhile": meanwhile,
         "branch_form": KeyedForm(),
         "closing": closing or CloseForm(),
@@ -277,11 +314,27 @@ def _describe(
     }
 
 
+def _list_keys(user_id: int) -> dict[str, Any]:
+    """The keys of the console, for its script and its hint."""
+    keys = list_console_keys(user_id)
+    hints = [(keys[name], does) for name, does in KEY_HINTS.items() if keys[name]["key"]]
+    kinds = [keys[kind] for kind in Question.Kind.values if keys[kind]["key"]]
+    return {"keys": keys, "kind_keys": kinds, "other_keys": hints}
+
+
 def _begin(play: Play, talk: list[Exchange]) -> dict[str, object]:
     """What the form begins with: in a recorded interview the opening is the first question."""
     if talk or play.mode != Play.Mode.RECORDED:
         return {}
     return {"text": find_opening(play), "kind": Question.Kind.OPEN}
+
+
+def _find_desk(play: Play) -> str:
+    """The address of its interview at the desk; empty where it has none, or one that is excluded or archived."""
+    interview = play.interview
+    if interview is None or interview.project_id is None:
+        return ""
+    return reverse("coding:desk", args=[play.project.slug, interview.pk])
 
 
 def _count_kinds(talk: list[Exchange]) -> list[tuple[str, int]]:

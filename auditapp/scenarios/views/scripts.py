@@ -81,8 +81,10 @@ def write_next(request: ProjectRequest, script_id: int) -> HttpResponse:
 
 
 def _add_error(form: Form, error: ScenarioError) -> None:
-    field = "bank" if error.field.startswith("turn") else error.field
-    form.add_error(field if field in form.fields else None, str(error))
+    is_of_bank = error.field.startswith("turn")
+    place = f"{error.field.replace('turn ', 'Question ')}: " if is_of_bank and error.field != "turns" else ""
+    field = "bank" if is_of_bank else error.field
+    form.add_error(field if field in form.fields else None, f"{place}{error}")
 
 
 def _go_back(request: ProjectRequest, script: Script) -> HttpResponse:

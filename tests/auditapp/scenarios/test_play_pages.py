@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Callable
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -18,7 +21,9 @@ from auditapp.scenarios.models import Play, Question, Script
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.scenarios.play_cast import PAPER, hear, open_recorded, open_talk, say, write_guide
 from transcripts.accounts.models import User
+from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
+from transcripts.coding.actions import set_keys
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
@@ -89,17 +94,33 @@ class TestScripts:
         address = reverse("scenarios:new_script", args=[project.slug])
         given = {"name": "pay", "openings": "[paper] Hello.", "language": "en"}
         for wrong, sentence in (
-            ({"bank": "Go on?"}, "without one"),
-            ({"bank": "[challenge] No."}, "A challenge says"),
-            ({"bank": "[trick] No."}, "has a kind"),
-            ({"openings": "[a] One.\n[a] Two."}, "is there twice"),
-            ({"openings": "[a]"}, "no text behind"),
+            ({"bank": "\nGo on?"}, "Line 2: “Go on?” has no heading. Begin each question with its kind"),
+            (
+                {"bank": "[open] A?\nB?\n\n[challenge] No."},
+                "Question 2, line 4: a challenge also says what it is meant",
+            ),
+            ({"bank": "[trick] No."}, "Question 1, line 1: [trick] names no kind of question. Write one of these"),
+            ({"bank": "[challenge: x] No."}, "after the colon: warranted, unwarranted, new fact, probe"),
+            ({"bank": "[leading: probe] No?"}, "Write [leading] alone"),
+            ({"bank": "[open] A?\n[open]"}, "Line 2: there is no text behind [open]. Write the question"),
+            ({"openings": "[a] One.\n[a] Two."}, "Line 2: the opening [a] is there twice"),
+            ({"openings": "[a]"}, "Line 1: there is no text behind [a]"),
+            ({"openings": "[a/b] Hello."}, "Line 1: [a/b] is no id"),
             ({"name": "a/b"}, "A name has"),
         ):
             answer = client_of(lead).post(address, {**given, **wrong})
             assert answer.status_code == 422
             assert sentence in text(answer)
         assert not Script.objects.exists()
+
+    def test_every_fault_of_a_bank_is_named_at_once(self, client_of: ClientOf, project: Project, lead: User) -> None:
+        given = {"name": "pay", "openings": "[paper] Hello.", "language": "en"}
+        bank = "\n\n".join(["[open] A?", "[trick] B?", "[challenge] C."])
+        address = reverse("scenarios:new_script", args=[project.slug])
+        page = text(client_of(lead).post(address, {**given, "bank": bank}))
+        assert "Question 2, line 3: [trick]" in page
+        assert "Question 3, line 5: a challenge" in page
+        assert "[open] A?" in page, "what was typed is kept"
 
     def test_the_next_number_needs_a_reason_and_keeps_what_it_does_not_change(
         self, client_of: ClientOf, script: Script, lead: User
@@ -126,7 +147,7 @@ class TestConsole:
         form = client_of(lead).get(address).context["form"]
         variant = form.fields["variant"].queryset.get(label="model b")
         answer = client_of(lead).post(
-            address, {"script": script.pk, "opening": "", "seed": 3, "where": "here", "variant": variant.pk}
+            address, {"script": script.pk, "opening": "*", "seed": 3, "where": "here", "variant": variant.pk}
         )
         play = Play.objects.get()
         assert answer["Location"] == path("play", play)
@@ -136,6 +157,35 @@ class TestConsole:
         page = text(client_of(lead).get(path("play", play)))
         assert "data-waiting" not in page
         assert "Schemas &lt;b&gt;shape&lt;/b&gt; it." in page
+
+    def test_the_script_is_chosen_first_and_only_its_openings_are_offered(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        other = write_guide(script.project, name="pay", openings={"wages": "Shall we talk about pay?"})
+        client, address = client_of(lead), reverse("scenarios:open_play", args=[script.project.slug])
+        page = text(client.get(address))
+        assert ("gender/1" in page, "pay/1" in page, "<select" in page) == (True, True, False)
+        form = client.get(address, {"script": other.pk}).context["form"]
+        assert [name for name, _ in form.fields["opening"].choices] == ["*", "wages"]
+        newer = write_guide(script.project, name="pay", openings={"new": "Pay?"}, reason="Shorter.")
+        late = client.post(address, {"script": other.pk})
+        assert (late.status_code, "has a newer number by now" in text(late)) == (422, True)
+        assert client.get(address, {"script": newer.pk}).status_code == 200
+
+    def test_what_is_needed_is_not_called_optional_and_its_absence_is_named_at_its_field(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        client, address = client_of(lead), reverse("scenarios:open_play", args=[script.project.slug])
+        page = text(client.get(address))
+        for label, when in (("Model", "for an interview held here"), ("Chat page", "for a recorded interview")):
+            assert re.search(rf">{label} <span class=\"optional\">\({when}\)", page), label
+        assert "(optional)" not in page.split("id_vendor")[0]
+        for given, names in (
+            ({"where": "here", "opening": "paper"}, {"variant"}),
+            ({"where": "recorded", "opening": "*", "seed": ""}, {"model_as_shown", "surface", "seed"}),
+        ):
+            assert set(client.post(address, {"script": script.pk, **given}).context["form"].errors) == names
+        assert not Play.objects.exists()
 
     def test_a_waiting_page_gets_what_has_changed_and_nothing_else(
         self, client_of: ClientOf, play: Play, lead: User
@@ -159,6 +209,9 @@ class TestConsole:
         warned = send(client, play, text=asked)
         assert warned.status_code == 422
         assert "counts as prompted" in text(warned)
+        assert "“<bdi>intersectionality</bdi>” raises <bdi>Intersectionality</bdi>" in text(warned)
+        by_kind = text(client.post(path("warn", play), {"text": "Why?", "kind": "challenge"}))
+        assert "a question of this kind raises" in by_kind
         assert asked in text(warned)
         assert play.questions.count() == 1, "nothing is sent before the warning is on the page"
         [codes] = re.findall(r'name="warned" value="([^"]*)"', text(warned))
@@ -189,6 +242,60 @@ class TestConsole:
             assert (answer.status_code, sentence in text(answer)) == (422, True), wrong
         assert "Kept?" in text(send(client, play, kind="", text="Kept?"))
         assert play.questions.count() == 1
+
+    def test_a_very_long_question_is_asked_back_before_it_is_sent(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        client, long = client_of(lead), "word\r\n" * 2_000
+        asked = send(client, play, text=long)
+        assert (asked.status_code, "10,000 characters, about 2,000 words" in text(asked)) == (422, True)
+        assert play.questions.count() == 1
+        [length] = re.findall(r'name="confirmed" value="([^"]*)"', text(asked))
+        longer = send(client, play, text=f"{long}!", confirmed=length)
+        assert (longer.status_code, play.questions.count()) == (422, 1), "another text is asked back again"
+        assert send(client, play, text=long, confirmed=length).status_code == 302
+        assert play.questions.get(position=2).text == long.replace("\r\n", "\n")
+
+    def test_what_is_recorded_costs_nothing_and_is_not_asked_back(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        play = open_recorded(script, lead)
+        assert send(client_of(lead), play, text="x" * 9_000, answer="Yes.", seen="0").status_code == 302
+
+    def test_a_question_says_which_turn_of_the_interview_it_is(
+        self, client_of: ClientOf, script: Script, lead: User
+    ) -> None:
+        play = open_talk(script, lead)
+        hear(play, "One.", reasoning="First I think.")
+        say(play, lead, "Two?", "Two.")
+        client = client_of(lead)
+        page = text(client.get(path("play", play)))
+        assert ("turn 1 of the interview" in page, "turn 4 of the interview" in page) == (True, True)
+        closed = close_play(play=play, inclusion="included", reason="x", by=lead).interview
+        assert closed.turns.get(position=4).text == "Two?"
+        desk = reverse("coding:desk", args=[play.project.slug, closed.pk])
+        assert f'href="{desk}#turn-4">turn 4 at the desk' in text(client.get(path("play", play)))
+
+    def test_an_excluded_interview_is_marked_in_the_list_and_on_its_page(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        interview = close_play(play=play, inclusion="excluded", reason="x", by=lead).interview
+        details = reverse("corpus:details", args=[play.project.slug, interview.pk])
+        client = client_of(lead)
+        listed = text(client.get(reverse("scenarios:plays", args=[play.project.slug])))
+        assert f'href="{details}">Excluded</a>' in listed
+        assert "left out of this page" not in listed
+        page = text(client.get(path("play", play)))
+        assert "The interview is excluded" in page
+        assert details in page
+
+    def test_keys_are_those_of_the_person(self, client_of: ClientOf, play: Play, lead: User) -> None:
+        set_keys(given={"console:branch": "KeyW", "console:again": ""}, codes=[], by=lead)
+        page = client_of(lead).get(path("play", play))
+        keys = page.context["keys"]
+        assert (keys["branch"]["key"], keys["again"]["key"], keys["open"]["key"]) == ("KeyW", "", "Digit1")
+        assert '<kbd data-key="KeyW">w</kbd> ask otherwise' in text(page)
+        assert "ask again" not in text(page).split("Outside a text field")[1].split("</span>")[0]
 
     def test_a_second_tab_gets_409_with_both_texts(self, client_of: ClientOf, play: Play, lead: User) -> None:
         client = client_of(lead)
@@ -258,6 +365,37 @@ class TestWhoSeesIt:
         assert send(client_of(owner), play).status_code == 404
         unblind_interview(project=stored.project, interview=stored, by=owner, where="x")
         assert "That is wrong." in text(client_of(owner).get(path("play", play)))
+
+    def test_one_opened_by_command_says_why_it_is_closed(
+        self, client_of: ClientOf, script: Script, lead: User, reader: User
+    ) -> None:
+        play = open_talk(script, trail.SYSTEM)
+        shown = text(client_of(lead).get(path("play", play)))
+        assert "opened by command in nobody’s name" in shown
+        assert f"manage.py play show {play.pk}" in shown
+        assert "Hello" not in shown
+        assert PAPER[:40] in text(client_of(reader).get(path("play", play)))
+
+    def test_one_held_by_command_in_somebodys_name_is_open_to_her(
+        self, client_of: ClientOf, script: Script, lead: User, owner: User, coder: User
+    ) -> None:
+        options = ["--project", script.project.slug, "--script", "gender", "--opening", "paper", "--json"]
+        recorded = [*options, "--recorded", "Chat 4", "--surface", "chat.example"]
+        for name, words in (("coder", "role of coder"), ("nobody", "nobody 'nobody' in the study")):
+            with pytest.raises(CommandError, match=words):
+                call_command("play", "open", *recorded, "--as", name)
+        assert not Play.objects.exists()
+        told = StringIO()
+        call_command("play", "open", *recorded, "--as", "lead", stdout=told)
+        play = Play.objects.get(pk=json.loads(told.getvalue())["play"])
+        assert (play.opened_by, play.opened_by_name) == (lead, "lead")
+        said = ["--kind", "expand", "--text", "And intersectionality?", "--answer", "Yes.", "--json", "--as", "lead"]
+        told = StringIO()
+        call_command("play", "record", str(play.pk), *said, stdout=told)
+        [raised] = json.loads(told.getvalue())["raises"]
+        assert (raised["name"], raised["words"]) == ("Intersectionality", "intersectionality")
+        assert "And intersectionality?" in text(client_of(lead).get(path("play", play)))
+        assert "And intersectionality?" not in text(client_of(owner).get(path("play", play)))
 
     def test_a_coder_never_reads_what_a_bank_is_meant_to_do(
         self, client_of: ClientOf, script: Script, coder: User, reader: User

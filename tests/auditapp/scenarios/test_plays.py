@@ -346,8 +346,14 @@ class TestBranches:
     def test_nothing_branches_off_a_turn_without_an_answer(self, play: Play, lead: User) -> None:
         ask(play=play, kind="expand", text="Four?", by=lead)
         for number in (4, 9):
-            with pytest.raises(ScenarioError, match=f"Turn {number} has no answer"):
+            with pytest.raises(ScenarioError, match=f"Question {number} has no answer"):
                 branch_play(play=play, after=number, by=lead)
+
+    def test_a_key_of_another_form_opens_no_branch(self, play: Play, script: Script, lead: User) -> None:
+        key = uuid.uuid4()
+        open_recorded(script, lead, client_id=key)
+        with pytest.raises(ScenarioError, match="was sent elsewhere already"):
+            branch_play(play=play, after=2, by=lead, client_id=key)
 
     def test_what_others_branch_off_is_not_discarded(self, play: Play, lead: User) -> None:
         branch = branch_play(play=play, after=2, by=lead)

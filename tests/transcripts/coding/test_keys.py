@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding import actions
-from transcripts.coding.keys import ACTS, CAPS, KeysRefused, find_key, read_choices, resolve_keys
+from transcripts.coding.keys import (
+    ACTS,
+    CAPS,
+    CONSOLE,
+    KeysRefused,
+    find_key,
+    read_choices,
+    resolve_console,
+    resolve_keys,
+)
 from transcripts.coding.models import DeskSettings
 
 BALANCE = ("theme.balance", "Balance", "d")
@@ -148,6 +157,38 @@ def test_page_knows_every_act_and_no_other() -> None:
     script = (Path(__file__).resolve().parents[3] / "static/js/desk/keys.js").read_text()
     [table] = re.findall(r"const acts = \{(.*?)^\};", script, re.DOTALL | re.MULTILINE)
     assert set(re.findall(r"^  (\w+):", table, re.MULTILINE)) == set(ACTS)
+
+
+def test_page_of_interviews_held_here_knows_every_act_and_no_other() -> None:
+    script = (Path(__file__).resolve().parents[3] / "static/js/console.js").read_text()
+    [kinds] = re.findall(r"const KINDS = \[(.*?)\];", script)
+    [table] = re.findall(r"const acts = \{(.*?)^\};", script, re.DOTALL | re.MULTILINE)
+    assert {*re.findall(r'"(\w+)"', kinds), *re.findall(r"^  (\w+):", table, re.MULTILINE)} == set(CONSOLE)
+
+
+def test_one_key_may_do_one_thing_where_interviews_are_held_and_another_at_the_desk() -> None:
+    chosen = read_choices({"console:branch": "KeyM", "console:again": ""}, CODES, {})
+    assert chosen["console"] == {"branch": "KeyM", "again": ""}
+    keys = resolve_console(chosen)
+    assert (keys["branch"], keys["again"], keys["bank"]) == ("KeyM", "", "sign:/")
+    assert resolve_keys(CODES, chosen)[0]["acts"]["memo"] == "KeyM"
+    assert resolve_console({}) == {name: act.key for name, act in CONSOLE.items()}
+    assert len({act.key for act in CONSOLE.values()}) == len(CONSOLE)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"console:branch": "KeyT"}, "t is used twice"), ({"console:bank": "nonsense"}, "is not valid")],
+)
+def test_two_acts_on_one_key_are_refused_where_interviews_are_held(given: dict[str, str], words: str) -> None:
+    with pytest.raises(KeysRefused, match=words):
+        read_choices(given, CODES, {})
+
+
+def test_keys_of_the_desk_leave_those_of_interviews_held_here_as_they_are() -> None:
+    before = {"console": {"branch": "KeyM"}}
+    assert read_choices({"act:memo": "Digit0"}, CODES, before)["console"] == {"branch": "KeyM"}
+    assert resolve_console({"console": {"branch": "KeyA"}})["again"] == "", "what she chose goes before a default"
 
 
 def test_keys_follow_the_person_and_leave_an_event(coder: User) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import time
 from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -23,11 +24,14 @@ from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Question, Script
 from auditapp.scenarios.pure.openings import read_published_openings
 from auditapp.scenarios.pure.scripts import ScriptRefused, read_guide
-from auditapp.scenarios.queries.prompting import find_raised
-from auditapp.scenarios.queries.scripts import latest_scripts
+from auditapp.scenarios.queries.prompting import Raised, find_raised
+from auditapp.scenarios.queries.scripts import find_script, latest_scripts
 from auditapp.scenarios.queries.talks import Exchange, read_talk
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
+from transcripts.projects.roles import Permission
 
 Told = dict[str, Any]
 
@@ -79,16 +83,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, act: str, **options: Any) -> None:
         try:
-            told = getattr(self, f"_{act}")(options)
+            told = getattr(self, f"_{act}")(options | {"act": act})
         except (ScenarioError, ScriptRefused) as error:
-            raise CommandError(" ".join(str(error).split())) from error
+            raise CommandError(_name_place(error) + " ".join(str(error).split())) from error
         self.stdout.write(json.dumps(told, ensure_ascii=False) if options["json"] else _put_in_words(told))
 
     def _script(self, options: Told) -> Told:
         content = _read_json(options["file"]) if options["file"] else {}
         openings = {each.id: each.text for each in read_published_openings()}
         script = read_guide({"name": options["name"], "openings": openings, **content})
-        written = write_script(project=_find_project(options), script=script, by=trail.SYSTEM, reason=options["reason"])
+        project = _find_project(options)
+        by = _find_person(options, project)
+        written = write_script(project=project, script=script, by=by, reason=options["reason"])
         return {"script": written.label, "sha256": written.sha256}
 
     def _open(self, options: Told) -> Told:
@@ -100,7 +106,7 @@ class Command(BaseCommand):
             model_as_shown=options["recorded"],
             **{name: options[name] for name in ("surface", "vendor", "tier", "label", "opening", "seed")},
             cap_usd=read_cap(options["cap"]),
-            by=trail.SYSTEM,
+            by=_find_person(options, project),
         )
         told: Told = {"play": play.pk, "state": play.state, "opening": play.opening}
         if play.arm is not None:
@@ -111,33 +117,35 @@ class Command(BaseCommand):
     def _ask(self, options: Told) -> Told:
         play = _find_play(options)
         raised = find_raised(play, read_talk(play), options["text"], options["kind"])
-        question = ask(play=play, by=trail.SYSTEM, **_read_said(options))
-        return self._tell_last(play, options, question) | {"raises": list(raised)}
+        question = ask(play=play, by=_find_person(options, play.project), **_read_said(options))
+        return self._tell_last(play, options, question) | {"raises": _describe_raised(raised)}
 
     def _again(self, options: Told) -> Told:
         play = _find_play(options)
-        question = ask_again(play=play, number=options["turn"], by=trail.SYSTEM)
+        question = ask_again(play=play, number=options["turn"], by=_find_person(options, play.project))
         return self._tell_last(play, options, question)
 
     def _record(self, options: Told) -> Told:
         play = _find_play(options)
         raised = find_raised(play, read_talk(play), options["text"], options["kind"])
         said = _read_said(options) | {"answer": options["answer"], "reasoning": options["reasoning"]}
-        question = record_answer(play=play, by=trail.SYSTEM, **said)
-        return {"turn": question.position, "state": "answered", "raises": list(raised)}
+        question = record_answer(play=play, by=_find_person(options, play.project), **said)
+        return {"turn": question.position, "state": "answered", "raises": _describe_raised(raised)}
 
     def _branch(self, options: Told) -> Told:
-        branch = branch_play(play=_find_play(options), after=options["turn"], by=trail.SYSTEM)
+        play = _find_play(options)
+        branch = branch_play(play=play, after=options["turn"], by=_find_person(options, play.project))
         return {"play": branch.pk, "state": branch.state, "branch_of": branch.branch_of_id, "turn": options["turn"]}
 
     def _close(self, options: Told) -> Told:
-        closed = close_play(
-            play=_find_play(options), inclusion=options["inclusion"], reason=options["reason"], by=trail.SYSTEM
-        )
+        play = _find_play(options)
+        by = _find_person(options, play.project)
+        closed = close_play(play=play, inclusion=options["inclusion"], reason=options["reason"], by=by)
         return closed._asdict() | {"interview": closed.interview.pk, "external_id": closed.interview.external_id}
 
     def _discard(self, options: Told) -> Told:
-        discard_play(play=_find_play(options), reason=options["reason"], by=trail.SYSTEM)
+        play = _find_play(options)
+        discard_play(play=play, reason=options["reason"], by=_find_person(options, play.project))
         return {"play": options["play"], "state": Play.State.DISCARDED.value}
 
     def _show(self, options: Told) -> Told:
@@ -162,10 +170,23 @@ def _add(acts: Any, name: str, told: str, *, of_play: bool = True) -> ArgumentPa
     if of_play:
         parser.add_argument("play", type=int)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument(
+        "--as", dest="person", default="", metavar="NAME", help="in whose name, who can then read it on its page"
+    )
     # Options of every command, which Django looks for behind its own arguments alone.
     for common in ("--skip-checks", "--traceback", "--no-color"):
         parser.add_argument(common, action="store_true", default=SUPPRESS, help=SUPPRESS)
     return parser
+
+
+def _name_place(error: ScenarioError | ScriptRefused) -> str:
+    """Which turn of a script is wrong, where one is."""
+    place = error.place if isinstance(error, ScriptRefused) else error.field
+    return f"{place.capitalize()}: " if place.startswith("turn ") else ""
+
+
+def _describe_raised(raised: Mapping[str, Raised]) -> list[Told]:
+    return [{"code": code, **each._asdict()} for code, each in raised.items()]
 
 
 def _describe(each: Exchange) -> Told:
@@ -213,12 +234,23 @@ def _find_project(options: Told) -> Project:
     return project
 
 
+def _find_person(options: Told, project: Project) -> trail.Actor:
+    """The person in whose name the command acts; the program itself where none is named."""
+    name = options["person"]
+    if not name:
+        return trail.SYSTEM
+    person = User.objects.filter(username=name, is_active=True).first()
+    role = find_role(person, project) if person else None
+    if person is None or role is None:
+        raise CommandError(f"There is nobody {name!r} in the study {project.slug}.")
+    needed = Permission.SET_METHOD if options["act"] == "script" else Permission.RUN_BATCHES
+    if needed not in role.permissions:
+        raise CommandError(f"The role of {name} in this study is {role.name}. {role.sentence}")
+    return person
+
+
 def _find_script(project: Project, label: str) -> Script:
-    name, _, number = label.partition("/")
-    scripts = Script.objects.filter(project=project, use=Script.Use.INTERVIEW, name__iexact=name)
-    if number:
-        scripts = scripts.filter(number=int(number) if number.isdecimal() else 0)
-    script = scripts.order_by("-number").first()
+    script = find_script(project, label)
     if script is None:
         known = ", ".join(each.label for each in latest_scripts(project, Script.Use.INTERVIEW)) or "none"
         raise CommandError(f"There is no script of interviews {label!r}. The scripts are: {known}.")
@@ -255,4 +287,7 @@ def _read_json(path: Path) -> Told:
 
 
 def _put_in_words(told: Told) -> str:
-    return "\n".join(f"{name}: {value}" for name, value in told.items() if value not in ("", None, []))
+    raised = told.get("raises", [])
+    said = [f"{each['words'] or 'its kind'} raises {each['name']}" for each in raised]
+    plain = told | ({"raises": "; ".join(said)} if raised else {})
+    return "\n".join(f"{name}: {value}" for name, value in plain.items() if value not in ("", None, []))

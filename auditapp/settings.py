@@ -338,6 +338,9 @@ SPECTACULAR_SETTINGS = {
         "LinkKindEnum": "auditapp.api.links.LINK_KINDS",
         "ModeEnum": "auditapp.api.measures.ANNOTATOR_MODES",
         "PlayModeEnum": "auditapp.api.plays.PLAY_MODES",
+        "PlayStateEnum": "auditapp.api.plays.PLAY_STATES",
+        "QuestionKindEnum": "auditapp.api.holding.QUESTION_KINDS",
+        "QuestionStateEnum": "auditapp.api.plays.QUESTION_STATES",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",

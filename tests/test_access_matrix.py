@@ -425,8 +425,10 @@ OF_A_STUDY: dict[str, Row] = {
     "api:name_batch": sent(Permission.RUN_BATCHES),
     # As the page of a single call.
     "api:batch_answers": seen(Permission.SEE_ALL_CODINGS),
-    "api:plays": seen(),
-    "api:play_questions": seen(),
+    "api:plays": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
+    "api:play_questions": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
+    "api:branch_play": sent(Permission.RUN_BATCHES),
+    "api:close_play": sent(Permission.RUN_BATCHES),
     "api:agreement": seen(Permission.SEE_ALL_CODINGS),
     "api:annotators": seen(Permission.SEE_ALL_CODINGS),
     "api:calibration": seen(Permission.SEE_ALL_CODINGS),
@@ -591,7 +593,7 @@ NOT_SHOWN_TO_HER = {
     "preannotation:respond",
     "api:withdraw_link",
     "api:withdraw_score",
-    "api:play_questions",
+    *("api:play_questions", "api:branch_play", "api:close_play"),
     *(f"scenarios:{act}" for act in ("ask", "warn", "ask_again", "branch", "close", "discard")),
 }
 

@@ -1,4 +1,4 @@
-"""Interviews that are held here."""
+"""Interviews that are held here, to be read; ``holding`` has what is done in them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from auditapp.api.views import ProjectView, find_row, list_columns
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.answers import LABELS
 from auditapp.scenarios.queries.plays import visible_plays
-from auditapp.scenarios.queries.talks import read_talk
+from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.blinding.viewers import Viewer
 
 # The schema gives enums names of their own.
-PLAY_MODES = Play.Mode.choices
+PLAY_MODES, PLAY_STATES = Play.Mode.choices, Play.State.choices
+QUESTION_STATES = list(LABELS.items())
 
 
 class PlayOutput(serializers.Serializer[Any]):
@@ -28,7 +29,7 @@ class PlayOutput(serializers.Serializer[Any]):
     script = serializers.CharField(source="script__name", help_text="Name of the script it is held by.")
     script_number = serializers.IntegerField(source="script__number", help_text="Which number of the script.")
     mode = serializers.ChoiceField(PLAY_MODES, help_text="Asked here, or recorded from a chat page.")
-    state = serializers.ChoiceField(Play.State.choices, help_text="Whether it goes on, or how it ended.")
+    state = serializers.ChoiceField(PLAY_STATES, help_text="Whether it goes on, or how it ended.")
     opening = serializers.CharField(help_text="The opening it began with.")
     surface = serializers.CharField(help_text="API, or the chat page.")
     model = serializers.CharField(
@@ -67,7 +68,7 @@ class QuestionOutput(serializers.Serializer[Any]):
     kind = serializers.CharField(help_text="How much it directs the model.")
     intent = serializers.CharField(help_text="What a challenge was meant to be; empty for others, and for coders.")
     text = serializers.CharField(help_text="The question as it was sent.")
-    state = serializers.ChoiceField(list(LABELS.items()), help_text="What became of it.")
+    state = serializers.ChoiceField(QUESTION_STATES, help_text="What became of it.")
     answer = serializers.CharField(help_text="What the model answered, as stored; empty for none.")
     finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's word.")
     served_model = serializers.CharField(help_text="The model that answered, as the provider names it.")
@@ -85,6 +86,28 @@ class PlayView(ProjectView):
     def viewer(self) -> Viewer:
         """The person, and what she may see."""
         return Viewer(self.project, self.person, self.role)
+
+    def find_play(self, play_id: int) -> Play:
+        """An interview that the person may see from within. Raises ``Http404``."""
+        plays = visible_plays(self.viewer).select_related("project", "arm__batch")
+        play: Play = find_row(plays, play_id, "interview held here")
+        return play
+
+    def describe_question(self, each: Exchange) -> dict[str, Any]:
+        """A question as the person may see it, for output."""
+        return {
+            "number": each.number,
+            "is_shared": each.is_shared,
+            "kind": each.question.kind,
+            "intent": each.question.intent if self.viewer.sees_all else "",
+            "text": each.question.text,
+            "state": each.state,
+            "answer": each.answer,
+            "finish_reason": each.counting.finish_reason if each.counting else "",
+            "served_model": each.counting.served_model if each.counting else "",
+            "calls": each.calls,
+            "possibly_paid_twice": each.possibly_paid_twice,
+        }
 
 
 class ListPlays(PlayView):
@@ -111,23 +134,4 @@ class ReadTalk(PlayView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str, play_id: int) -> Response:
-        plays = visible_plays(self.viewer).select_related("arm")
-        talk = read_talk(find_row(plays, play_id, "interview held here"))
-        return self.answer_page(
-            [
-                {
-                    "number": each.number,
-                    "is_shared": each.is_shared,
-                    "kind": each.question.kind,
-                    "intent": each.question.intent if self.viewer.sees_all else "",
-                    "text": each.question.text,
-                    "state": each.state,
-                    "answer": each.answer,
-                    "finish_reason": each.counting.finish_reason if each.counting else "",
-                    "served_model": each.counting.served_model if each.counting else "",
-                    "calls": each.calls,
-                    "possibly_paid_twice": each.possibly_paid_twice,
-                }
-                for each in talk
-            ]
-        )
+        return self.answer_page([self.describe_question(each) for each in read_talk(self.find_play(play_id))])

@@ -13,6 +13,7 @@ from auditapp.api import (
     experiments,
     exports,
     grants,
+    holding,
     imports,
     interviews,
     launching,
@@ -20,7 +21,6 @@ from auditapp.api import (
     measures,
     memos,
     negotiation,
-    plays,
     probe,
     projects,
     scenarios,
@@ -69,8 +69,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),
     path(f"{STUDY}/trajectory-report/", negotiation.ReadTrajectoryReport.as_view(), name="trajectory_report"),
     # projects/<slug>/plays/
-    path(f"{STUDY}/plays/", plays.ListPlays.as_view(), name="plays"),
-    path(f"{STUDY}/plays/<int:play_id>/questions/", plays.ReadTalk.as_view(), name="play_questions"),
+    path(f"{STUDY}/plays/", holding.Plays.as_view(), name="plays"),
+    path(f"{STUDY}/plays/<int:play_id>/questions/", holding.Talk.as_view(), name="play_questions"),
+    path(f"{STUDY}/plays/<int:play_id>/branches/", holding.BranchPlay.as_view(), name="branch_play"),
+    path(f"{STUDY}/plays/<int:play_id>/close/", holding.ClosePlay.as_view(), name="close_play"),
     # projects/<slug>/scripts/
     path(f"{STUDY}/scripts/", scenarios.ListScripts.as_view(), name="scripts"),
     # projects/<slug>/experiments/

@@ -100,6 +100,10 @@ POLICY = [
     Row("plays", "GET", 200, 200, 200, 200, 404),
     # The owner held it, the others may code its interview; a reader sees all.
     Row("play_questions", "GET", 200, 404, 404, 200, 404),
+    Row("plays", "POST", 422, 422, 403, 403, 404),
+    Row("play_questions", "POST", 422, 404, 403, 403, 404),
+    Row("branch_play", "POST", 422, 404, 403, 403, 404),
+    Row("close_play", "POST", 422, 404, 403, 403, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
@@ -148,7 +152,7 @@ OF_A_THING = {
     *("export_file", "take_export_file"),
     *("withdraw_link", "withdraw_pair", "withdraw_score"),
     *("experiment_units", "experiment_report"),
-    "play_questions",
+    *("play_questions", "branch_play", "close_play"),
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -173,6 +177,7 @@ def paths(
     of_interview = {**of_project, "interview_id": interview.pk}
     of_batch = {**of_project, "batch_id": batch.pk}
     of_experiment = {**of_project, **add_experiment(project, owner)}
+    of_play = {**of_project, "play_id": add_play(project, User.objects.get(username="owner"))["play_id"]}
     arguments: dict[str, dict[str, object]] = {
         "interview": of_interview,
         "sentences": of_interview,
@@ -186,7 +191,7 @@ def paths(
         "withdraw_link": {**of_project, "link_id": link_up(project, sentence, coder)},
         "withdraw_score": {**of_project, "score_id": judge(project, sentence, coder)},
         "withdraw_pair": {**of_project, "pair_name": pair(project, interview)},
-        "play_questions": {**of_project, "play_id": add_play(project, User.objects.get(username="owner"))["play_id"]},
+        **dict.fromkeys(("play_questions", "branch_play", "close_play"), of_play),
         "revise_memo": {**of_project, "memo_id": note(project, coder)},
         "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),

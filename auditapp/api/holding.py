@@ -1,0 +1,304 @@
+"""Holding interviews: opened, asked in, branched and closed, with the actions of their pages and commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from auditapp.api.errors import Conflict
+from auditapp.api.inputs import MAX_ID, Body, Choice, Dollars, FileParser, Uuid, WholeNumber, Words
+from auditapp.api.plays import ListPlays, PlayOutput, PlayView, QuestionOutput, ReadTalk
+from auditapp.api.views import at_one_address, list_columns
+from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.asking import ask, record_answer
+from auditapp.scenarios.actions.closing import MAX_INCLUSION, MAX_REASON, close_play
+from auditapp.scenarios.actions.plays import branch_play, open_play
+from auditapp.scenarios.errors import ScenarioError
+from auditapp.scenarios.models import Play, Question, Script
+from auditapp.scenarios.queries.plays import visible_plays
+from auditapp.scenarios.queries.prompting import find_raised
+from auditapp.scenarios.queries.scripts import find_script, latest_scripts
+from auditapp.scenarios.queries.talks import read_talk
+from transcripts.accounts.models import Scope
+from transcripts.projects.roles import Permission
+
+# The schema gives enums names of their own.
+QUESTION_KINDS = Question.Kind.choices
+MAX_LABEL = 200
+KEY = "A UUID that you generate. Sent again, it does nothing twice."
+# What an action calls a field that has another name here.
+NAMES = {"variant": "model", "label": "name", "client_id": "idempotency_key"}
+
+
+class RaisedOutput(serializers.Serializer[object]):
+    """A code that a question raised while neither the model nor the interviewer had: what follows on it counts as prompted."""
+
+    code = serializers.CharField(help_text="Id of the code.")
+    name = serializers.CharField(help_text="Its name.")
+    words = serializers.CharField(help_text="The words of the question that name it; empty where its kind raises it.")
+
+    class Meta:
+        ref_name = "RaisedCode"
+
+
+class AskedOutput(QuestionOutput):
+    """A question that was asked, or recorded with its answer, as it stands now."""
+
+    raises = RaisedOutput(many=True, help_text="The codes that it raised.")
+
+    class Meta:
+        ref_name = "AskedQuestion"
+
+
+class HoldView(PlayView):
+    """What operations on an interview share that is being held."""
+
+    scope = Scope.LAUNCH
+    permission = Permission.RUN_BATCHES
+    refusals = (409,)
+
+    @contextmanager
+    def taking_refusals(self) -> Iterator[None]:
+        """Turns the refusals of an action into those of this operation's fields, or into conflicts."""
+        try:
+            yield
+        except ScenarioError as error:
+            field = NAMES.get(error.field, error.field)
+            if field in self.find_operation(self.request.method).Input().fields:
+                raise serializers.ValidationError({field: [str(error)]}) from error
+            raise Conflict(str(error)) from error
+
+    def answer_play(self, play: Play, *, status: int = 200) -> Response:
+        """An interview as it is now. Raises ``Conflict`` for one that somebody else opened with the same key."""
+        found = visible_plays(self.viewer).filter(pk=play.pk).values(*list_columns(PlayOutput)).first()
+        if found is None:
+            raise Conflict("Somebody else opened an interview with this key. Generate another one.")
+        return self.answer(found, status=status)
+
+
+class OpenPlay(HoldView):
+    """Open an interview by a script: with a model, which is sent the opening at once and costs money, or recorded from a chat
+    page.
+
+    The same key sent again opens nothing more and answers 200.
+    """
+
+    class Input(Body):
+        """An interview that is to be held."""
+
+        script = Words(max_length=MAX_LABEL, help_text="Name of a script, whose latest number is taken; or gender/2.")
+        opening = Words(
+            allow_blank=True,
+            default="",
+            max_length=60,
+            help_text="Id of one of its openings; without it, the seed chooses one, balanced over models.",
+        )
+        seed = WholeNumber(
+            required=False, allow_null=True, default=None, min_value=0, max_value=MAX_ID, help_text="See opening."
+        )
+        model = Words(allow_blank=True, default="", max_length=MAX_LABEL, help_text="Label of the model that is asked.")
+        cap = Dollars(
+            required=False,
+            allow_null=True,
+            default=None,
+            help_text="The most that the interview and its branches may cost, in US dollars.",
+        )
+        model_as_shown = Words(
+            allow_blank=True,
+            default="",
+            max_length=MAX_LABEL,
+            help_text="Of a recorded interview, in place of model: how the chat page calls its model.",
+        )
+        surface = Words(allow_blank=True, default="", max_length=100, help_text="Of a recorded one: the chat page.")
+        vendor = Words(allow_blank=True, default="", max_length=MAX_LABEL, help_text="Who runs the model.")
+        tier = Words(allow_blank=True, default="", max_length=50, help_text="Such as brief or comprehensive.")
+        name = Words(
+            allow_blank=True,
+            default="",
+            max_length=MAX_LABEL,
+            help_text="The title of the interview; script and model, unless sent.",
+        )
+        idempotency_key = Uuid(help_text=KEY)
+
+        class Meta:
+            ref_name = "NewPlay"
+
+    Output = PlayOutput
+    success: ClassVar = {201: "The interview that was opened.", 200: "The interview that the key opened before."}
+
+    def post(self, request: Request, slug: str) -> Response:
+        given = self.read_body()
+        is_known = Play.objects.filter(client_id=given["idempotency_key"]).exists()
+        with self.taking_refusals():
+            play = open_play(
+                project=self.project,
+                script=self._find_script(given["script"]),
+                variant=_find_variant(given["model"]),
+                label=given["name"],
+                cap_usd=given["cap"],
+                client_id=given["idempotency_key"],
+                by=self.person,
+                **{name: given[name] for name in OPENED_WITH},
+            )
+        return self.answer_play(play, status=200 if is_known else 201)
+
+    def _find_script(self, label: str) -> Script:
+        script = find_script(self.project, label)
+        if script is None:
+            known = ", ".join(each.label for each in latest_scripts(self.project, Script.Use.INTERVIEW)) or "none"
+            raise serializers.ValidationError(
+                {"script": [f"There is no such script of interviews. The scripts are: {known}."]}
+            )
+        return script
+
+
+OPENED_WITH = ("opening", "seed", "model_as_shown", "surface", "vendor", "tier")
+
+
+class AskQuestion(HoldView):
+    """Ask the model the next question, which costs money; or store one with its answer, as a chat page shows both.
+
+    A worker sends it with all that was said before; GET tells its answer. The same key sent again asks nothing more and answers
+    200.
+    """
+
+    class Input(Body):
+        """What is asked."""
+
+        kind = Choice(QUESTION_KINDS, help_text="How much it directs the model.")
+        intent = Choice(
+            Question.Intent.choices,
+            allow_blank=True,
+            default="",
+            help_text="What a challenge is meant to be; empty for other kinds.",
+        )
+        text = Words(trim_whitespace=False, help_text="The question, sent as it is: at most 1,000,000 bytes.")
+        answer = Words(
+            allow_blank=True,
+            default="",
+            trim_whitespace=False,
+            help_text="Of a recorded interview alone: what the chat page answered.",
+        )
+        reasoning = Words(
+            allow_blank=True,
+            default="",
+            trim_whitespace=False,
+            help_text="Of a recorded interview alone: the reasoning that the chat page shows.",
+        )
+        seen = WholeNumber(
+            required=False,
+            allow_null=True,
+            default=None,
+            min_value=0,
+            max_value=MAX_ID,
+            help_text="Number of the last question that you saw, 0 for none: where another was asked since, the answer is 409.",
+        )
+        idempotency_key = Uuid(help_text=KEY)
+
+        class Meta:
+            ref_name = "NewQuestion"
+
+    Output = AskedOutput
+    success: ClassVar = {201: "The question that was asked.", 200: "The question that the key asked before."}
+    # Answers that are recorded may be long.
+    parser_classes = (FileParser,)
+
+    def post(self, request: Request, slug: str, play_id: int) -> Response:
+        play, given = self.find_play(play_id), self.read_body()
+        key = given.pop("idempotency_key")
+        answered = {name: given.pop(name) for name in ("answer", "reasoning")}
+        is_known = Question.objects.filter(client_id=key).exists()
+        with self.taking_refusals():
+            if play.mode == Play.Mode.RECORDED:
+                question = record_answer(play=play, by=self.person, client_id=key, **given, **answered)
+            else:
+                _refuse_answers(answered)
+                question = ask(play=play, by=self.person, client_id=key, **given)
+        talk = read_talk(play)
+        before = [each for each in talk if each.number < question.position]
+        raised = find_raised(play, before, question.text, question.kind)
+        raises = [{"code": code, **each._asdict()} for code, each in raised.items()]
+        asked = next(each for each in talk if each.question.pk == question.pk)
+        return self.answer(self.describe_question(asked) | {"raises": raises}, status=200 if is_known else 201)
+
+
+class BranchPlay(HoldView):
+    """Open an interview that goes on otherwise behind an answer of another, which stays as it is.
+
+    The same key sent again opens nothing more and answers 200.
+    """
+
+    class Input(Body):
+        """Where it leaves the other one."""
+
+        after = WholeNumber(
+            min_value=1, max_value=MAX_ID, help_text="Number of the question behind whose answer it goes on."
+        )
+        idempotency_key = Uuid(help_text=KEY)
+
+        class Meta:
+            ref_name = "NewBranch"
+
+    Output = PlayOutput
+    success: ClassVar = {201: "The branch.", 200: "The branch that the key opened before."}
+
+    def post(self, request: Request, slug: str, play_id: int) -> Response:
+        play, given = self.find_play(play_id), self.read_body()
+        key = given["idempotency_key"]
+        is_known = Play.objects.filter(client_id=key).exists()
+        with self.taking_refusals():
+            branch = branch_play(play=play, after=given["after"], by=self.person, client_id=key)
+        return self.answer_play(branch, status=200 if is_known else 201)
+
+
+class ClosePlay(HoldView):
+    """Store an interview in the study: from then on it can be coded, and nothing can be added.
+
+    Closing it again with the same words changes nothing. A branch is closed after the interview that it leaves.
+    """
+
+    class Input(Body):
+        """Whether it is analysed."""
+
+        inclusion = Words(max_length=MAX_INCLUSION, help_text="included, excluded, or a word of your own.")
+        reason = Words(max_length=MAX_REASON, help_text="Why.")
+
+        class Meta:
+            ref_name = "Closing"
+
+    Output = PlayOutput
+    success: ClassVar = {200: "The interview as it is now."}
+
+    def post(self, request: Request, slug: str, play_id: int) -> Response:
+        play, given = self.find_play(play_id), self.read_body()
+        words = tuple(" ".join(given[name].split()) for name in ("inclusion", "reason"))
+        if play.state != Play.State.STORED or (play.inclusion, play.inclusion_reason) != words:
+            with self.taking_refusals():
+                close_play(play=play, inclusion=given["inclusion"], reason=given["reason"], by=self.person)
+        return self.answer_play(play)
+
+
+Plays = at_one_address(get=ListPlays, post=OpenPlay)
+Talk = at_one_address(get=ReadTalk, post=AskQuestion)
+
+
+def _find_variant(label: str) -> ModelVariant | None:
+    if not label:
+        return None
+    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
+    if variant is None:
+        labels = ", ".join(ModelVariant.objects.order_by("label").values_list("label", flat=True)) or "none"
+        raise serializers.ValidationError({"model": [f"There is no such model. The models are: {labels}."]})
+    return variant
+
+
+def _refuse_answers(answered: dict[str, str]) -> None:
+    told = [name for name, text in answered.items() if text]
+    if told:
+        sentence = "This interview is held here: a worker fetches the answer. Leave this out."
+        raise serializers.ValidationError({name: [sentence] for name in told})

@@ -28,7 +28,8 @@ from transcripts.corpus.storing import short_transaction
 # So many cells are stored in the transaction of the launch: it keeps others waiting for some 30 ms.
 SMALL_SIZE = 5000
 # A waiting writer of SQLite tries again after longer and longer pauses: of many short transactions it soon finds a gap.
-CELLS_AT_A_TIME = 500
+# PostgreSQL lets others write meanwhile, so there are fewer commits that wait for the disk.
+CELLS_AT_A_TIME = {"sqlite": 500, "postgresql": SMALL_SIZE}
 MARKED_AT_ONCE = 1000
 # Storing the largest launch takes seconds. One that was begun so long ago was killed.
 ABANDONED_AFTER = datetime.timedelta(minutes=10)
@@ -128,12 +129,13 @@ def _refuse_stopped(batch: Batch) -> Batch:
 
 def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> None:
     """Remove the cells of a batch that is still being planned, which nobody has seen or asked, and cancel it."""
+    at_a_time = CELLS_AT_A_TIME[connection.vendor]
     while time.monotonic() < end:
         with short_transaction():
             locked = lock_batch(batch)
             if locked.state != Batch.State.PLANNING:
                 return
-            cells = list(Cell.objects.filter(batch=batch).order_by().values_list("pk", flat=True)[:CELLS_AT_A_TIME])
+            cells = list(Cell.objects.filter(batch=batch).order_by().values_list("pk", flat=True)[:at_a_time])
             if not cells:
                 cancel_batch(batch=locked, by=trail.SYSTEM)
                 Batch.objects.filter(pk=batch.pk).update(state_reason=why)
@@ -142,12 +144,13 @@ def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> 
 
 
 def _cut(grid: Grid) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
-    """The grid in parts of about ``CELLS_AT_A_TIME``, without cutting a chain: an arm, some repeats and some inputs."""
+    """The grid in parts of about so many cells, without cutting a chain: an arm, some repeats and some inputs."""
+    at_a_time = CELLS_AT_A_TIME[connection.vendor]
     for arm, ids in zip(grid.arms, grid.inputs, strict=True):
-        together = max(1, CELLS_AT_A_TIME // len(ids))
+        together = max(1, at_a_time // len(ids))
         for first in range(1, grid.repeats + 1, together):
             again = range(first, min(first + together, grid.repeats + 1))
-            for part in cut_by_length(list_chains(ids, grid.after), CELLS_AT_A_TIME):
+            for part in cut_by_length(list_chains(ids, grid.after), at_a_time):
                 yield arm.pk, again, list(chain.from_iterable(part))
 
 

@@ -6,9 +6,11 @@ import datetime
 import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence
+from itertools import product
 from operator import attrgetter
 
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
 from auditapp.batches.ledger.clock import read_now
@@ -227,12 +229,19 @@ NUMBER_LISTS = {
     "postgresql": INSERT_CELLS.format(list="unnest(%s::bigint[]) WITH ORDINALITY", names="(value, place)"),
     "sqlite": INSERT_CELLS.format(list="(SELECT value, key AS place FROM json_each(%s))", names=""),
 }
-RETURN_CELLS = " RETURNING id, arm_id, repeat, input_id"
-LINK_CELL = f"UPDATE {CELL} SET after_id = %s, state = 'waits' WHERE id = %s"  # noqa: S608
-LINK_CELLS = (
-    f"UPDATE {CELL} SET after_id = link.after_id, state = 'waits' "  # noqa: S608
-    f"FROM unnest(%s::bigint[], %s::bigint[]) AS link (after_id, id) WHERE {CELL}.id = link.id"
+CHAINED = ("id", "after_id", "arm_id", "repeat", "input_id", "batch_id", "state")
+INSERT_CHAINED = (
+    f"INSERT INTO {CELL} ({', '.join(CHAINED)}, pilot, outcome, fence, tries, unknown_ends, lease_owner) "
+    "SELECT {columns}, FALSE, '', 0, 0, 0, '' {of}"
 )
+CHAINED_CELLS = INSERT_CHAINED.format(
+    columns=", ".join(CHAINED),
+    of="FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]) "
+    f"AS cell ({', '.join(CHAINED)})",
+)
+CHAINED_CELL = INSERT_CHAINED.format(columns=", ".join(["%s"] * len(CHAINED)), of="")
+NEW_KEYS = "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
+LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = %s"
 
 
 def insert_cells(
@@ -247,18 +256,36 @@ def insert_cells(
 
     ``after`` says which of the inputs continues which other. Those wait, each for the cell of the same arm and repeat.
     """
+    if after:
+        _insert_chained(batch_id, list(product(arm_ids, repeats, input_ids)), after)
+        return
     lists: list[list[int]] = [list(arm_ids), list(repeats), list(input_ids)]
     given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
-    statement = NUMBER_LISTS[connection.vendor]
     with connection.cursor() as cursor:
-        if not after:
-            cursor.execute(statement, [batch_id, *given])
-            return
-        cursor.execute(statement + RETURN_CELLS, [batch_id, *given])
-        cells = {(arm, repeat, each): pk for pk, arm, repeat, each in cursor.fetchall()}
-        # By key: joined to itself, a table that has just grown is read from one end to the other for each cell.
-        links = [(cells[arm, repeat, after[each]], pk) for (arm, repeat, each), pk in cells.items() if each in after]
-        if links and connection.vendor == "postgresql":
-            cursor.execute(LINK_CELLS, [list(keys) for keys in zip(*links, strict=True)])
+        cursor.execute(NUMBER_LISTS[connection.vendor], [batch_id, *given])
+
+
+def _insert_chained(batch_id: int, grid: Sequence[tuple[int, int, int]], after: Mapping[int, int]) -> None:
+    """Plan cells (arm, repeat, input), each with its forerunner from the start: an update afterwards would write every row and its
+    entries in the indexes once more. So their keys are taken first."""
+    with connection.cursor() as cursor:
+        keys = dict(zip(grid, _take_keys(cursor, len(grid)), strict=True))
+        rows = []
+        for (arm, repeat, each), key in keys.items():
+            forerunner = keys[arm, repeat, after[each]] if each in after else None
+            state = Cell.State.PLANNED if forerunner is None else Cell.State.WAITS
+            rows.append((key, forerunner, arm, repeat, each, batch_id, state.value))
+        if connection.vendor == "postgresql":
+            cursor.execute(CHAINED_CELLS, [list(column) for column in zip(*rows, strict=True)])
         else:
-            cursor.executemany(LINK_CELL, links)
+            cursor.executemany(CHAINED_CELL, rows)
+
+
+def _take_keys(cursor: CursorWrapper, count: int) -> Sequence[int]:
+    """Keys for so many new cells, growing. SQLite lets nobody else write until the transaction ends, so the next ones are free."""
+    if connection.vendor == "postgresql":
+        cursor.execute(NEW_KEYS, [CELL, count])
+        return [key for (key,) in cursor.fetchall()]
+    cursor.execute(LAST_KEY, [CELL])
+    last = (cursor.fetchone() or (0,))[0]
+    return range(last + 1, last + 1 + count)

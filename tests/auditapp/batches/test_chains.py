@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from django.db import connection
 from django.db.models import F
 from django.test import Client
 from django.urls import reverse
@@ -417,7 +418,7 @@ class TestPilot:
 @pytest.mark.django_db(transaction=True)
 def test_a_large_launch_links_its_chains_too(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "SMALL_SIZE", 10)
-    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", 4)
+    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
     batch = launch_talks(project, plays=5, repeats=2, pilot=6)
     assert (batch.state, batch.pilot_cells) == ("pilot", 6)
     pairs = Cell.objects.filter(batch=batch, state="waits").values_list("input_id", "after__input_id", "repeat")
@@ -428,6 +429,16 @@ def test_a_large_launch_links_its_chains_too(project: Project, monkeypatch: pyte
         for repeat in (1, 2)
     )
     assert not Cell.objects.filter(batch=batch, after__isnull=False).exclude(after__repeat=F("repeat")).exists()
+
+
+def test_cells_planned_one_after_the_other_have_growing_keys(project: Project) -> None:
+    """Chained cells choose their keys; those that come later, chained or not, get further ones."""
+    variant = make_variant()
+    batches = [launch_talks(project, variant, plays=2, questions=questions) for questions in (3, 1, 2)]
+    keys = [list(Cell.objects.filter(batch=each).order_by("pk").values_list("pk", "input_id")) for each in batches]
+    assert [number for _, number in keys[0]] == [11, 12, 13, 21, 22, 23]
+    found = [key for batch in keys for key, _ in batch]
+    assert found == sorted(found)
 
 
 class TestInvariants:

@@ -39,7 +39,7 @@ class Killed(BaseException):
 def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     """Has a function called between the parts, on any database."""
     monkeypatch.setattr(planning, "SMALL_SIZE", 10)
-    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", 4)
+    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 

@@ -140,7 +140,8 @@ class LaunchPlan:
 
     ``after`` says for an input which other input it continues, in every arm and repeat: its call waits for that one's answer and
     sends what was said before. An input is listed behind the one that it continues. ``stays_open``: further cells are added one at
-    a time (``growing.add_cell``), and there may be none at first.
+    a time (``growing.add_cell``), and there may be none at first. ``expected_answer``: tokens that an answer of this kind usually
+    has, from which the review says what the launch will probably cost.
     """
 
     kind: str
@@ -156,6 +157,7 @@ class LaunchPlan:
     names: Mapping[str, str] = field(default_factory=dict)
     after: Mapping[int, int] = field(default_factory=dict)
     stays_open: bool = False
+    expected_answer: int | None = None
 
 
 @transaction.atomic

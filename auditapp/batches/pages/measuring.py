@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -16,6 +17,8 @@ from auditapp.batches.pure.conversations import Conversation
 
 READ_AT_ONCE = 2000
 TOKENS_PER_MESSAGE = 16
+# Of English text, roughly; other scripts have fewer bytes to a token.
+LIKELY_BYTES_PER_TOKEN = 4
 
 
 class CallSize(NamedTuple):
@@ -28,6 +31,11 @@ class CallSize(NamedTuple):
     def count_most_tokens(self, answer: int) -> int:
         """The most tokens of it, where one answer has at most so many."""
         return self.length + self.answers * (answer + 2 * TOKENS_PER_MESSAGE)
+
+    def count_likely_tokens(self, beside: int, answer: int) -> int:
+        """The tokens that it probably sends together with ``beside`` bytes of instructions, where an answer usually has so many."""
+        known = beside + self.length + self.answers * 2 * TOKENS_PER_MESSAGE
+        return math.ceil(known / LIKELY_BYTES_PER_TOKEN) + self.answers * answer
 
 
 class _Part(NamedTuple):

@@ -23,7 +23,7 @@ from auditapp.batches.launching import (
 from auditapp.batches.ledger.prompts import count_most_tokens, hash_prompt, make_request
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.pages.measuring import CallSize, measure_calls
+from auditapp.batches.pages.measuring import LIKELY_BYTES_PER_TOKEN, CallSize, measure_calls
 from auditapp.batches.pure.money import compute_cost, to_nano
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import ASSUMED_MAX_OUTPUT
@@ -38,8 +38,10 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     """The launch in numbers, for the page that asks whether to go on. What ``launch_batch`` would refuse is refused here.
 
     Money is in nanodollars, at the highest price of each call; a sum is ``None`` where one of its parts is not known.
-    ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``prompts`` has one arm for each of
-    the different instructions; ``has_fake`` says whether this program would invent some of the answers. Raises ``BatchError``.
+    ``tokens_in`` and ``tokens_out`` of an arm are the most that its calls can send and get. ``likely_nano`` is what the calls
+    will probably cost, where the plan says how long an answer usually is: with so many tokens in each, and a token for
+    ``LIKELY_BYTES_PER_TOKEN`` bytes of text. ``prompts`` has one arm for each of the different instructions; ``has_fake`` says
+    whether this program would invent some of the answers. Raises ``BatchError``.
     """
     check_launch(plan.arms, plan.input_ids, options, after=plan.after, stays_open=plan.stays_open)
     variants = list({arm.variant.pk: arm.variant for arm in plan.arms}.values())
@@ -60,6 +62,7 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
             capabilities.get(planned.variant.pk),
             pilot=first,
             options=options,
+            expected=plan.expected_answer,
         )
         | {"task": plan.names.get(planned.task, planned.task), "cells": count, "pilot_cells": first}
         for planned, sizes, count, first in zip(plan.arms, measure_calls(plan), cells, pilots, strict=True)
@@ -71,6 +74,9 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
         "cells": sum(cells),
         "pilot_cells": sum(pilots),
         "highest_nano": highest,
+        "likely_nano": _add([arm["likely_nano"] for arm in arms]),
+        "expected_answer": plan.expected_answer,
+        "bytes_per_token": LIKELY_BYTES_PER_TOKEN,
         "pilot_nano": _add([arm["pilot_nano"] for arm in arms]),
         "accounts": sorted({variant.account for variant in variants}, key=lambda account: account.name),
         "has_fake": any(variant.is_fake for variant in variants),
@@ -105,6 +111,7 @@ def _review_arm(
     *,
     pilot: int,
     options: LaunchOptions,
+    expected: int | None,
 ) -> dict[str, Any]:
     share = price.batch_share if price and options.route == Batch.Route.JOBS else Decimal(1)
     arm = Arm(
@@ -115,13 +122,17 @@ def _review_arm(
         price_out=price.price_out * share if price else None,
     )
     costs: Counter[int] = Counter()
-    most_in = most_out = 0
+    most_in = most_out = likely = 0
     # What is sent without any text, and the most that comes back: what comes back is sent again by later calls of a chain.
     empty_in, tokens_out = count_most_tokens(make_request(arm, ""))
+    usual = min(expected or 0, tokens_out)
     for size, count in sizes.items():
         tokens_in, calls = empty_in + size.count_most_tokens(tokens_out), count * options.repeats
         cost = compute_cost(tokens_in=tokens_in, tokens_out=tokens_out, price_in=arm.price_in, price_out=arm.price_out)
         costs[cost or 0] += calls
+        likely_in = size.count_likely_tokens(empty_in, usual)
+        cost = compute_cost(tokens_in=likely_in, tokens_out=usual, price_in=arm.price_in, price_out=arm.price_out)
+        likely += calls * (cost or 0)
         most_in, most_out = most_in + calls * tokens_in, most_out + calls * tokens_out
     return {
         "variant": planned.variant,
@@ -131,6 +142,7 @@ def _review_arm(
         "tokens_in": most_in,
         "tokens_out": most_out,
         "highest_nano": sum(cost * count for cost, count in costs.items()) if price else None,
+        "likely_nano": likely if price and expected is not None else None,
         "pilot_nano": _sum_dearest(costs, pilot) if price else None,
     }
 

@@ -26,6 +26,8 @@ from transcripts.projects.models import Project
 MAX_CONDITIONS = 20
 MAX_CONDITION_NAME = 60
 SURFACE_OF_API = "API"
+# Tokens. The published interviews have about 19,000 characters each (docs/reference/pre-annotation.md), in some ten answers.
+EXPECTED_ANSWER = 500
 
 
 @transaction.atomic
@@ -125,6 +127,7 @@ def _plan(
             ("Conditions", ", ".join(asked)),
         ],
         after=after,
+        expected_answer=EXPECTED_ANSWER,
     )
 
 

@@ -321,6 +321,34 @@ class TestMoney:
         assert chained["tokens_out"] == alone["tokens_out"] == 600
         assert chained["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
 
+    @pytest.mark.django_db
+    def test_the_review_says_what_answers_of_usual_length_would_cost(self) -> None:
+        inputs, after = number_inputs(2, 3)
+        arms = [PlannedArm(make_variant(), "play", "You are asked.")]
+        plan = LaunchPlan("talks", arms, inputs, after=after, expected_answer=20)
+        review = review_launch(plan, LaunchOptions())
+        # By hand, in bytes: 14 of instructions, 64 for the format, 11 of each question, 32 for each earlier pair. Four make a
+        # token: 89 / 4 = 23, (89 + 43) / 4 = 33 and (89 + 86) / 4 = 44. Earlier answers: 0, 20 and 40 tokens. Answers: 3 x 20.
+        tokens_in, tokens_out = 2 * (23 + 33 + 20 + 44 + 40), 2 * 60
+        assert review["likely_nano"] == review["arms"][0]["likely_nano"] == (tokens_in * 1 + tokens_out * 2) * 1000
+        assert review["likely_nano"] < review["highest_nano"]
+
+    @pytest.mark.django_db
+    def test_no_answer_is_expected_to_be_longer_than_its_model_may_write(self) -> None:
+        inputs, after = number_inputs(1, 2)
+        arms = [PlannedArm(make_variant(), "play", "You are asked.")]
+        found = [
+            review_launch(LaunchPlan("talks", arms, inputs, after=after, expected_answer=tokens), LaunchOptions())
+            for tokens in (100, 5000)
+        ]
+        assert found[0]["likely_nano"] == found[1]["likely_nano"] > 0
+
+    @pytest.mark.django_db
+    def test_without_a_usual_length_the_review_names_no_likely_cost(self) -> None:
+        inputs, after = number_inputs(1, 2)
+        plan = LaunchPlan("talks", [PlannedArm(make_variant(), "play", "")], inputs, after=after)
+        assert review_launch(plan, LaunchOptions())["likely_nano"] is None
+
 
 class TestEstimate:
     """After two plays of three questions: the costs are set by hand."""

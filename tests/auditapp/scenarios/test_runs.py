@@ -113,6 +113,7 @@ class TestLaunching:
         unprompted, prompted = review["arms"]
         assert unprompted["task"] == "unprompted"
         assert prompted["highest_nano"] > unprompted["highest_nano"] > 0
+        assert prompted["highest_nano"] > prompted["likely_nano"] > unprompted["likely_nano"] > 0
         assert review["cells"] == 8
 
     @pytest.mark.parametrize(

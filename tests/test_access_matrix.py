@@ -150,6 +150,7 @@ OF_A_STUDY: dict[str, Row] = {
     "scenarios:ask": sent(Permission.RUN_BATCHES),
     "scenarios:warn": sent(Permission.RUN_BATCHES),
     "scenarios:ask_again": sent(Permission.RUN_BATCHES),
+    "scenarios:give_up": sent(Permission.RUN_BATCHES),
     "scenarios:branch": sent(Permission.RUN_BATCHES),
     "scenarios:close": sent(Permission.RUN_BATCHES),
     "scenarios:discard": sent(Permission.RUN_BATCHES),
@@ -594,7 +595,7 @@ NOT_SHOWN_TO_HER = {
     "api:withdraw_link",
     "api:withdraw_score",
     *("api:play_questions", "api:branch_play", "api:close_play"),
-    *(f"scenarios:{act}" for act in ("ask", "warn", "ask_again", "branch", "close", "discard")),
+    *(f"scenarios:{act}" for act in ("ask", "warn", "ask_again", "give_up", "branch", "close", "discard")),
 }
 
 

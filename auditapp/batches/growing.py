@@ -7,11 +7,13 @@ recovery. Workers keep room for these batches beside the largest others (``runne
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.db import transaction
 
 from auditapp.batches.actions import BatchError, change_batch, lock_batch, notify_queues, refuse_ended
 from auditapp.batches.ledger.batch_state import finish_if_complete
-from auditapp.batches.ledger.chains import FAILED_FOR_GOOD
+from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, fail_cells, fail_followers
 from auditapp.batches.ledger.prompts import compute_highest_price, write_requests
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell
 from auditapp.batches.pure.money import to_dollars
@@ -24,6 +26,10 @@ NO_ANSWER = (
     "The question before has no answer, so this one cannot continue it. Ask that question again, or continue behind the last one "
     "that was answered."
 )
+UNDER_WAY = (
+    "Its call is under way, and the answer is paid for, so it cannot be given up. Wait until the call has ended."
+)
+GIVEN_UP = "given_up"
 OVER_CAP = (
     "This call could cost as much as ${highest:,.6f}, and of the cap ${left:,.6f} are left. Raise the cap of batch {batch}, or "
     "end here."
@@ -64,6 +70,28 @@ def add_cell(
     change_batch(batch, by, "batch.cell_added", details, {"has_chains": locked.has_chains})
     notify_queues(batch.queues.filter(name=own.variant.queue_name))
     return cell
+
+
+@transaction.atomic
+def give_up_cells(*, batch: Batch, cells: Collection[int], by: trail.Actor) -> int:
+    """Ask cells without an answer no more, because somebody will not wait any longer: they fail as ``given_up``; their number.
+
+    They are between two tries, or wait for a batch that has stopped. Raises ``BatchError`` for a cell whose call is under way or
+    held. What has ended already stays as it is.
+    """
+    locked = lock_batch(batch)
+    open_cells = Cell.objects.filter(batch=locked, pk__in=cells).exclude(state__in=(Cell.State.DONE, *FAILED_FOR_GOOD))
+    given_up = list(open_cells.order_by("pk"))
+    if any(cell.state not in {Cell.State.PLANNED, Cell.State.WAITS} for cell in given_up):
+        raise BatchError(UNDER_WAY)
+    if given_up:
+        keys = [cell.pk for cell in given_up]
+        fail_cells(locked, given_up, GIVEN_UP)
+        fail_followers(locked, keys)
+        change_batch(batch, by, "batch.cells_given_up", {"cells": keys}, {})
+        finish_if_complete(batch)
+    batch.refresh_from_db()
+    return len(given_up)
 
 
 @transaction.atomic

@@ -12,6 +12,7 @@ play = [
     path("ask/", plays.ask_next, name="ask"),
     path("warn/", plays.warn, name="warn"),
     path("turns/<int:number>/again/", plays.send_again, name="ask_again"),
+    path("turns/<int:number>/give-up/", plays.stop_waiting, name="give_up"),
     path("turns/<int:number>/branch/", plays.branch, name="branch"),
     path("close/", plays.close, name="close"),
     path("discard/", plays.discard, name="discard"),

@@ -58,13 +58,18 @@ def fail_followers(batch: Batch, ended: Collection[int]) -> int:
     while lost := list(
         Cell.objects.filter(after__in=failed, state=Cell.State.WAITS).only("arm_id", "input_id").order_by("pk")
     ):
-        keys = [cell.pk for cell in lost]
-        Cell.objects.filter(pk__in=keys).update(state=Cell.State.FAILED, outcome=EARLIER_FAILED)
-        # The outcome stays, whatever the kind calls a cell without an answer.
-        hand_over(batch, [Answered(cell.pk, cell.arm_id, cell.input_id, None, "", EARLIER_FAILED) for cell in lost])
+        fail_cells(batch, lost, EARLIER_FAILED)
         count += len(lost)
-        failed = Cell.objects.filter(pk__in=keys)
+        failed = Cell.objects.filter(pk__in=[cell.pk for cell in lost])
     return count
+
+
+def fail_cells(batch: Batch, cells: Sequence[Cell], outcome: str) -> None:
+    """Fail cells that nobody answered. Their kind is told; the outcome stays, whatever the kind calls a cell without an answer."""
+    Cell.objects.filter(pk__in=[cell.pk for cell in cells]).update(
+        state=Cell.State.FAILED, outcome=outcome, not_before=None
+    )
+    hand_over(batch, [Answered(cell.pk, cell.arm_id, cell.input_id, None, "", outcome) for cell in cells])
 
 
 def list_behind(cells: Collection[int]) -> list[int]:

@@ -79,6 +79,26 @@ def ask_again(*, play: Play, number: int, by: trail.Actor) -> Question:
 
 
 @transaction.atomic
+def give_up(*, play: Play, number: int, by: trail.Actor) -> Question:
+    """Wait no longer for the answer to the last question: nothing more is sent for it. It stays as one that got no answer, and the
+    interview can be closed with what was said, or discarded. Not while a call of it is under way. Raises ``ScenarioError``.
+    """
+    play = hold_play(play)
+    _check_mode(play, Play.Mode.ASKED)
+    talk = read_talk(play)
+    last = talk[-1] if talk else None
+    if last is None or play.arm is None or last.is_shared or last.number != number or not last.is_waiting:
+        raise ScenarioError(f"No answer to question {number} is waited for in this play. Reload the page.")
+    waiting = [each.cell.pk for each in last.tries if each.is_under_way]
+    try:
+        growing.give_up_cells(batch=play.arm.batch, cells=waiting, by=by)
+    except BatchError as error:
+        raise ScenarioError(str(error)) from error
+    _record("play.given_up", play, last.question, by=by)
+    return last.question
+
+
+@transaction.atomic
 def record_answer(
     *,
     play: Play,

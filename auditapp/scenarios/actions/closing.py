@@ -33,8 +33,15 @@ MAX_INCLUSION = 50
 MAX_REASON = 1_000
 
 
+class Unanswered(NamedTuple):
+    """A question that got no answer, by its number, and why in a few words."""
+
+    question: int
+    why: str
+
+
 class Closed(NamedTuple):
-    """The thread that a play left. ``left_out`` counts questions that got no answer."""
+    """The thread that a play left. ``left_out`` counts questions that got no answer, ``unanswered`` names them."""
 
     interview: Interview
     sha256: str
@@ -43,6 +50,7 @@ class Closed(NamedTuple):
     questions: int
     kinds: dict[str, int]
     left_out: int
+    unanswered: Sequence[Unanswered]
 
 
 @transaction.atomic
@@ -52,7 +60,7 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
     It is written as a line of interview_jsonl and imported, so it has the same bytes, hash and sentences as any file. The
     kinds of its questions come along; what they were meant to be goes to the thread's case sheet alone. A branch is stored
     after the play that it leaves and hangs on its turn. ``inclusion`` says whether the interview is analysed, with a
-    ``reason``. Raises ``ScenarioError``.
+    ``reason``. A last question that got no answer is left out, and the thread says so and why. Raises ``ScenarioError``.
     """
     play = hold_play(play)
     check_open(play)
@@ -65,11 +73,14 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
     reason = check_short(reason, field="reason", max_length=MAX_REASON, needed="Give the reason in a few words.")
     own = [each for each in read_talk(play) if not each.is_shared]
     if any(each.is_waiting for each in own):
-        raise ScenarioError("An answer is still awaited. Wait for it, or cancel the batch, then close the interview.")
+        raise ScenarioError(
+            "An answer is still awaited. Wait for it, or give the question up, then close the interview."
+        )
     answered = [each for each in own if each.has_result]
     if not any(each.answer.strip() for each in answered):
         raise ScenarioError("The model has said nothing in this play, so there is nothing to store. Discard it.")
-    talk = build_talk(play, answered, inclusion=inclusion, reason=reason)
+    unanswered = list_unanswered(own)
+    talk = build_talk(play, answered, unanswered=unanswered, inclusion=inclusion, reason=reason)
     interview, sha256 = store_talk(play, talk, by=by)
     end_play(play, state=Play.State.STORED, interview=interview, inclusion=inclusion, reason=reason)
     _store_intents(play, interview, answered, talk, by=by)
@@ -82,14 +93,20 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
         interview.sentence_count,
         len(answered),
         dict(sorted(kinds.items())),
-        len(own) - len(answered),
+        len(unanswered),
+        unanswered,
     )
     trail.record(
         "play.closed",
         target=play,
         by=by,
         stream=trail.project_stream(play.project_id),
-        details={"interview": interview.pk, "questions": closed.questions, "left_out": closed.left_out},
+        details={
+            "interview": interview.pk,
+            "questions": closed.questions,
+            "left_out": closed.left_out,
+            **_tell(unanswered),
+        },
     )
     return closed
 
@@ -104,8 +121,11 @@ def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
         raise ScenarioError(
             "Other plays branch off this one, so it cannot be discarded. Discard those first, or close it."
         )
-    if any(each.is_waiting for each in read_talk(play) if not each.is_shared):
-        raise ScenarioError("An answer is still awaited. Wait for it, or cancel the batch, then discard the interview.")
+    own = [each for each in read_talk(play) if not each.is_shared]
+    if any(each.is_waiting for each in own):
+        raise ScenarioError(
+            "An answer is still awaited. Wait for it, or give the question up, then discard the interview."
+        )
     end_play(play, state=Play.State.DISCARDED, reason=reason)
     close_calls(play, by=by)
     trail.record(
@@ -113,11 +133,29 @@ def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
         target=play,
         by=by,
         stream=trail.project_stream(play.project_id),
-        details={"questions": play.questions.count()},
+        details={"questions": len(own), **_tell(list_unanswered(own))},
     )
 
 
-def build_talk(play: Play, answered: Sequence[Exchange], *, inclusion: str = "", reason: str = "") -> Talk:
+def list_unanswered(talk: Sequence[Exchange]) -> list[Unanswered]:
+    """The questions that got no answer, not even an empty one, and why."""
+    return [
+        Unanswered(each.number, each.counting.failure if each.counting else "") for each in talk if not each.has_result
+    ]
+
+
+def _tell(unanswered: Sequence[Unanswered]) -> dict[str, object]:
+    return {"unanswered": [each._asdict() for each in unanswered]} if unanswered else {}
+
+
+def build_talk(
+    play: Play,
+    answered: Sequence[Exchange],
+    *,
+    unanswered: Sequence[Unanswered] = (),
+    inclusion: str = "",
+    reason: str = "",
+) -> Talk:
     """The thread that a play leaves, of these questions and answers. Reads play.script, play.branch_of, play.arm."""
     is_branch = play.branch_of is not None
     script = play.script
@@ -137,6 +175,7 @@ def build_talk(play: Play, answered: Sequence[Exchange], *, inclusion: str = "",
         "script": script.label,
         "opening": play.opening,
         "play": str(play.pk),
+        "unanswered": "; ".join(f"Question {each.question}: {each.why}" for each in unanswered),
         "consent": {**script.consents, "basis": script.consent_basis} if script.consents else None,
     }
     return Talk(

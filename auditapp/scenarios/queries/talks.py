@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Attempt, Cell, Result
 from auditapp.batches.pure.conversations import read_words
 from auditapp.scenarios.models import Play, Question
@@ -76,6 +77,23 @@ class Try:
         """Why no answer came, in the provider's words."""
         return next((each.error for each in reversed(self.attempts) if each.error), "")
 
+    @property
+    def failure(self) -> str:
+        """The same in a few words of ours, which quote nothing that was said; empty unless it failed."""
+        if self.state != FAILED:
+            return ""
+        ended = "" if self.cell.outcome == PROVIDER_ERROR else self.cell.outcome or self.cell.state
+        failed = next((each for each in reversed(self.attempts) if each.error_class), None)
+        problem = failed.error_class if failed else ""
+        status = f"HTTP {failed.http_status}" if failed and failed.http_status else ""
+        words = [part.replace("_", " ") for part in (ended, problem, status) if part]
+        return ", ".join(words) or "no usable answer"
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a call of it is under way, or its end is to be decided."""
+        return self.cell.state in {Cell.State.LEASED, Cell.State.HELD}
+
 
 @dataclass
 class Exchange:
@@ -104,6 +122,11 @@ class Exchange:
     def is_waiting(self) -> bool:
         """Whether an answer may still come."""
         return any(each.is_under_way for each in self.tries)
+
+    @property
+    def can_be_given_up(self) -> bool:
+        """Whether its answer is waited for, and no call of it is under way: it is tried again later, or its batch has stopped."""
+        return self.is_waiting and not any(each.is_in_flight for each in self.tries)
 
     @property
     def state(self) -> str:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from auditapp.batches.models import WORKING_STATES, Batch
 from auditapp.batches.pure.money import to_dollars
-from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
+from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.checks import LONG_QUESTION, check_kind, check_said, find_length
 from auditapp.scenarios.actions.closing import close_play, discard_play, find_places
 from auditapp.scenarios.actions.plays import branch_play, open_play
@@ -172,6 +172,19 @@ def send_again(request: ProjectRequest, play_id: int, number: int) -> HttpRespon
 
 @require_POST
 @project_view(Permission.RUN_BATCHES)
+def stop_waiting(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
+    """Give the last question up, so that the interview can be closed or discarded without its answer."""
+    play = _get_play(request, play_id)
+    try:
+        give_up(play=play, number=number, by=request.user)
+    except ScenarioError as error:
+        messages.error(request, str(error))
+        return _render(request, play, status=409)
+    return _go_on(request, play)
+
+
+@require_POST
+@project_view(Permission.RUN_BATCHES)
 def branch(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     """Open a play that goes on otherwise behind the answer to a question."""
     play = _get_play(request, play_id)
@@ -198,7 +211,7 @@ def close(request: ProjectRequest, play_id: int) -> HttpResponse:
         except ScenarioError as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
-            left = f" {closed.left_out} without an answer left out." if closed.left_out else ""
+            left = "".join(f" Question {each.question} is left out: {each.why}." for each in closed.unanswered)
             messages.success(
                 request,
                 f"Stored as an interview: {closed.questions} questions, {closed.turns} turns, {closed.sentences} sentences.{left}",
@@ -275,6 +288,7 @@ def _describe(
     limit = play.script.max_questions
     may_ask = Permission.RUN_BATCHES in request.role.permissions and play.state == Play.State.OPEN
     is_recorded = play.mode == Play.Mode.RECORDED
+    is_stopped = play.arm is not None and _is_stopped(play.arm.batch)
     if form is None:
         form = AskForm(initial=_begin(play, talk), is_recorded=is_recorded)
     return {
@@ -293,7 +307,9 @@ def _describe(
         "tells_intents": get_viewer(request).sees_all,
         "kinds": _count_kinds(talk),
         "batch": play.arm.batch if play.arm else None,
-        "is_stopped": play.arm is not None and _is_stopped(play.arm.batch),
+        "is_stopped": is_stopped,
+        # Not in the moment in which a question waits for a worker to take it.
+        "may_give_up": bool(last and not last.is_shared and last.can_be_given_up and (is_stopped or last.calls)),
         "money": _read_money(play),
         "mark": _mark(play, talk),
         "poll_milliseconds": POLL_MILLISECONDS,

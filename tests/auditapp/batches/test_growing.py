@@ -9,7 +9,7 @@ import pytest
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.actions import BatchError
-from auditapp.batches.growing import add_cell, close_batch
+from auditapp.batches.growing import add_cell, close_batch, give_up_cells
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.clock import read_now
@@ -206,3 +206,29 @@ def test_a_launched_play_can_grow(project: Project) -> None:
     hear(batch)
     [*_, last] = Attempt.objects.latest("pk").history or []
     assert last["content"] == "To “Question 11” after 0."
+
+
+class TestGivingUp:
+    def test_what_waits_behind_it_fails_with_it_and_the_batch_stays_open(self, project: Project, talks: Talks) -> None:
+        batch, arm = open_talk(project)
+        first = ask(batch, arm, 11)
+        ask(batch, arm, 12, after=first)
+        assert give_up_cells(batch=batch, cells=[first.pk], by=trail.SYSTEM) == 1
+        assert read_states(batch) == {11: "given_up", 12: "earlier_failed"}
+        assert [each.error for each in talks.told] == ["given_up", "earlier_failed"]
+        assert batch.state == "running"
+        assert claim(batch, 10) == []
+
+    def test_nothing_is_written_twice(self, project: Project) -> None:
+        batch, arm = open_talk(project)
+        first = ask(batch, arm, 11)
+        assert [give_up_cells(batch=batch, cells=[first.pk], by=trail.SYSTEM) for _ in range(2)] == [1, 0]
+        assert AuditEvent.objects.filter(action="batch.cells_given_up").count() == 1
+
+    def test_of_several_none_is_given_up_while_one_is_under_way(self, project: Project) -> None:
+        batch, arm = open_talk(project)
+        cells = [ask(batch, arm, number) for number in (11, 21)]
+        claim(batch, 1)
+        with pytest.raises(BatchError, match="under way"):
+            give_up_cells(batch=batch, cells=[cell.pk for cell in cells], by=trail.SYSTEM)
+        assert read_states(batch) == {11: "leased", 21: "planned"}

@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
+from auditapp.batches.ledger.batch_state import pause_for
 from auditapp.batches.models import Cell
 from auditapp.scenarios.actions.asking import ask
 from auditapp.scenarios.actions.closing import close_play
@@ -329,6 +330,23 @@ class TestConsole:
         assert Interview.objects.get().turn_count == 4
         assert client.post(path("discard", branch), {"discard-reason": "Not needed."}).status_code == 302
         assert send(client, play).status_code == 422
+
+    def test_a_question_in_a_stopped_batch_is_given_up_and_the_interview_closed(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        client = client_of(lead)
+        send(client, play)
+        assert "Give this question up" not in text(client.get(path("play", play))), "a worker will take it in a moment"
+        pause_for(play.arm.batch_id, "The provider refused the account.")  # type: ignore[union-attr]
+        assert "Give this question up" in text(client.get(path("play", play)))
+        assert client.post(path("give_up", play, 2)).status_code == 302
+        page = text(client.get(path("play", play)))
+        assert "No answer came: given up. Ask it again," in page
+        assert client.post(path("give_up", play, 2)).status_code == 409
+        closed = client.post(path("close", play), {"inclusion": "included", "reason": "No credit."}, follow=True)
+        assert "Question 2 is left out: given up." in text(closed)
+        details = client.get(reverse("corpus:details", args=[play.project.slug, Interview.objects.get().pk]))
+        assert "<dt>Got no answer</dt><dd><bdi>Question 2: given up</bdi></dd>" in text(details)
 
     def test_a_recorded_interview_begins_with_its_opening(
         self, client_of: ClientOf, script: Script, lead: User

@@ -10,9 +10,13 @@ from decimal import Decimal
 import pytest
 
 from auditapp.batches.actions import cancel_batch
+from auditapp.batches.ledger.batch_state import pause_for
+from auditapp.batches.ledger.clock import read_now
+from auditapp.batches.ledger.endings import CompletedCall
+from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.llm.providers.base import CallOutcome, NextStep
-from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
+from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.errors import AskedMeanwhile, ScenarioError
@@ -294,9 +298,95 @@ class TestClosing:
         assert (closed.questions, closed.left_out) == (2, 1)
         assert not closed.interview.turns.filter(text="And?").exists()
 
+    def test_the_thread_and_the_history_say_which_question_got_no_answer_and_why(self, play: Play, lead: User) -> None:
+        ask(play=play, kind="expand", text="And?", by=lead)
+        hear(play, "", as_it_was=GIVEN_UP, error_class=ErrorClass.MODERATION, http_status=400, error="You said “And?”")
+        closed = close_play(play=play, inclusion="included", reason="The model left.", by=lead)
+        named = [{"question": 3, "why": "moderation, HTTP 400"}]
+        assert [each._asdict() for each in closed.unanswered] == named
+        assert closed.interview.metadata["unanswered"] == "Question 3: moderation, HTTP 400"
+        assert AuditEvent.objects.get(action="play.closed").details["unanswered"] == named
+        assert closed.interview.inclusion_reason == "The model left."
+
+    def test_an_abandoned_one_keeps_which_question_got_no_answer(self, play: Play, lead: User) -> None:
+        ask(play=play, kind="expand", text="And?", by=lead)
+        hear(play, "", as_it_was=GIVEN_UP)
+        discard_play(play=play, reason="The model left.", by=lead)
+        [named] = AuditEvent.objects.get(action="play.discarded").details["unanswered"]
+        assert named["question"] == 3
+
     def test_an_excluded_one_is_left_out_of_the_study(self, play: Play, lead: User) -> None:
         interview = close(play, lead, "excluded", "Off the subject.")
         assert (interview.project_id, interview.standing) == (None, "excluded")
+
+
+class TestGivingUp:
+    """A question that is waited for in vain: its batch has stopped, or it is tried again and again."""
+
+    @pytest.fixture
+    def play(self, script: Script, lead: User) -> Play:
+        play = open_talk(script, lead)
+        hear(play, "Schemas shape what people notice.")
+        ask(play=play, kind="expand", text="Why?", by=lead)
+        return play
+
+    def test_after_it_the_interview_can_be_closed_with_what_was_said(self, play: Play, lead: User) -> None:
+        pause_for(play.arm.batch_id, "The provider refused the account.")  # type: ignore[union-attr]
+        with pytest.raises(ScenarioError, match="give the question up"):
+            close(play, lead)
+        give_up(play=play, number=2, by=lead)
+        assert read_talk(play)[-1].state == "failed"
+        closed = close_play(play=play, inclusion="included", reason="No credit.", by=lead)
+        assert [each._asdict() for each in closed.unanswered] == [{"question": 2, "why": "given up"}]
+        assert Batch.objects.get(arms=play.arm).state == "done"
+
+    def test_after_it_the_interview_can_be_discarded(self, play: Play, lead: User) -> None:
+        give_up(play=play, number=2, by=lead)
+        discard_play(play=play, reason="No credit.", by=lead)
+        play.refresh_from_db()
+        assert play.state == "discarded"
+
+    def test_who_gave_what_up_is_recorded(self, play: Play, lead: User) -> None:
+        give_up(play=play, number=2, by=lead)
+        events = AuditEvent.objects.filter(action__in=["play.given_up", "batch.cells_given_up"])
+        assert {event.actor_name for event in events} == {"lead"}
+        assert events.count() == 2
+
+    def test_it_says_why_the_last_try_failed(self, play: Play, lead: User) -> None:
+        hear(play, "", as_it_was=LOST, error_class=ErrorClass.SERVER_ERROR, http_status=503)
+        give_up(play=play, number=2, by=lead)
+        last = read_talk(play)[-1].counting
+        assert last is not None
+        assert last.failure == "given up, server error, HTTP 503"
+
+    def test_a_call_under_way_is_waited_for(self, play: Play, lead: User) -> None:
+        claim(play.arm.batch, 1)  # type: ignore[union-attr]
+        with pytest.raises(ScenarioError, match="under way"):
+            give_up(play=play, number=2, by=lead)
+        assert read_talk(play)[-1].is_waiting
+
+    def test_an_answer_that_turns_up_later_changes_nothing(self, play: Play, lead: User) -> None:
+        assert play.arm
+        [call] = claim(play.arm.batch, 1)
+        now = read_now()
+        store_completed(play.arm.batch_id, [CompletedCall(call.leased, LOST, now, now)])
+        give_up(play=play, number=2, by=lead)
+        late = ChatAnswer(CallOutcome.ANSWERED, content="Late.", tokens_in=1, tokens_out=1)
+        store_completed(play.arm.batch_id, [CompletedCall(call.leased, late, now, now)])
+        assert read_talk(play)[-1].state == "failed"
+        assert Attempt.objects.get(cell=call.leased.cell_id).end == "surplus"
+
+    def test_it_can_be_asked_again(self, play: Play, lead: User) -> None:
+        give_up(play=play, number=2, by=lead)
+        ask_again(play=play, number=2, by=lead)
+        hear(play, "Because.")
+        assert read_talk(play)[-1].answer == "Because."
+
+    def test_what_has_an_answer_is_not_given_up(self, play: Play, lead: User) -> None:
+        hear(play, "Because.")
+        for number in (1, 2, 3):
+            with pytest.raises(ScenarioError, match="waited for"):
+                give_up(play=play, number=number, by=lead)
 
 
 class TestBranches:

@@ -16,7 +16,7 @@ from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import WORKING_STATES
 from auditapp.batches.runner import recovery, tasks
 from auditapp.llm.models import ModelVariant
-from auditapp.scenarios.actions.asking import ask, ask_again, record_answer
+from auditapp.scenarios.actions.asking import ask, ask_again, give_up, record_answer
 from auditapp.scenarios.actions.closing import close_play, discard_play
 from auditapp.scenarios.actions.plays import branch_play, open_play
 from auditapp.scenarios.actions.scripts import write_script
@@ -37,7 +37,7 @@ Told = dict[str, Any]
 
 
 class Command(BaseCommand):
-    help = "Hold an interview with a model: script, open, ask, again, record, branch, close, discard, show."
+    help = "Hold an interview with a model: script, open, ask, again, give-up, record, branch, close, discard, show."
 
     def add_arguments(self, parser: CommandParser) -> None:
         # Django's parser takes an argument of its own, which the parsers of acts do not.
@@ -73,6 +73,8 @@ class Command(BaseCommand):
         again = _add(acts, "again", "ask the last question once more")
         again.add_argument("--turn", type=int, required=True)
         again.add_argument("--wait", action="store_true", help="return when it is answered")
+        stopped = _add(acts, "give-up", "wait no longer for the answer to the last question")
+        stopped.add_argument("--turn", type=int, required=True)
         branch = _add(acts, "branch", "open a play that goes on otherwise behind a turn")
         branch.add_argument("--turn", type=int, required=True)
         closed = _add(acts, "close", "store the interview as a thread of the study")
@@ -83,7 +85,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, act: str, **options: Any) -> None:
         try:
-            told = getattr(self, f"_{act}")(options | {"act": act})
+            told = getattr(self, f"_{act.replace('-', '_')}")(options | {"act": act})
         except (ScenarioError, ScriptRefused) as error:
             raise CommandError(_name_place(error) + " ".join(str(error).split())) from error
         self.stdout.write(json.dumps(told, ensure_ascii=False) if options["json"] else _put_in_words(told))
@@ -125,6 +127,11 @@ class Command(BaseCommand):
         question = ask_again(play=play, number=options["turn"], by=_find_person(options, play.project))
         return self._tell_last(play, options, question)
 
+    def _give_up(self, options: Told) -> Told:
+        play = _find_play(options)
+        question = give_up(play=play, number=options["turn"], by=_find_person(options, play.project))
+        return _describe(next(each for each in read_talk(play) if each.question == question))
+
     def _record(self, options: Told) -> Told:
         play = _find_play(options)
         raised = find_raised(play, read_talk(play), options["text"], options["kind"])
@@ -141,7 +148,11 @@ class Command(BaseCommand):
         play = _find_play(options)
         by = _find_person(options, play.project)
         closed = close_play(play=play, inclusion=options["inclusion"], reason=options["reason"], by=by)
-        return closed._asdict() | {"interview": closed.interview.pk, "external_id": closed.interview.external_id}
+        return closed._asdict() | {
+            "interview": closed.interview.pk,
+            "external_id": closed.interview.external_id,
+            "unanswered": [each._asdict() for each in closed.unanswered],
+        }
 
     def _discard(self, options: Told) -> Told:
         play = _find_play(options)
@@ -201,6 +212,7 @@ def _describe(each: Exchange) -> Told:
         "served_model": counting.served_model if counting else "",
         "possibly_paid_twice": each.possibly_paid_twice,
         "error": counting.error if counting and not each.has_result else "",
+        "failure": counting.failure if counting else "",
     }
 
 

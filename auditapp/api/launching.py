@@ -331,6 +331,9 @@ class ReviewedArm(serializers.Serializer[Any]):
     price_in = serializers.FloatField(allow_null=True, help_text="Price of a million tokens sent.")
     price_out = serializers.FloatField(allow_null=True, help_text="Price of a million tokens of answers.")
     highest = serializers.FloatField(allow_null=True, help_text="The most that they can cost.")
+    likely = serializers.FloatField(
+        allow_null=True, help_text="What they will probably cost; null: how long answers are is not known."
+    )
     pilot_highest = serializers.FloatField(allow_null=True, help_text="The most that the pilot can cost.")
     prompt_hash = serializers.CharField(help_text="Hash of its exact instructions.")
 
@@ -359,6 +362,10 @@ class EstimateView(AskedView):
         tokens_out = serializers.IntegerField(help_text="The most tokens of all answers: the longest that are allowed.")
         highest = serializers.FloatField(
             allow_null=True, help_text="The most that it can cost, without answers that are lost and asked for again."
+        )
+        likely = serializers.FloatField(
+            allow_null=True,
+            help_text="What it will probably cost, with answers of usual length; null: how long they are is not known.",
         )
         pilot_highest = serializers.FloatField(allow_null=True, help_text="The most that the pilot can cost.")
         cap = serializers.FloatField(allow_null=True, help_text="The cap that was sent; null: none.")
@@ -397,6 +404,7 @@ class EstimateView(AskedView):
                 "tokens_in": sum(arm["tokens_in"] for arm in review["arms"]),
                 "tokens_out": sum(arm["tokens_out"] for arm in review["arms"]),
                 "highest": to_dollars(review["highest_nano"]),
+                "likely": to_dollars(review["likely_nano"]),
                 "pilot_highest": to_dollars(review["pilot_nano"]),
                 "cap": options.cap_usd,
                 "arms": [_describe_arm(arm) for arm in review["arms"]],
@@ -467,6 +475,7 @@ def _describe_arm(arm: dict[str, Any]) -> dict[str, object]:
         "price_in": arm["price"] and arm["price"].price_in,
         "price_out": arm["price"] and arm["price"].price_out,
         "highest": to_dollars(arm["highest_nano"]),
+        "likely": to_dollars(arm["likely_nano"]),
         "pilot_highest": to_dollars(arm["pilot_nano"]),
         "prompt_hash": arm["prompt_hash"],
     }

@@ -22,6 +22,7 @@ from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.models import Play
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work
+from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.auditapp.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
 from transcripts.accounts.models import Scope, User
@@ -90,6 +91,14 @@ def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
     batch.refresh_from_db()
     store_plays(batch)
     assert Play.objects.filter(arm__batch=batch, state=Play.State.STORED).count() == 4
+
+
+@pytest.mark.usefixtures("without_grants")
+def test_a_review_names_the_likely_cost_beside_the_highest(program: Program, asked: dict[str, Any]) -> None:
+    make_variant("paid")
+    told = program.post(ESTIMATE, {**asked, "models": ["paid"]}).body
+    assert 0 < told["likely"] < told["highest"]
+    assert sum(arm["likely"] for arm in told["arms"]) == pytest.approx(told["likely"])
 
 
 def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_refused(

@@ -137,4 +137,6 @@ def _read_allocation(content: Mapping[str, Any], baseline: str, variant: str) ->
     missing = [arm for arm in (baseline, variant) if arm not in allocation]
     if missing:
         raise PlanRefused(f"“allocation” has no part for {shorten(missing[0])}.")
-    return dict(allocation)
+    # In one order, whatever a file or a database makes of the order of keys.
+    further = sorted(allocation.keys() - {baseline, variant})
+    return {arm: allocation[arm] for arm in (baseline, variant, *further)}

@@ -102,6 +102,15 @@ def test_a_plan_that_contradicts_itself_is_refused(parts: dict[str, Any], words:
         make_plan({**PLAN, **parts})
 
 
+def test_arms_come_in_one_order_whatever_the_order_in_the_plan() -> None:
+    plans = [{"zoo": 1, "new": 1, "bee": 1, "old": 1}, {"old": 1, "bee": 1, "new": 1, "zoo": 1}]
+
+    made = [make_plan({**PLAN, "allocation": allocation}) for allocation in plans]
+
+    assert [list(plan.allocation) for plan in made] == [["old", "new", "bee", "zoo"]] * 2
+    assert made[0].sha256 == made[1].sha256
+
+
 def test_two_shares_are_compared_as_published_programs_do() -> None:
     found = compare_shares(Share(58, 100), Share(40, 100))
 

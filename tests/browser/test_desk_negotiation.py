@@ -163,6 +163,25 @@ def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site:
 
 
 @pytest.mark.full
+def test_strip_that_hides_the_sentence_moves_it_up_no_further_than_it_must(page: Page) -> None:
+    go_to(page, SECOND_ANSWER)
+    # As an arrow leaves it: at the lower edge, where the strip will be.
+    at_edge = """([row, sheet]) => {
+      sheet.scrollTop += row.getBoundingClientRect().bottom - sheet.getBoundingClientRect().bottom + 4;
+      return row.getBoundingClientRect().bottom;
+    }"""
+    row, sheet = page.locator(CURRENT).element_handle(), page.locator("#sheet").element_handle()
+    before = page.evaluate(at_edge, [row, sheet])
+    press(page, "6")
+    expect(page.locator("#strip")).to_be_visible()
+    below, strip = page.locator(CURRENT).bounding_box(), page.locator("#strip").bounding_box()
+    assert below is not None
+    assert strip is not None
+    assert before > strip["y"]
+    # The code stands under the sentence now and the strip has room for what it offers.
+    assert strip["y"] - 20 < below["y"] + below["height"] <= strip["y"]
+
+
 def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Page) -> None:
     go_to(page, FIRST_ANSWER)
     press(page, "6", "4")

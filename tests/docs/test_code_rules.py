@@ -213,3 +213,12 @@ def test_no_text_from_outside_is_a_pattern_of_a_format() -> None:
         and not is_constant(call.func.value)
     }
     assert odd <= CHOOSES_PATTERNS
+
+
+def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_change() -> None:
+    """A rule for what is inside html or body, where these contain something or an attribute of theirs changes with each act, is
+    felt in every key of a long thread."""
+    wide = re.compile(r"^ *(?:html|body|:root)\b[^{]*:has\(|^ *(?:html|:root)?\[data-saving", re.MULTILINE)
+    for name in ("app", "desk", "desk_ways", "keycard"):
+        on_screen = (ROOT / f"static/css/{name}.css").read_text(encoding="utf-8").partition("@media print")[0]
+        assert not wide.findall(on_screen), name

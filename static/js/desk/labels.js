@@ -1,14 +1,7 @@
 // Every key on the page as this person has set it, and as her keyboard prints it.
 
-import { findCode, keymap, make } from "./page.js";
+import { findCode, keymap, make, write } from "./page.js";
 import { capOf } from "./caps.js";
-
-/** Most labels are right already, and a text that is put anew is laid out anew. */
-function write(cap, text) {
-  if (cap.textContent !== text) {
-    cap.textContent = text;
-  }
-}
 
 /** Label the keys of acts and codes in a part of the page. */
 export function relabel(part) {

@@ -44,6 +44,13 @@ export function make(name, { text, ...attributes } = {}, ...children) {
   return element;
 }
 
+/** Put a text in place where it is another one: what is put anew is laid out anew, and most of what is told again is as it was. */
+export function write(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
 const announcer = document.getElementById("announcer");
 const problem = document.getElementById("problem");
 

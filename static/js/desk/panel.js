@@ -1,6 +1,6 @@
 // The panel beside the text: which codes the current sentence has, how often each was used, how far one has come.
 
-import { codes } from "./page.js";
+import { codes, write } from "./page.js";
 import { showLedger } from "./ledger.js";
 import { chipsAt, counts, memoKindOn, memoOn } from "./marks.js";
 import { onRangeChange, selectedRows, tellRange } from "./range.js";
@@ -32,7 +32,7 @@ export function showCurrent() {
     return;
   }
   for (const number of document.querySelectorAll("#current-number, .current-number")) {
-    number.textContent = numberOf(row);
+    write(number, numberOf(row));
   }
   for (const field of panel.querySelectorAll("input[name='sentence']")) {
     field.value = sentenceOf(row);
@@ -85,7 +85,7 @@ function countCodes() {
     used.set(chip.dataset.code, (used.get(chip.dataset.code) ?? 0) + 1);
   }
   for (const [identifier, button] of buttons) {
-    button.querySelector(".number").textContent = used.get(identifier) ?? 0;
+    write(button.querySelector(".number"), String(used.get(identifier) ?? 0));
   }
 }
 
@@ -97,7 +97,7 @@ function countDecided() {
     const answers = exchange.querySelectorAll("[data-answer] .sentence");
     const done = [...answers].filter(counts).length;
     const meter = rail.querySelector(`a[href="#${exchange.id}"] ~ progress`);
-    if (meter) {
+    if (meter && meter.value !== done) {
       meter.value = done;
     }
     decided += done;
@@ -105,8 +105,8 @@ function countDecided() {
   }
   const percent = `${total ? Math.floor((decided * 100) / total) : 0} %`;
   document.getElementById("decided").value = decided;
-  document.getElementById("decided-percent").textContent = percent;
-  document.getElementById("decided-count").textContent = decided;
+  write(document.getElementById("decided-percent"), percent);
+  write(document.getElementById("decided-count"), String(decided));
 }
 
 /** The sentences of the model that are still open. */

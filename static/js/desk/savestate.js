@@ -10,7 +10,8 @@ let hasSaved = false;
 
 /** Show what the queue says: "saving", "unsaved", "refused" or "saved", and how many acts wait. */
 export function showState(state, count) {
-  document.documentElement.dataset.saving = state;
+  // A class, which only trouble changes: a selector of every state would have all chips of the page looked at twice in each act.
+  document.documentElement.classList.toggle("unsaved", state === "unsaved");
   line.dataset.state = state;
   if (state === "saving") {
     line.textContent = "saving…";

@@ -21,6 +21,9 @@ import { announce, keymap, make } from "./page.js";
 import { currentRow } from "./rows.js";
 
 const DIGITS = "1234567890";
+/** Pixels between the sentence and the strip. */
+const GAP = 6;
+const sheet = document.getElementById("sheet");
 const strip = document.getElementById("strip");
 const list = document.getElementById("strip-list");
 const hint = document.getElementById("strip-hint");
@@ -58,8 +61,9 @@ export function openStrip({ title, options, onChoose, onClose = () => {}, isMany
   list.replaceChildren(...open.options.map(makeItem));
   hint.textContent = "";
   strip.hidden = false;
-  list.focus({ preventScroll: true });
+  // Before the focus moves, for both need the page laid out, and this way it is once.
   keepInSight(currentRow());
+  list.focus({ preventScroll: true });
 }
 
 /** Close the strip without an answer. */
@@ -70,10 +74,13 @@ export function sayInStrip(words) {
   hint.textContent = words;
 }
 
-/** The sentence that one is at is not to lie behind the strip. */
+/** The sentence that one is at is not to lie behind the strip. It moves up as far as it must and no further: each sentence that
+ *  comes into sight has to be laid out, which in a long thread is felt in the key. */
 function keepInSight(row) {
-  if (row && row.getBoundingClientRect().bottom > strip.getBoundingClientRect().top) {
-    row.scrollIntoView({ block: "center" });
+  const hidden = row ? row.getBoundingClientRect().bottom - strip.getBoundingClientRect().top : 0;
+  if (hidden > 0) {
+    const scroller = sheet.scrollHeight > sheet.clientHeight ? sheet : document.scrollingElement;
+    scroller.scrollBy(0, hidden + GAP);
   }
 }
 

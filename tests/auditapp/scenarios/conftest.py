@@ -4,9 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
+from auditapp.batches.models import Batch
+from auditapp.llm.models import ModelVariant
+from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.ground import Ground, stand_on
+from tests.auditapp.scenarios.suite_cast import launch, load_suite
 from tests.conftest import refilled
 from tests.instance import FakeProvider, Instance, Preloaded
+from transcripts.projects.models import Project
 
 
 @pytest.fixture
@@ -15,3 +20,15 @@ def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) 
     paid_api.order(reset=True)
     with refilled(own_instance, prepared) as instance:
         yield from stand_on(Ground(instance, paid_api))
+
+
+@pytest.fixture
+def variant() -> ModelVariant:
+    return make_variant("qwertzmodel")
+
+
+@pytest.fixture
+def batch(project: Project, variant: ModelVariant) -> Batch:
+    """The suite, launched with one model; nothing is asked yet."""
+    load_suite(project)
+    return launch(project, variant)

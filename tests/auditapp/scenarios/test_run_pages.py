@@ -16,8 +16,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.shipped import SHIPPED_FILE
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
+from tests.auditapp.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, load_suite, run
 from tests.conftest import make_member
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -30,14 +29,7 @@ SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def variant(owner: User) -> ModelVariant:
-    return make_variant("qwertzmodel")
-
-
-@pytest.fixture
-def batch(project: Project, variant: ModelVariant, lead: User) -> Batch:
-    load_suite(project)
-    batch = launch(project, variant)
+def batch(batch: Batch) -> Batch:
     run(batch)
     store_plays(batch)
     return batch

@@ -50,17 +50,6 @@ from transcripts.projects.models import Project
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def variant() -> ModelVariant:
-    return make_variant("qwertzmodel")
-
-
-@pytest.fixture
-def batch(project: Project, variant: ModelVariant) -> Batch:
-    load_suite(project)
-    return launch(project, variant)
-
-
 class TestLaunching:
     def test_every_script_is_played_under_every_condition_and_repeat(
         self, project: Project, variant: ModelVariant

@@ -18,8 +18,8 @@ from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.queries.run_talks import group_ended
 from auditapp.scenarios.queries.run_visibility import CAN_BE_ASKED_AGAIN, find_run_visibility
 from auditapp.scenarios.queries.runs import run_plays
-from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant
-from tests.auditapp.scenarios.suite_cast import answer, launch, load_suite, respond, run
+from tests.auditapp.batches.counting import GIVEN_UP, claim
+from tests.auditapp.scenarios.suite_cast import answer, launch, respond, run
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -36,17 +36,6 @@ pytestmark = pytest.mark.django_db
 
 class CountsQueries(Protocol):
     def __call__(self, number: int) -> AbstractContextManager[Any]: ...
-
-
-@pytest.fixture
-def variant() -> ModelVariant:
-    return make_variant("qwertzmodel")
-
-
-@pytest.fixture
-def batch(project: Project, variant: ModelVariant) -> Batch:
-    load_suite(project)
-    return launch(project, variant)
 
 
 def refuse_one(request: ChatRequest) -> str | ChatAnswer:

@@ -31,6 +31,7 @@ from transcripts.projects.actions import set_stance
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
+ReadMain = Callable[[], dict[str, Any]]
 ASKED = {"role": "interviewer", "text": "May she apply?"}
 ANSWERED = {"role": "model", "text": "It depends. Who decides?"}
 CHALLENGED = {"role": "interviewer", "text": "You forget that she is poor."}
@@ -52,6 +53,30 @@ def threads(project: Project, owner: User) -> dict[str, Interview]:
     return {each.external_id: each for each in project.interviews.all()}
 
 
+@pytest.fixture
+def main(threads: dict[str, Interview]) -> Interview:
+    """The first talk."""
+    return threads["main"]
+
+
+@pytest.fixture
+def both(coder: User, second_coder: User) -> tuple[User, User]:
+    """Two who code the same."""
+    return coder, second_coder
+
+
+@pytest.fixture
+def read_main(project: Project, main: Interview, lead: User, tmp_path: Path) -> ReadMain:
+    """Writes the export with consent to reuse for the first talk alone; what is in it of the talk."""
+
+    def read_it() -> dict[str, Any]:
+        allow(lead, main, scope="reuse")
+        [thread] = read(project, tmp_path / "x")["thread"]
+        return thread
+
+    return read_it
+
+
 def find(thread: Interview, turn: int, place: int = 0) -> Sentence:
     rows = Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")
     return rows.select_related("turn__interview__project")[place]
@@ -65,32 +90,19 @@ def read(project: Project, path: Path) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def read_one(project: Project, path: Path) -> dict[str, Any]:
-    [thread] = read(project, path)["thread"]
-    return thread
-
-
 def list_codes(thread: dict[str, Any]) -> list[tuple[int, str, str]]:
     return [(turn["position"], each["code"], each["settled"]) for turn in thread["turns"] for each in turn["codings"]]
 
 
 class TestSettled:
     def test_what_coders_agree_on_goes_out_and_what_one_read_alone_does_not(
-        self,
-        project: Project,
-        threads: dict[str, Interview],
-        coder: User,
-        second_coder: User,
-        lead: User,
-        tmp_path: Path,
+        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
-        main = threads["main"]
         elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
-        for person in (coder, second_coder):
+        for person in both:
             put(find(main, 2, 1), elicit, person)
-        put(find(main, 4, 1), redirect, coder)
-        allow(lead, main, scope="reuse")
-        thread = read_one(project, tmp_path / "x")
+        put(find(main, 4, 1), redirect, both[0])
+        thread = read_main()
         assert list_codes(thread) == [(2, "move.elicit", "agreed")]
         assert thread["not_settled"] == 1
         assert [turn["text"] for turn in thread["turns"]] == [
@@ -99,20 +111,14 @@ class TestSettled:
         assert [turn["stage"] for turn in thread["turns"]] == [None, "front", None, "front"]
 
     def test_an_adjudicated_reading_goes_out_and_one_that_both_stand_does_not(
-        self,
-        project: Project,
-        threads: dict[str, Interview],
-        coder: User,
-        second_coder: User,
-        lead: User,
-        tmp_path: Path,
+        self, project: Project, main: Interview, both: tuple[User, User], lead: User, read_main: ReadMain
     ) -> None:
-        main, moves = threads["main"], CodeFamily.objects.get(version__project=project, identifier="moves")
+        moves = CodeFamily.objects.get(version__project=project, identifier="moves")
         elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
         for turn in (2, 4):
-            put(find(main, turn), elicit, coder)
-            put(find(main, turn), redirect, second_coder)
-        for turn, outcome, chosen in ((2, "one", second_coder.pk), (4, "both", None)):
+            for person, move in zip(both, (elicit, redirect), strict=True):
+                put(find(main, turn), move, person)
+        for turn, outcome, chosen in ((2, "one", both[1].pk), (4, "both", None)):
             readings = read_readings(project, moves, find(main, turn))
             adjudicate(
                 project=project,
@@ -126,28 +132,19 @@ class TestSettled:
                 idempotency_key=uuid4(),
                 by=lead,
             )
-        allow(lead, main, scope="reuse")
-        thread = read_one(project, tmp_path / "x")
+        thread = read_main()
         assert list_codes(thread) == [(2, "move.redirect", "adjudicated")]
         assert thread["not_settled"] == 1
 
     def test_values_and_links_are_kept_where_those_who_agree_gave_the_same(
-        self,
-        project: Project,
-        threads: dict[str, Interview],
-        coder: User,
-        second_coder: User,
-        lead: User,
-        tmp_path: Path,
+        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
-        main, power = threads["main"], find_code(project, "feature.power")
-        elicit = find_code(project, "move.elicit")
-        for person, hypothesis in ((coder, "The school"), (second_coder, "Somebody else")):
+        power, elicit = find_code(project, "feature.power"), find_code(project, "move.elicit")
+        for person, hypothesis in zip(both, ("The school", "Somebody else"), strict=True):
             put(find(main, 2), power, person, attributes={"status": "elicited", "hypothesis": hypothesis})
             move = put(find(main, 2, 1), elicit, person)
             add_link(project=project, coding=move, kind="acts_on", code=power, by=person, idempotency_key=uuid4())
-        allow(lead, main, scope="reuse")
-        [feature, found] = read_one(project, tmp_path / "x")["turns"][1]["codings"]
+        [feature, found] = read_main()["turns"][1]["codings"]
         assert (feature["code"], feature["status"]) == ("feature.power", "elicited")
         assert feature["attributes"] == {"status": "elicited"}
         assert (found["enactment"], found["links"]) == (
@@ -156,20 +153,12 @@ class TestSettled:
         )
 
     def test_a_settled_challenge_is_an_episode(
-        self,
-        project: Project,
-        threads: dict[str, Interview],
-        coder: User,
-        second_coder: User,
-        lead: User,
-        tmp_path: Path,
+        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
-        main = threads["main"]
-        for person in (coder, second_coder):
+        for person in both:
             put(find(main, 3), find_code(project, "challenge.warranted"), person)
             put(find(main, 4), find_code(project, "response.revised"), person)
-        allow(lead, main, scope="reuse")
-        [episode] = read_one(project, tmp_path / "x")["episodes"]
+        [episode] = read_main()["episodes"]
         assert episode == {"turn": 3, "kind": "warranted", "outcome": "revised", "answers": [4], "explained": False}
 
 

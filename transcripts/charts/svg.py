@@ -174,12 +174,12 @@ def write_page_svg(drawing: Drawing, *, key: str, title: str, description: str) 
 
 
 def embed(svg: PageSvg) -> str:
-    """The drawing as an element of a page."""
+    """The drawing as an element of a page. Its ids begin with ``chart-``, for a section about it has ids of the same key."""
     size = f'width="{svg.width:g}" height="{svg.height:g}" viewBox="0 0 {svg.width:g} {svg.height:g}"'
-    key, stripes = svg.key, _define_stripes(svg.key, 'class="c-stripe"')
+    named, stripes = f"chart-{svg.key}", _define_stripes(svg.key, 'class="c-stripe"')
     return (
-        f'<svg class="chart-svg" {size} role="group" aria-labelledby="{key}-title {key}-desc" font-size="{SIZE:g}">'
-        f'<title id="{key}-title">{show(svg.title)}</title><desc id="{key}-desc">{show(svg.description)}</desc>'
+        f'<svg class="chart-svg" {size} role="group" aria-labelledby="{named}-title {named}-desc" font-size="{SIZE:g}">'
+        f'<title id="{named}-title">{show(svg.title)}</title><desc id="{named}-desc">{show(svg.description)}</desc>'
         f"{stripes}{svg.marks}</svg>"
     )
 

@@ -77,7 +77,8 @@ def test_a_chart_of_somebody_else_or_made_up_is_refused(
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
 def test_a_page_has_the_chart_its_table_and_its_downloads(chart: Chart, coder: User, project: Project) -> None:
     page = render(chart, project, coder)
-    assert f'id="{chart.key}-title"' in page
+    assert f'aria-labelledby="chart-{chart.key}-title chart-{chart.key}-desc"' in page
+    assert f'id="chart-{chart.key}-title"' in page
     assert f'data-table="{chart.key}-table"' in page
     assert f'<details class="chart-table" id="{chart.key}-table">' in page
     assert re.findall(r'name="format" value="(\w+)"', page) == ["svg", "png"]

@@ -15,6 +15,7 @@ from django.urls import reverse
 from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision
+from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.views.study import compare
@@ -133,3 +134,34 @@ def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
     )
     assert show(client_of(lead), project).context["compared"].coder == "ana"
     assert show(client_of(lead), project, coder="lead").context["compared"].coder == "lead"
+
+
+def test_every_id_of_the_page_stands_once(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    load(project, owner, read_check("NC06")[0])
+    page: Any = lxml.html.fromstring(show(client_of(reader), project, coder="ana").content)
+    ids = page.xpath("//@id")
+    assert "revision-title" in ids
+    assert sorted(ids) == sorted(set(ids))
+
+
+def test_turns_behind_a_number_are_listed_without_computing_every_figure(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(project, owner, read_check("NC06")[0])
+    client, asked = client_of(reader), {"coder": "ana", "figure": "episodes", "key": "warranted"}
+    address = reverse("negotiation:behind", args=[project.slug])
+    number = client.get(address, asked).context["page"].paginator.count
+    assert number
+    monkeypatch.setattr("transcripts.negotiation.views.study.make_report", None)
+    assert client.get(address, asked).context["page"].paginator.count == number
+
+
+def test_scores_are_not_read_for_a_page_that_shows_none(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    load(project, owner, read_check("NC09")[0])
+    assert Score.objects.exists()
+    compared = show(client_of(reader), project).context["compared"]
+    assert compared.found.records.scores == []

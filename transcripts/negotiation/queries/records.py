@@ -38,7 +38,7 @@ class Asked:
     ``viewer``: somebody looks, and gets what she may see: others' codings where the ``Viewer`` lets her, case sheets and
     pairs as the rules of cases say. Without her everything is read, as a command does. ``is_blind``: blind readings, as the
     pages of agreement count them; otherwise all that stands. ``before_reasoning`` leaves out what its coder did after she
-    had opened reasoning of that thread.
+    had opened reasoning of that thread. ``has_scores``: scores are read too.
     """
 
     project: Project
@@ -47,6 +47,7 @@ class Asked:
     interviews: Collection[int] | None = None
     is_blind: bool = True
     before_reasoning: bool = False
+    has_scores: bool = True
 
     @property
     def threads(self) -> QuerySet[Interview]:
@@ -103,7 +104,8 @@ def read(asked: Asked) -> Found:
     _read_work(asked, found, places)
     names = {pk: thread for thread, pk in found.numbers.items()}
     found.records.pairs = _read_pairs(asked, names)
-    _read_scores(asked, found, names, places)
+    if asked.has_scores:
+        _read_scores(asked, found, names, places)
     return found
 
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -62,14 +63,23 @@ WORDS_OF_KEYS = {
 
 @dataclass
 class Compared:
-    """What was asked for, read and computed. ``coder`` is whose figures are shown; "" where nobody's can be."""
+    """What was asked for, and what was read for it. ``coder`` is whose figures are shown; "" where nobody's can be."""
 
     form: StudyForm
     viewer: Viewer
     book: CodeBook
     found: Found | None = None
-    report: Mapping[str, Any] | None = None
     coder: str = ""
+
+    @cached_property
+    def report(self) -> Mapping[str, Any] | None:
+        """The report on what was read, computed when it is first asked for: of a large study it takes seconds."""
+        if self.found is None:
+            return None
+        records, outcome = self.found.records, self.form.cleaned_data.get("outcome")
+        # An outcome that nobody coded shows in no thread; the report asks for a code that there is.
+        outcomes = [outcome] if outcome and any(each.code == outcome for each in records.codings) else []
+        return make_report(records, shown=[self.coder], outcomes=outcomes, all_stages=self.is_all_stages)
 
     @property
     def figures(self) -> Mapping[str, Any] | None:
@@ -82,7 +92,8 @@ class Compared:
 
 
 def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
-    """Reads and computes what the page was asked for: blind readings, others' as far as the viewer may see them.
+    """Reads what the page was asked for: blind readings, others' as far as the viewer may see them. Scores have a page of their
+    own and are not read.
 
     ``is_of_one``: only figures of the coder who is shown are wanted, not the agreement, so others' work is not read.
     """
@@ -108,6 +119,7 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
         coders=None if coders else [own],
         interviews=form.find_interviews(request.project),
         before_reasoning=form.cleaned_data.get("openings") == "before",
+        has_scores=False,
     )
     # Whether an outcome has to be enacted depends on how everybody codes it.
     if is_of_one and not outcome:
@@ -115,11 +127,6 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
     # Without any decision every thread counts as read, so one who decided nothing is computed beside those who did.
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
-    records = compared.found.records
-    known = {each.code for each in records.codings}
-    # An outcome that nobody coded shows in no thread; the report asks for a code that there is.
-    outcomes = [outcome] if outcome and outcome in known else []
-    compared.report = make_report(records, shown=[compared.coder], outcomes=outcomes, all_stages=compared.is_all_stages)
     return compared
 
 
@@ -203,7 +210,7 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
     }
     if figures is None:
         return context
-    titles = dict(request.project.interviews.filter(external_id__in=found.numbers).values_list("external_id", "title"))
+    titles = dict(request.project.interviews.values_list("external_id", "title"))
     behind = Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
     sections = [
         drawing_ledger.draw_ledger(figures["ledger"]["total"], behind),

@@ -19,12 +19,31 @@ def test_objects_come_with_the_number_of_their_line_and_blank_lines_are_passed_o
         (b'\xef\xbb\xbf{"a": 1}', "invalid JSON"),
         (b"[1]", "a list"),
         (b'{"a": 1, "a": 2}', "twice"),
+        (b'{"a" : 1, "a": 2}', "twice"),
+        (b'{"a"\t:1,"a"\r:2}', "twice"),
+        (b'{"a": {"b": 1, "b": 1}}', "twice"),
+        (b'{"a": [{"b": {"c": 1, "c": 1}}]}', "twice"),
+        (b'{"a": "a key: \\"b\\":", "a": 2}', "twice"),
+        (b'{"a": NaN}', "NaN"),
+        (b'{"a": 1} {}', "more text"),
     ],
 )
 def test_a_line_that_is_no_object_is_refused_by_its_number(line: bytes, says: str) -> None:
     with pytest.raises(ReadError, match=says) as refused:
         list(read_lines([b"{}", line], "x.jsonl"))
     assert refused.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "content"),
+    [
+        (b'{"a" : {"b": 1}, "c"\t: [{"d": 2}]}', {"a": {"b": 1}, "c": [{"d": 2}]}),
+        (b'{"a": "it says \\"b\\": and goes on"}', {"a": 'it says "b": and goes on'}),
+        (b'{"a": {"b": {"c": {}}}, "d": "12:30"} ', {"a": {"b": {"c": {}}}, "d": "12:30"}),
+    ],
+)
+def test_spaces_objects_inside_and_texts_like_keys_are_read_all_the_same(line: bytes, content: object) -> None:
+    assert list(read_lines([line], "x.jsonl")) == [(1, content)]
 
 
 def test_the_byte_that_is_not_utf_8_is_named_also_behind_a_byte_order_mark() -> None:

@@ -59,8 +59,12 @@ def list_signed_off(project: Project, user_id: int) -> QuerySet[Interview]:
 
 def latest_sheets(project: Project) -> QuerySet[CaseSheet]:
     """The case sheet that holds of each interview that has one."""
-    later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
-    return CaseSheet.objects.filter(~Exists(later), interview__project=project).order_by("interview_id")
+    return CaseSheet.objects.filter(is_latest(), interview__project=project).order_by("interview_id")
+
+
+def is_latest() -> Q:
+    """Of case sheets: that there is no later number of the same interview."""
+    return Q(~Exists(CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))))
 
 
 def visible_sheets(viewer: Viewer) -> QuerySet[Any]:

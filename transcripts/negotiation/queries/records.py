@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from transcripts.blinding.viewers import Viewer
@@ -22,7 +23,13 @@ from transcripts.coding.reasoning import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import Pair, Score, Stance
 from transcripts.negotiation.pure import records
-from transcripts.negotiation.queries.cases import is_not_masked, latest_sheets, list_pairs, visible_sheets
+from transcripts.negotiation.queries.cases import (
+    is_latest,
+    is_not_masked,
+    latest_sheets,
+    list_pairs,
+    visible_sheets,
+)
 from transcripts.negotiation.queries.codes import CodeBook, MergedCodes, read_code_book
 from transcripts.negotiation.queries.scores import has_place, visible_scores
 from transcripts.projects.models import Project
@@ -219,11 +226,11 @@ class _Sheet(NamedTuple):
 
 def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
     """Each case sheet that holds and may be seen, by its interview."""
-    rows = latest_sheets(asked.project).filter(_within(asked, "interview"), is_not_masked("interview"))
-    intents = "intents"
+    rows, intents = latest_sheets(asked.project), "intents"
     if asked.viewer is not None:
         # What turns were meant to be is kept from those who code, whatever figure it comes into.
-        rows, intents = visible_sheets(asked.viewer).filter(pk__in=rows.values("pk")), "told_intents"
+        rows, intents = visible_sheets(asked.viewer).filter(is_latest()), "told_intents"
+    rows = rows.filter(_within(asked, "interview"), is_not_masked("interview"))
     columns = ("interview", "relevant", "irrelevant", "number", intents)
     return {
         interview: _Sheet(
@@ -279,7 +286,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
     coded = _Coded(set(), set(), openings)
     merged = MergedCodes()
     for pk, turn, sentence, coder, code, enactment, attributes, layer, created, start in rows.values_list(
-        *columns, "created_at", "begins"
+        *columns, _when_made(asked), "begins"
     ):
         thread, position = places[turn]
         if saw_reasoning(openings, (coder, thread), created):
@@ -297,6 +304,11 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
         if row.unit == CodeFamily.Unit.SENTENCE:
             coded.sentences.add((turn, sentence, coder, row.family))
     return coded
+
+
+def _when_made(asked: Asked) -> Combinable:
+    """When a row was made, where that decides whether it counts; elsewhere nothing: to read moments takes a fifth of the time."""
+    return F("created_at") if asked.before_reasoning else Value(0)
 
 
 def _read_openings(asked: Asked) -> dict[tuple[str, str], datetime.datetime]:
@@ -345,7 +357,7 @@ def _read_decided(asked: Asked, found: Found, coded: _Coded, places: Mapping[int
     """How many sentences of each turn a coder has finished, and, of those that she has not, has coded with which family."""
     decisions: DecisionQuerySet = Decision.objects.blind() if asked.is_blind else Decision.objects.active()
     decisions = decisions.filter(_within(asked, "sentence__turn__interview"), sentence__retired_by__isnull=True)
-    columns = ("sentence__turn", "sentence", "coder__username", "created_at")
+    columns = ("sentence__turn", "sentence", "coder__username", _when_made(asked))
     finished = set()
     for turn, sentence, coder, created in decisions.filter(_of_people(asked)).values_list(*columns):
         if not saw_reasoning(coded.openings, (coder, places[turn][0]), created):

@@ -20,6 +20,8 @@ from transcripts.ui.typed_text import clean_text, find_fault
 
 MAX_PURPOSE = 5_000
 MAX_REASON = 500
+NO_PURPOSE = "Say what the probe is for, and who will read its figures."
+NO_REASON = "Say in a few words why the purpose is withdrawn."
 
 
 @transaction.atomic
@@ -29,7 +31,7 @@ def allow_probe(*, project: Project, text: str, by: User) -> Purpose:
     ``by`` owns the study: nobody else may allow it. Raises ``ProbeError``.
     """
     _require_owner(project, by, "allow the probe")
-    text = _check(text, MAX_PURPOSE, needed="Say what the probe is for, and who will read its figures.")
+    text = _check(text, MAX_PURPOSE, needed=NO_PURPOSE)
     _lock(project)
     before = find_latest(project)
     if before is not None and before.text == text and not before.is_withdrawn:
@@ -61,7 +63,7 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     now, or none.
     """
     _require_owner(project, by, "withdraw the purpose of the probe")
-    reason = _check(reason, MAX_REASON, needed="Say in a few words why the purpose is withdrawn.")
+    reason = _check(reason, MAX_REASON, needed=NO_REASON)
     _lock(project)
     purpose = require_purpose(project)
     if purpose.number != number:

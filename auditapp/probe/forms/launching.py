@@ -38,7 +38,11 @@ class LaunchForm(LaunchOptionsForm):
     androgynous = forms.IntegerField(
         min_value=0, initial=0, help_text="Texts of that category besides. They are counted and not scored."
     )
-    models = RowsField(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
+    models = RowsField(
+        queryset=ModelVariant.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one model."},
+    )
     confirms_source = forms.BooleanField(
         required=False,
         label="The source of the reviews allows sending them to the providers of these models, and I have read their terms.",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django import forms
 
-from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON
+from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON, NO_PURPOSE, NO_REASON
 
 
 class PurposeForm(forms.Form):
@@ -11,6 +11,7 @@ class PurposeForm(forms.Form):
     text = forms.CharField(
         label="Purpose",
         max_length=MAX_PURPOSE,
+        error_messages={"required": NO_PURPOSE},
         widget=forms.Textarea({"rows": 6}),
         help_text="What question the probe answers, who will read its figures, and what will not be done with them. It stands on "
         "the pages of the probe, with your name.",
@@ -23,6 +24,7 @@ class WithdrawForm(forms.Form):
     number = forms.IntegerField(widget=forms.HiddenInput)
     reason = forms.CharField(
         max_length=MAX_REASON,
+        error_messages={"required": NO_REASON},
         widget=forms.Textarea({"rows": 3}),
         help_text="It stands beside every figure of before, with your name.",
     )

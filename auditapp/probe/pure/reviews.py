@@ -19,6 +19,7 @@ from transcripts.formats.csv_input import CsvError, read_csv
 CATEGORY_COLUMNS = ("name_inferred_category", "category")
 """The headings under which a category is looked for, in this order."""
 TEXT_COLUMN, ID_COLUMN = "text", "id"
+SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 _NAME_HEADINGS = re.compile(
     r"(?:(?:first|last|given|family|middle|full|user|nick|author|reviewer|patient|client|customer|person|display)[ _-]?)?"
@@ -95,10 +96,14 @@ class ReviewFile:
             if not cells[place_of_text].strip():
                 self.without_text += 1
                 continue
-            if len(cells[place_of_text]) > MAX_TEXT_LENGTH or "\x00" in cells[place_of_text]:
+            if len(cells[place_of_text]) > MAX_TEXT_LENGTH:
                 raise ReviewsRefused(
-                    f"Line {self._reader.line_num}: the text is longer than {MAX_TEXT_LENGTH:,} characters, or has a NUL "
-                    "character in it. Correct or remove the row."
+                    f"Line {self._reader.line_num}: the text has {len(cells[place_of_text]):,} characters; the limit is "
+                    f"{MAX_TEXT_LENGTH:,}. Look whether a quotation mark is missing, or remove the row."
+                )
+            if "\x00" in cells[place_of_text]:
+                raise ReviewsRefused(
+                    f"Line {self._reader.line_num}: the text has a NUL character in it. Remove the character or the row."
                 )
             identifier = cells[place_of_id] if place_of_id >= 0 else str(number)
             yield Review(identifier, cells[place_of_text], found, dict(zip(self.headings, cells, strict=True)))
@@ -107,6 +112,10 @@ class ReviewFile:
         headings = next(self._read_rows(), [])
         if not headings or headings == [""]:
             raise ReviewsRefused("The file is empty. The first line must name the columns, such as text and category.")
+        if len(headings) == 1 and (parted := next((sign for sign in SEPARATORS if sign in headings[0]), "")):
+            raise ReviewsRefused(
+                f"The columns in line 1 are separated by {SEPARATORS[parted]}. Separate them by commas."
+            )
         headings = [each.strip() for each in headings]
         twice = [heading for heading, count in Counter(headings).items() if count > 1]
         if twice:
@@ -116,7 +125,8 @@ class ReviewFile:
     def _find(self, heading: str, holds: str) -> str:
         if heading not in self.headings:
             raise ReviewsRefused(
-                f"There is no column “{heading}” for {holds}. The columns are: {', '.join(self.headings)}."
+                f"There is no column “{heading}” for {holds}. The columns are: {', '.join(self.headings)}. Give the one that "
+                "holds it this heading."
             )
         return heading
 
@@ -129,9 +139,9 @@ class ReviewFile:
                 "stands in quotation marks, those within doubled."
             ) from error
         except UnicodeDecodeError as error:
-            raise ReviewsRefused(
-                f"After line {self._reader.line_num}: the file is not UTF-8. Save it as UTF-8."
-            ) from error
+            line = self._reader.line_num
+            place = f"After line {line}" if line else "At its beginning"
+            raise ReviewsRefused(f"{place} the file is not UTF-8. Save it as UTF-8.") from error
 
     def _describe_category(self, found: str) -> str:
         place = f"Line {self._reader.line_num}, column “{self.category_column}”:"

@@ -178,6 +178,8 @@ def _read_length(step: Mapping[str, Any], where: str) -> Keeps:
     low, high = (_read_bound(step, key, where) for key in ("at_least", "at_most"))
     if low is None and high is None:
         raise RulesRefused(f'{where}: say "at_least", "at_most" or both.')
+    if low is not None and high is not None and low > high:
+        raise RulesRefused(f'{where}: "at_least" is {low} and "at_most" {high}, so no text is kept. Exchange them.')
     least, most = low or 0, high if high is not None else float("inf")
     if unit == "words":
         return lambda review: least <= len(review.text.split()) <= most

@@ -17,7 +17,7 @@ from transcripts.formats.numbers import write_estimate, write_number, write_p
 DEGENERATE_VERDICT = Verdict("degenerate", Tone.BAD)
 
 
-TEST_HEADS = ("Condition", "Subset", "Difference", "P (Pearson)", "P (Fisher)")
+TEST_HEADS = ("Subset", "Difference", "P (Pearson)", "P (Fisher)")
 
 
 class Figure(NamedTuple):
@@ -29,8 +29,8 @@ class Figure(NamedTuple):
 
 @dataclass
 class Section:
-    """One table of one model: its chart, the table behind it, and notes. ``tests`` stand unfolded below the chart, under
-    ``TEST_HEADS``."""
+    """One table of one model: its chart, the table behind it, and notes. ``tests`` stand unfolded below the chart, by
+    condition under ``TEST_HEADS``."""
 
     key: str
     title: str
@@ -39,12 +39,13 @@ class Section:
     heads: Sequence[str]
     rows: Sequence[Sequence[Figure]]
     notes: Sequence[str] = field(default=())
-    tests: Sequence[Sequence[str]] = field(default=())
+    tests: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
     """Table 1 of a model: the two rates with their intervals, and whether they differ."""
-    rows, lines, notes, tests = [], [], [], []
+    rows, lines, notes = [], [], []
+    tests: dict[str, list[list[str]]] = {}
     for condition, found in table.items():
         if condition == "paired":
             continue
@@ -64,7 +65,8 @@ def draw_table1(model: str, table: Mapping[str, Any], *, place: int) -> Section:
             )
             lines.append(_list_table1(name, subset, row))
             difference = write_estimate(row["difference"], row["difference_ci"])
-            tests.append([name, SUBSET_NAMES[subset], difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])])
+            cells = [SUBSET_NAMES[subset], difference, write_p(row["p_chi2"]), write_p(row["p_fisher"])]
+            tests.setdefault(name, []).append(cells)
         counts = ", ".join(f"{status.replace('_', ' ')} {count}" for status, count in found["not_counted"].items())
         apart = "; ".join(f"{category}: {sum(of.values())}" for category, of in found["not_counted_of"].items())
         notes.append(
@@ -167,7 +169,8 @@ def draw_table2(model: str, table: Mapping[str, Any], links: Mapping[str, str], 
         chart.key,
         f"Table 2, {model}",
         f"Distinct rationales of Emotion and Textual Style that cite a theme, women’s (W) and men’s (M) by {by}: "
-        f"{table['n_woman']} and {table['n_man']} rationales, whose ratio alone makes {write_ratio(table['offset'])}.",
+        f"{table['n_woman']} and {table['n_man']} rationales. Their numbers alone make a logarithm of "
+        f"{write_ratio(table['offset'])}.",
         chart,
         ["Theme", "W", "M", "ln(W/M)", "of shares", "with 0.5 added", ""],
         lines,

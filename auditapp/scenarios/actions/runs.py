@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from django.db import transaction
@@ -20,6 +21,7 @@ from auditapp.scenarios.queries.code_readings import find_unknown_codes
 from auditapp.scenarios.queries.runs import KIND, list_suite, list_suites
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.corpus.pure.readers.json_lines import shorten
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.projects.models import Project
 
@@ -106,8 +108,10 @@ def _plan(
     *,
     has_unprompted: bool,
 ) -> LaunchPlan:
-    if not variants or len({variant.pk for variant in variants}) != len(variants):
-        raise ScenarioError("Choose at least one model, each once.", field="models")
+    if not variants:
+        raise ScenarioError("Choose at least one model.", field="models")
+    if twice := [label for label, count in Counter(variant.label for variant in variants).items() if count > 1]:
+        raise ScenarioError(f"The model {twice[0]} is named twice. Choose each model once.", field="models")
     asked = check_conditions(conditions, has_unprompted=has_unprompted)
     _check_features(project, scripts)
     inputs, after = _chain_questions(scripts)
@@ -140,16 +144,21 @@ def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = Tr
         )
     asked = ({UNPROMPTED: ""} if has_unprompted else {}) | dict(conditions)
     if not asked:
-        raise ScenarioError("Name at least one condition.", field="conditions")
+        raise ScenarioError(
+            f"There is no condition to play under. Name at least one, or play {UNPROMPTED}.", field="conditions"
+        )
     if len(asked) > MAX_CONDITIONS:
         raise ScenarioError(f"A launch has at most {MAX_CONDITIONS} conditions.", field="conditions")
     if len({name.casefold() for name in asked}) < len(asked):
-        raise ScenarioError("Each condition has a name of its own.", field="conditions")
+        raise ScenarioError(
+            "Two conditions have one name, whatever the case of its letters. Give each condition a name of its own.",
+            field="conditions",
+        )
     for name, text in conditions.items():
         if not NAME.fullmatch(name) or len(name) > MAX_CONDITION_NAME:
             raise ScenarioError(
-                f"The name of a condition has 1 to {MAX_CONDITION_NAME} letters, digits, single spaces and - _ . and begins "
-                "with a letter or digit.",
+                f"A condition cannot be named {shorten(name)}. Write 1 to {MAX_CONDITION_NAME} letters, digits, single spaces "
+                "and - _ . and begin with a letter or digit.",
                 field="conditions",
             )
         if not text.strip():

@@ -124,7 +124,11 @@ def _store(project: Project, script: ScriptText, latest: Script | None, *, by: t
             field="name",
         )
     if latest is not None and not reason:
-        raise ScenarioError("Say in a few words why the wording changes.", field="reason")
+        raise ScenarioError(
+            f"These are other words than in number {latest.number}. Say in a few words why the wording changes: the reason is kept "
+            f"with number {latest.number + 1}.",
+            field="reason",
+        )
     row = Script.objects.create(
         project=project,
         name=latest.name if latest else script.name,

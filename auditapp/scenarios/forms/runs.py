@@ -80,7 +80,11 @@ class LaunchForm(LaunchOptionsForm):
         label="Unprompted",
         help_text="Each case is also played without a system text of the team. What stays without one is measured against it.",
     )
-    models = RowsField(queryset=ModelVariant.objects.none(), widget=forms.CheckboxSelectMultiple)
+    models = RowsField(
+        queryset=ModelVariant.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one model."},
+    )
 
     def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)

@@ -6,27 +6,9 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from auditapp.batches.command_options import list_known
 from auditapp.batches.models import Batch
-from auditapp.llm.models import ModelVariant
 from auditapp.scenarios.queries.runs import KIND
-from transcripts.projects.models import Project
-
-
-def find_project(slug: str) -> Project:
-    """The study of that slug. Raises ``CommandError``."""
-    project = Project.objects.filter(slug=slug).first()
-    if project is None:
-        raise CommandError(f"There is no study {slug!r}.")
-    return project
-
-
-def find_variant(label: str) -> ModelVariant:
-    """The model with that label. Raises ``CommandError``."""
-    variant = ModelVariant.objects.select_related("account").filter(label=label).first()
-    if variant is None:
-        labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-        raise CommandError(f"There is no model {label!r}. The models are: {labels}.")
-    return variant
 
 
 def find_run(number: int, slug: str = "") -> Batch:
@@ -34,7 +16,11 @@ def find_run(number: int, slug: str = "") -> Batch:
     batches = Batch.objects.select_related("project").filter(pk=number, kind=KIND)
     batch = (batches.filter(project__slug=slug) if slug else batches).first()
     if batch is None:
-        raise CommandError(f"There is no batch of scenarios with the number {number}{f' in {slug}' if slug else ''}.")
+        known = Batch.objects.filter(kind=KIND, **({"project__slug": slug} if slug else {})).order_by("-pk")
+        raise CommandError(
+            f"There is no batch of scenarios with the number {number}{f' in {slug}' if slug else ''}. The latest are: "
+            f"{list_known(known.values_list('pk', flat=True))}."
+        )
     return batch
 
 

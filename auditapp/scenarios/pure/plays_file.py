@@ -33,7 +33,9 @@ def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
 
 def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
     def refuse(key: str, expected: str) -> ReadError:
-        found = f"“{key}” that is {name_json_type(row[key])}" if key in row else f"no “{key}”"
+        value = row.get(key)
+        shown = f"{value}" if isinstance(value, int | float) and not isinstance(value, bool) else name_json_type(value)
+        found = f"no “{key}”" if key not in row else f"an empty “{key}”" if value == "" else f"“{key}” that is {shown}"
         return ReadError(name, line, found, expected)
 
     for key in _TEXTS:
@@ -54,7 +56,7 @@ def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
     if probability is not None and (
         isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1
     ):
-        raise ReadError(name, line, "a “probability” that is none", "a number from 0 to 1, or null")
+        raise refuse("probability", "a number from 0 to 1, or null")
     return PlayOutcome(
         case=row["case"],
         model=row["model"],

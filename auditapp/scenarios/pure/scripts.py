@@ -103,7 +103,7 @@ def check_script(script: ScriptText) -> None:
         if scope not in SCOPES:
             raise ScriptRefused(f"A consent is for {_list(SCOPES)}; found {shorten(scope)}.", "consents")
     if any(script.consents.values()) and not script.consent_basis.strip():
-        raise ScriptRefused("Say what the consents rest on.", "consent_basis")
+        raise ScriptRefused("Consents are given, and nothing says what they rest on. Say it here.", "consent_basis")
     for number, question in enumerate(script.questions, 1):
         _check_question(question, f"turn {number}")
     if len(script.questions) > MAX_QUESTIONS:
@@ -114,7 +114,9 @@ def check_script(script: ScriptText) -> None:
         _check_guide(script)
         return
     if not script.questions:
-        raise ScriptRefused("A scenario has at least one turn, and this one has none.", "turns")
+        raise ScriptRefused(
+            "A scenario has at least one turn, and this one has none. Write what is said, turn by turn.", "turns"
+        )
     if script.openings or script.max_questions is not None:
         raise ScriptRefused(
             "Openings and a number of questions belong to interviews; a scenario says its turns.", "openings"
@@ -143,7 +145,9 @@ def _check_question(question: QuestionText, place: str) -> None:
     if question.intent and question.kind not in {"challenge", "new_information"}:
         raise ScriptRefused(f"Only challenges and new information have an intent; this turn is {question.kind}.", place)
     if not question.text.strip():
-        raise ScriptRefused("A turn says something, and this one is empty.", place)
+        raise ScriptRefused(
+            "A turn says something, and this one is empty. Write its “text”, or take the turn out.", place
+        )
 
 
 def _check_guide(script: ScriptText) -> None:
@@ -224,6 +228,18 @@ def _list(words: Sequence[str]) -> str:
     return " or ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
 
 
+class LineRefused(ReadError):
+    """A line of a file with a script that cannot be played. It says what is wrong, where in the line, and what is right."""
+
+    def __init__(self, file: str, line: int, place: str, sentence: str) -> None:
+        super().__init__(file, line, "a script that cannot be played", sentence)
+        self.place = place
+
+    def __str__(self) -> str:
+        place = f", {self.place}" if self.place else ""
+        return f"{self.file}, line {self.line}{place}: {self.expected}"
+
+
 def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[ScriptText]:
     """The scenarios of a file, one on each line; ``suite`` is that of those that name none, ``name`` the file's, for errors.
 
@@ -238,8 +254,7 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
             script = _read_script(content, suite)
             check_script(script)
         except ScriptRefused as error:
-            place = f" ({error.place})" if error.place else ""
-            raise ReadError(name, number, f"a script that cannot be played{place}", str(error)) from None
+            raise LineRefused(name, number, error.place, str(error)) from None
         folded = script.name.casefold()
         if folded in named:
             twice = f"the name {shorten(script.name)}, which line {named[folded]} has too"

@@ -16,8 +16,9 @@ from auditapp.scenarios.pure.outputs import (
     print_rows,
 )
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_difference
+from transcripts.charts.verdicts import judge_cases, judge_difference
 from transcripts.formats.numbers import write_estimate
+from transcripts.formats.problems import show_count
 
 Report = Mapping[str, Any]
 HEADS = {
@@ -64,7 +65,7 @@ def draw_report(report: Report) -> list[Section]:
 def _draw_rates(report: Report) -> Section:
     rows = [
         Row(
-            f"{_name_condition(arm)}, {arm['n']} plays",
+            f"{_name_condition(arm)}, {show_count(arm['n'], 'play')}",
             [_dot(arm["rate"], arm["ci"])],
             group=arm["model"],
         )
@@ -94,9 +95,10 @@ def _draw_retention(report: Report) -> Section:
         low, high = ratio["ci"] or (None, None)
         rows.append(
             Row(
-                f"{model}, {figures['pairs']} pairs",
+                f"{model}, {show_count(figures['pairs'], 'pair')}",
                 [_dot(ratio["value"], ratio["ci"])],
-                verdict=judge_difference(
+                verdict=judge_cases(figures["pairs"], things="pairs")
+                or judge_difference(
                     None if low is None else low - 1,
                     None if high is None else high - 1,
                     more="more without the prompt",
@@ -135,7 +137,7 @@ def _draw_groups(report: Report) -> Section:
                 f"ratio {write_estimate(gap['ratio'], gap['ratio_ci'])}."
             )
         rows += [
-            Row(f"{group}, {own['n']} plays", [_dot(own["rate"], own["ci"])], group=name)
+            Row(f"{group}, {show_count(own['n'], 'play')}", [_dot(own["rate"], own["ci"])], group=name)
             for group, own in arm["groups"]["groups"].items()
         ]
     chart = RowChart(

@@ -42,7 +42,8 @@ def load(request: ProjectRequest) -> HttpResponse:
                 project=request.project, scripts=scripts, by=request.user, reason=form.cleaned_data["reason"]
             )
         except (ReadError, ScenarioError) as error:
-            form.add_error("file", ValidationError(" ".join(str(error).split())))
+            field = "reason" if getattr(error, "field", "") == "reason" else "file"
+            form.add_error(field, ValidationError(" ".join(str(error).split())))
         else:
             messages.success(request, _describe_loaded(loaded))
             if halves := list_halves(scripts):

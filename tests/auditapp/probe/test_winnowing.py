@@ -61,6 +61,7 @@ def test_the_hash_of_rules_is_of_what_they_say() -> None:
     [
         ({"rule": "length", "at_least": 5}, "words or characters"),
         ({"rule": "length", "unit": "words"}, "at_least"),
+        ({"rule": "length", "unit": "words", "at_least": 9, "at_most": 3}, "no text is kept"),
         ({"rule": "length", "unit": "words", "at_least": -1}, "whole number"),
         ({"rule": "length", "unit": "words", "at_least": True}, "whole number"),
         ({"rule": "matches", "terms": ["x"]}, "must be length"),
@@ -142,8 +143,10 @@ def test_a_column_that_the_file_has_not_is_named() -> None:
         (b"text,category,First Name\nx,woman,y\n", "looks like people's names"),
         (b"text,category,reviewer\nx,woman,y\n", "looks like people's names"),
         (b'text,category\n"x,woman\n', "cannot be read"),
-        (b"text,category\n\xff,woman\n", "not UTF-8"),
-        (b"text,category\na\x00b,woman\n", "NUL"),
+        (b"text,category\n\xff,woman\n", "At its beginning the file is not UTF-8"),
+        (b"text,category\na\x00b,woman\n", "NUL character in it"),
+        (b"text,category\n" + b"x" * 100_001 + b",woman\n", "the text has 100,001 characters; the limit is 100,000"),
+        (b"text;category\nx;woman\n", "separated by semicolons"),
     ],
 )
 def test_files_that_cannot_be_read_are_refused_with_the_place(data: bytes, says: str) -> None:

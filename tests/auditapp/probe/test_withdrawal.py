@@ -148,7 +148,9 @@ def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
     assert path in client.get(address(project, "home")).text
     assert path not in client_of(lead).get(address(project, "home")).text
     assert "To see whether the probe works." in client.get(path).text
-    assert client.post(path, {"number": 1, "reason": ""}).status_code == 422
+    empty = client.post(path, {"number": 1, "reason": ""})
+    assert empty.status_code == 422
+    assert "Say in a few words why the purpose is withdrawn." in empty.text
     assert client.post(path, {"number": 7, "reason": "x"}).status_code == 422
     assert client.post(path, {"number": 1, "reason": REASON}).status_code == 302
     assert client.get(path).status_code == 403

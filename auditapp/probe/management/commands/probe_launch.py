@@ -4,10 +4,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.command_options import add_launch_options, read_launch_options, report_launched
+from auditapp.batches.command_options import (
+    add_launch_options,
+    find_project,
+    find_variant,
+    read_launch_options,
+    report_launched,
+)
 from auditapp.probe.actions.launching import launch_probe
 from auditapp.probe.errors import ProbeError
-from auditapp.probe.management.choices import find_project, find_reviews, find_variant
+from auditapp.probe.management.choices import find_reviews
 from auditapp.probe.pure.limits import CONDITIONS, MIN_TEXTS
 from transcripts.audit_trail import trail
 

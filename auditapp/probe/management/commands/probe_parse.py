@@ -30,8 +30,10 @@ class Command(BaseCommand):
             with Path(file).open("rb") as lines:
                 for number, row in read_lines(lines, file):
                     raw = row.get("raw")
-                    if "id" not in row or not (raw is None or isinstance(raw, str)):
-                        raise ReadError(file, number, "no id, or a raw that is no text", '"id" and "raw"')
+                    if "id" not in row:
+                        raise ReadError(file, number, "no “id”", "“id” and “raw” in each object")
+                    if not (raw is None or isinstance(raw, str)):
+                        raise ReadError(file, number, "a “raw” that is no text", "the answer as it came, or null")
                     parsed = parse_answer(raw, may_abstain=options["may_abstain"])
                     answers.append(
                         {
@@ -42,6 +44,8 @@ class Command(BaseCommand):
                             "subset": parsed.subset,
                         }
                     )
+            if not answers:
+                raise ReadError(file, None, "no answer", "JSON lines, each with “id” and “raw”")
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except ReadError as error:

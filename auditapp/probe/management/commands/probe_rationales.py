@@ -5,9 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from auditapp.batches.command_options import find_project
 from auditapp.probe.actions.rationales import PER_THREAD, store_rationales
 from auditapp.probe.errors import ProbeError
-from auditapp.probe.management.choices import find_batch, find_project
+from auditapp.probe.management.choices import find_batch
 from transcripts.audit_trail import trail
 
 

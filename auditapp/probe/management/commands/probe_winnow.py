@@ -79,9 +79,9 @@ class Command(BaseCommand):
             self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
 
     def _store(self, file: str, rules: Rules, options: dict[str, Any]) -> None:
+        from auditapp.batches.command_options import find_project
         from auditapp.probe.actions.reviews import load_reviews
         from auditapp.probe.errors import ProbeError
-        from auditapp.probe.management.choices import find_project
         from transcripts.audit_trail import trail
 
         try:

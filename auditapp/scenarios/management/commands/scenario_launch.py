@@ -9,6 +9,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.batches.command_options import (
     add_launch_options,
     describe_launched,
+    find_project,
+    find_variant,
     read_launch_options,
     refuse_stopped,
     wait_for_launched,
@@ -18,7 +20,7 @@ from auditapp.batches.models import Batch
 from auditapp.scenarios.actions.runs import launch_scenarios
 from auditapp.scenarios.actions.storing import store_plays
 from auditapp.scenarios.errors import ScenarioError
-from auditapp.scenarios.management.finding import find_project, find_variant, read_conditions
+from auditapp.scenarios.management.finding import read_conditions
 from auditapp.scenarios.queries.runs import count_states, run_plays
 from transcripts.audit_trail import trail
 

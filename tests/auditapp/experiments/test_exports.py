@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from auditapp.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.experiments.exports import ENROLMENTS
-from auditapp.experiments.models import Experiment
+from auditapp.experiments.models import Enrolment, Experiment
 from auditapp.experiments.pure.plans import make_plan
 from tests.auditapp.experiments.test_experiments import PLAN, UNITS
 from transcripts.accounts.models import User
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.choices import Choices
+from transcripts.exchange.actions import write_file
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.projects.models import Project
 
@@ -104,6 +107,16 @@ def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(
 
     # The thread of u3 may still come in.
     assert list_arms(project) == {"u1": "old", "u2": "new", "u3": "", "u4": "new"}
+
+
+def test_units_come_as_parquet_with_types(project: Project, experiment: Experiment, tmp_path: Path) -> None:
+    write_file(export=ENROLMENTS, scope=Scope(project, None), format="parquet", path=tmp_path / "units.parquet")
+
+    first, _, third, _ = parquet.read_table(tmp_path / "units.parquet").to_pylist()
+
+    assert (first["outcome"], first["masked"], json.loads(first["others"])) == (False, False, {"escalated": False})
+    assert third["outcome"] is None
+    assert first["loaded"] == Enrolment.objects.get(unit="u1").loaded_at
 
 
 def test_somebody_who_sees_her_own_work_alone_gets_no_unit(

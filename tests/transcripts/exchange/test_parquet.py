@@ -67,7 +67,7 @@ def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Project, tmp_
     write_csv(zip(*columns, strict=True), header=table.column_names, stream=again, escape_formulas=False)
     assert again.getvalue() == (tmp_path / "table.csv").read_bytes().decode()
     assert rows == table.num_rows
-    assert rows or export.key in {"sob_answers", "suggestions", "decisions"}
+    assert rows or export.key in {"sob_answers", "suggestions", "decisions", "enrolments"}
 
 
 def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean(

@@ -17,6 +17,7 @@ MOVES = "?family=moves"
 CARD = "article[aria-current]"
 
 
+@pytest.mark.full
 def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     visit_as_new_lead: Callable[[], Visit],
 ) -> None:

@@ -101,6 +101,7 @@ def listen(page: Page) -> list[str]:
     return said
 
 
+@pytest.mark.full
 def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worker(
     place: Place, paid_api: FakeProvider, open_context: OpenContext
 ) -> None:

@@ -30,6 +30,7 @@ def await_answer(page: Page, number: int) -> None:
     expect(page.locator("#talk[data-waiting]")).to_have_count(0)
 
 
+@pytest.mark.full
 def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     place: Place, paid_api: FakeProvider, open_context: OpenContext
 ) -> None:

@@ -107,6 +107,7 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
     expect(page.locator(".chip[data-code='theme.balance']")).to_have_count(1)
 
 
+@pytest.mark.full
 def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts(site: Site, sign_in: SignIn) -> None:
     page = sign_in(session=site.owner)
     acted: list[str] = []

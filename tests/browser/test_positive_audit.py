@@ -10,6 +10,7 @@ from tests.browser.test_themes import press, send
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
+@pytest.mark.full
 def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: Visit) -> None:
     page = lead_visit.open("/p/demo/preannotation/audits/draw/")
     page.locator("#id_per_code").fill("2")

@@ -26,6 +26,7 @@ def follow(link: Locator) -> None:
         press(link)
 
 
+@pytest.mark.full
 def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -> None:
     page = lead_visit.open("/p/demo/themes/group/")
     for code in ("theme.balance", "theme.compassion"):

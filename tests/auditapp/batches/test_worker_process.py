@@ -15,6 +15,7 @@ from tests.services import quick_on
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
+@pytest.mark.full
 def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground: Ground) -> None:
     """As a launcher does it, and Ctrl-C: every process of the group gets the signal."""
     ground.hold_calls(after=TEXTS // 4)

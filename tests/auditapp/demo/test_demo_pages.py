@@ -54,6 +54,7 @@ def list_pages(entries: Iterable[Page | Group]) -> Iterator[Page]:
         yield from (entry,) if isinstance(entry, Page) else entry.pages
 
 
+@pytest.mark.full
 def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_something_on_it(client: Client) -> None:
     assert load_demo()
     check_people()

@@ -37,6 +37,7 @@ def count(instance: Instance, sql: str) -> int:
     return int(instance.query(sql)[0][0])
 
 
+@pytest.mark.full
 def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY)
     worker = instance.start_worker("--queues", "2")

@@ -87,6 +87,7 @@ def export_all(scope: Scope) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.full
 def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project: Project, owner: User) -> None:
     exports = export_all(Scope(project, None))
     assert sum(MARK.encode() in content for content in exports.values()) > 15

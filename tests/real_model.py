@@ -143,7 +143,7 @@ class RealModel:
 
     def play_cases(self) -> int:
         """The first cases of the suite that ships, with their twins; their batch's number."""
-        # Both sides of a case stand on lines of their own, one behind the other.
+        # The two sides of a case are consecutive lines.
         lines = SHIPPED_FILE.read_text(encoding="utf-8").splitlines()[: 2 * CASES]
         chosen = self.instance.folder / "three-cases.jsonl"
         chosen.write_text("\n".join(line.replace(SHIPPED, "three-cases") for line in lines), encoding="utf-8")

@@ -122,7 +122,7 @@ def _review_arm(
         price_out=price.price_out * share if price else None,
     )
     costs: Counter[int] = Counter()
-    most_in = most_out = likely = 0
+    max_in = max_out = likely = 0
     # What is sent without any text, and the most that comes back: what comes back is sent again by later calls of a chain.
     empty_in, tokens_out = count_most_tokens(make_request(arm, ""))
     usual = min(expected or 0, tokens_out)
@@ -133,14 +133,14 @@ def _review_arm(
         likely_in = size.count_likely_tokens(empty_in, usual)
         cost = compute_cost(tokens_in=likely_in, tokens_out=usual, price_in=arm.price_in, price_out=arm.price_out)
         likely += calls * (cost or 0)
-        most_in, most_out = most_in + calls * tokens_in, most_out + calls * tokens_out
+        max_in, max_out = max_in + calls * tokens_in, max_out + calls * tokens_out
     return {
         "variant": planned.variant,
         "prompt": planned.system_prompt,
         "prompt_hash": hash_prompt(planned.system_prompt),
         "price": price,
-        "tokens_in": most_in,
-        "tokens_out": most_out,
+        "tokens_in": max_in,
+        "tokens_out": max_out,
         "highest_nano": sum(cost * count for cost, count in costs.items()) if price else None,
         "likely_nano": likely if price and expected is not None else None,
         "pilot_nano": _sum_dearest(costs, pilot) if price else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -161,22 +161,20 @@ def ask_next(request: ProjectRequest, play_id: int) -> HttpResponse:
 @project_view(Permission.RUN_BATCHES)
 def send_again(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     """Ask the last question once more."""
-    play = _get_play(request, play_id)
-    try:
-        ask_again(play=play, number=number, by=request.user)
-    except ScenarioError as error:
-        messages.error(request, str(error))
-        return _render(request, play, status=409)
-    return _go_on(request, play)
+    return _act_on_question(request, play_id, number, ask_again)
 
 
 @require_POST
 @project_view(Permission.RUN_BATCHES)
 def stop_waiting(request: ProjectRequest, play_id: int, number: int) -> HttpResponse:
     """Give the last question up, so that the interview can be closed or discarded without its answer."""
+    return _act_on_question(request, play_id, number, give_up)
+
+
+def _act_on_question(request: ProjectRequest, play_id: int, number: int, act: Callable[..., Question]) -> HttpResponse:
     play = _get_play(request, play_id)
     try:
-        give_up(play=play, number=number, by=request.user)
+        act(play=play, number=number, by=request.user)
     except ScenarioError as error:
         messages.error(request, str(error))
         return _render(request, play, status=409)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from auditapp.batches.models import Batch, Cell
@@ -16,6 +18,7 @@ from auditapp.llm.actions import add_model
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.models import Dataset, Judgment
 from auditapp.sob.texts.actions.datasets import load_dataset
+from tests.auditapp.batches.queues import borrowed_connection
 from tests.databases import stored
 from transcripts.accounts.actions import create_token, note_token_use
 from transcripts.accounts.models import Scope, User
@@ -81,6 +84,14 @@ class ProgramOf(Protocol):
     """Makes a program with a token of a person; without ``scopes``, with all of them."""
 
     def __call__(self, user: User, *, scopes: Collection[str] = ()) -> Program: ...
+
+
+@pytest.fixture
+def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """A worker's folder of its own, and a writer that sees what the test has not committed."""
+    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
+    with borrowed_connection(monkeypatch):
+        yield
 
 
 @pytest.fixture

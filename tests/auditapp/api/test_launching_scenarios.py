@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 
 from auditapp.batches.models import Batch, Cell
@@ -23,24 +21,15 @@ from auditapp.scenarios.models import Play
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work
 from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.batches.queues import borrowed_connection
 from tests.auditapp.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 LAUNCH = "projects/culture/batches/scenario/"
 ESTIMATE = f"{LAUNCH}estimate/"
-
-
-@pytest.fixture(autouse=True)
-def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A worker's folder of its own, and a writer that sees what the test has not committed."""
-    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
-    with borrowed_connection(monkeypatch):
-        yield
 
 
 @pytest.fixture
@@ -81,7 +70,7 @@ def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
     batch = Batch.objects.get(pk=launched.body["id"])
     assert (told.body["calls"], told.body["pilot_calls"]) == (batch.cells.count(), batch.pilot_cells)
     assert batch.launched_by_name == "lead"
-    # Whoever launches may code the threads: nothing tells conditions or models.
+    # The person who launches may code the threads, so nothing names conditions or models.
     assert (launched.body["closed"], launched.body["cells"], launched.body["arms"]) == (True, None, [])
     work(batch.pk)
     batch.refresh_from_db()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.conf import settings
 from django.core.management import call_command
 
 from auditapp.api.answers import ReadAnswers
@@ -22,7 +20,6 @@ from auditapp.llm.models import ModelVariant
 from auditapp.preannotation.models import Annotator, PlantedSentence, TurnArm
 from auditapp.sob.models import Dataset, TermsNotice
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from tests.auditapp.batches.queues import borrowed_connection
 from tests.auditapp.preannotation.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -32,18 +29,10 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.projects.models import Project
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 
 BATCHES = "projects/culture/batches/"
 PAID: dict[str, Any] = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
-
-
-@pytest.fixture(autouse=True)
-def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """A worker's folder of its own, and a writer that sees what the test has not committed."""
-    monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
-    with borrowed_connection(monkeypatch):
-        yield
 
 
 @pytest.fixture

@@ -44,9 +44,8 @@ class Shown:
 
 def list_choices(*, codes_herself: bool, may_see_differences: bool) -> list[tuple[str, str]]:
     """The filters that a person is offered, except those by code: the value in the address, and the label."""
-    offers = {Reason.UNCODED: codes_herself, Reason.DISAGREED: may_see_differences}
-    offered = [reason for reason in Reason if offers.get(reason, True)]
-    return [("", "All"), *((reason.value, LABELS[reason]) for reason in offered)]
+    offers: dict[str, bool] = {Reason.UNCODED: codes_herself, Reason.DISAGREED: may_see_differences}
+    return [("", "All"), *((str(reason), label) for reason, label in LABELS.items() if offers.get(reason, True))]
 
 
 def apply_filter(

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from transcripts.coding.history import list_history
-from transcripts.coding.next_sentence import find_next
+from transcripts.coding.next_sentence import describe_reason, find_next
 from transcripts.coding.rendering import make_desk_url, render_beside
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -38,7 +38,8 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
     desk = make_desk_url(request, next_interview_id, None)
     url = f"{desk}?{urlencode({'at': sentence_id, 'why': reason})}#s{sentence_id}"
     if is_script:
-        return JsonResponse({"sentence": sentence_id, "url": url, "words": f"Next: {reason.words}."})
+        words = describe_reason(request, reason, interview_id=next_interview_id)
+        return JsonResponse({"sentence": sentence_id, "url": url, "words": f"Next: {words}."})
     return HttpResponseRedirect(url)
 
 

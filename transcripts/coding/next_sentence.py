@@ -1,8 +1,9 @@
 """The next sentence of a study for a person to go to, and why.
 
-First the uncoded sentences she is to code, then codings whose code has changed since, then disagreements between coders
-(if she may see them), then sentences with a memo of hers. Within a reason, the next one after her present place comes
-first, and the first interview follows the last.
+First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
+interviews that she may code, then disagreements between coders (if she may see them), then sentences with a memo of hers.
+Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it,
+and the first interview follows the last.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from transcripts.corpus.models import Interview
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.rounds.queries import list_still_to_code
 
 # The tables of texts, of which each reason keeps some sentences; :before or after the place where the person is.
 IN_ORDER = """
@@ -65,17 +67,15 @@ Value = str | int
 class Reason(StrEnum):
     """Why a person should go to a sentence."""
 
+    ASSIGNED = "assigned"
     UNCODED = "uncoded"
     CHANGED = "changed"
     DISAGREED = "disagreed"
     MEMO = "memo"
 
-    @property
-    def words(self) -> str:
-        return WORDS[self]
-
 
 WORDS: dict[str, str] = {
+    Reason.ASSIGNED: "assigned to you, not coded yet",
     Reason.UNCODED: "not coded yet",
     Reason.CHANGED: "its code has changed since",
     Reason.DISAGREED: "coders disagree here",
@@ -92,9 +92,11 @@ class _Seeker:
 
     def __init__(self, project: Project, at: int | None) -> None:
         self.project, self.at = project, at or 0
-        with connection.cursor() as cursor:
-            cursor.execute(PLACE, [self.at, project.pk])
-            self.place: tuple[int, int, int] = cursor.fetchone() or (0, 0, 0)
+        self.place: tuple[int, int, int] = (0, 0, 0)
+        if self.at:
+            with connection.cursor() as cursor:
+                cursor.execute(PLACE, [self.at, project.pk])
+                self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
         """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<")."""
@@ -105,6 +107,12 @@ class _Seeker:
                 if row := cursor.fetchone():
                     return reason, row[0], row[1]
         return None
+
+    def find_from_here(self, reason: Reason, condition: str, *values: Value) -> Found | None:
+        """The same, but the interview of the place comes first, with what is before the place too."""
+        here = self.place[0]
+        found = self.find(reason, f"{condition} AND i.id = %s", *values, here) if here else None
+        return found or self.find(reason, condition, *values)
 
     def find_disagreed(self, version: CodebookVersion, shown: Sequence[int]) -> Found | None:
         """A few interviews at a time, for the blind readings of a whole study take a second to read."""
@@ -125,15 +133,29 @@ def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
     project, user_id = request.project, request.user.pk
     seeker, version = _Seeker(project, at), current_version(project)
     if Permission.CODE in request.role.permissions and version is not None:
-        mine = [project.pk, *[user_id] * CLOSURE_PARAMETERS]
-        found = seeker.find(Reason.UNCODED, UNCODED, *mine, user_id, user_id) or seeker.find(
-            Reason.CHANGED, CHANGED, *mine, project.pk, user_id, version.pk
-        )
-        if found:
-            return found
+        mine: list[Value] = [project.pk, *[user_id] * CLOSURE_PARAMETERS]
+        uncoded: list[Value] = [*mine, user_id, user_id]
+        changed: list[Value] = [*mine, project.pk, user_id, version.pk]
+        wanted = [(Reason.UNCODED, UNCODED, uncoded), (Reason.CHANGED, CHANGED, changed)]
+        if assigned := list(list_still_to_code(project, request.user).values_list("interview", flat=True)):
+            only = f" AND i.id IN ({', '.join(['%s'] * len(assigned))})"
+            first = [(Reason.ASSIGNED, UNCODED + only, [*uncoded, *assigned])]
+            wanted = [*first, (Reason.CHANGED, CHANGED + only, [*changed, *assigned]), *wanted]
+        for reason, condition, values in wanted:
+            if found := seeker.find_from_here(reason, condition, *values):
+                return found
     shown = list_shown_to(request) if version is not None else []
     found = seeker.find_disagreed(version, shown) if version is not None and shown else None
     return found or seeker.find(Reason.MEMO, WITH_MEMO, project.pk, user_id)
+
+
+def describe_reason(request: ProjectRequest, reason: str, *, interview_id: int) -> str:
+    """Why the person was led to a sentence, with the name of the round that asks for it; "" for no reason we know."""
+    if reason == Reason.ASSIGNED:
+        own = list_still_to_code(request.project, request.user).filter(interview=interview_id)
+        if name := own.order_by("round__number").values_list("round__name", flat=True).first():
+            return f"assigned to you in {name}, not coded yet"
+    return WORDS.get(reason, "")
 
 
 def list_shown_to(request: ProjectRequest) -> list[int]:

@@ -22,7 +22,7 @@ from transcripts.coding.filters import list_choices
 from transcripts.coding.forms import ANSWER
 from transcripts.coding.keys import Choices, resolve_keys
 from transcripts.coding.models import Coding, Memo
-from transcripts.coding.next_sentence import WORDS, Reason, find_differing_in, list_shown_to
+from transcripts.coding.next_sentence import Reason, describe_reason, find_differing_in, list_shown_to
 from transcripts.coding.settings import build_card, list_code_keys
 from transcripts.coding.templatetags.desk_rows import write_marks
 from transcripts.coding.values import CHOICE_FIELDS
@@ -144,7 +144,7 @@ def render_desk(
         "refusal": refusal,
         "urls": _list_urls(request.project.slug, interview_id),
         "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
-        "why": WORDS.get(request.GET.get("why", ""), ""),
+        "why": describe_reason(request, request.GET.get("why", ""), interview_id=interview_id),
         "may_edit_boundaries": Permission.EDIT_BOUNDARIES in request.role.permissions,
         **(_list_keys(keys, page) if has_panel else {}),
         "marks_url": reverse("coding:marks", args=[request.project.slug, interview_id, 0]),

@@ -14,7 +14,7 @@ from transcripts.corpus.queries import list_consenting
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
-from transcripts.rounds.models import Assignment, Finish
+from transcripts.rounds.models import Assignment, Finish, Round
 from transcripts.rounds.progress import Progress, read_progress
 from transcripts.rounds.queries import closes_the_rest, list_coders
 
@@ -23,44 +23,74 @@ SERIES = ("decided", "not yet decided")
 
 
 def read_own_work(request: ProjectRequest) -> Mapping[str, object] | None:
-    """What is left for the person who asks, and the desk where she goes on; ``None`` for people who do not code."""
+    """What is left for the person who asks, and the desk where she goes on; ``None`` for people who do not code.
+
+    What is assigned to her comes first: until it is decided, she is led nowhere else.
+    """
     if Permission.CODE not in request.role.permissions:
         return None
-    titles = find_open(request.project, request.user)
+    titles, rounds = find_open(request.project, request.user)
     progress = read_progress(titles, coder_id=request.user.pk)
     own = {pk: progress.find(pk, request.user.pk) for pk in titles}
-    left = [pk for pk in titles if own[pk].undecided]
+    assigned = {pk for some in rounds.values() for pk in some}
+    given = [pk for pk in titles if pk in assigned]
+    others = [pk for pk in titles if pk not in assigned]
+    given_left = [pk for pk in given if own[pk].undecided]
+    others_left = [pk for pk in others if own[pk].undecided]
     # What was begun comes before what is new.
-    following = sorted(left, key=lambda pk: own[pk].decided == 0)[:1]
+    following = sorted(given_left or others_left, key=lambda pk: own[pk].decided == 0)[:1]
+    counted = given or others
+    left = given_left if given else others_left
     return {
+        "rounds": [_describe_round(round_, some, own) for round_, some in rounds.items()],
         "left": sum(own[pk].undecided for pk in left),
         "interviews_left": len(left),
         "interviews": len(titles),
-        "decided": sum(each.decided for each in own.values()),
-        "total": sum(each.total for each in own.values()),
+        "decided": sum(own[pk].decided for pk in counted),
+        "total": sum(own[pk].total for pk in counted),
         "next": following[0] if following else None,
         "next_title": titles[following[0]] if following else "",
-        "is_begun": any(each.decided for each in own.values()),
+        "is_begun": any(own[pk].decided for pk in counted),
+        "others_left": sum(own[pk].undecided for pk in others_left) if given else 0,
+        "other_interviews_left": len(others_left) if given else 0,
     }
 
 
-def find_open(project: Project, person: User) -> dict[int, str]:
-    """The interviews that ``person`` may code now by the rule of ``is_open_for``, in their order, with their titles."""
+def _describe_round(round_: Round, interviews: Collection[int], own: Mapping[int, Progress]) -> dict[str, object]:
+    left = [pk for pk in interviews if own[pk].undecided]
+    return {
+        "name": round_.name,
+        "number": round_.number,
+        "instructions": round_.instructions,
+        "interviews_left": len(left),
+        "left": sum(own[pk].undecided for pk in left),
+    }
+
+
+def find_open(project: Project, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
+    """The interviews that ``person`` may code now by the rule of ``is_open_for``, in their order, with their titles; and of
+    them what is assigned to her, by round, the oldest round first."""
     interviews = dict(project.interviews.order_by("pk").values_list("pk", "title"))
     finished = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
     done = dict(finished.values_list("interview", "shown_at"))
     rows = list(
         Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).values_list(
-            "interview", "coder", "signed_at", "round__locked_at", "round__closes_others"
+            "interview", "coder", "signed_at", "round__locked_at", "round__closes_others", "round"
         )
     )
-    own = {row[0] for row in rows if row[1] == person.pk and row[2] is None and row[3] is None}
+    own = [(row[0], row[5]) for row in rows if row[1] == person.pk and row[2] is None and row[3] is None]
+    assigned = {interview for interview, _ in own}
     dealt_out = {row[0] for row in rows}
     closes_rest = any(row[4] for row in rows)
     free = set() if closes_rest else interviews.keys() - dealt_out - done.keys()
-    open_ones = {pk: title for pk, title in interviews.items() if pk in free or (pk in own and done.get(pk) is None)}
+    open_ones = {
+        pk: title for pk, title in interviews.items() if pk in free or (pk in assigned and done.get(pk) is None)
+    }
     allowed = list_consenting(open_ones, Consent.Scope.CODING)
-    return {pk: title for pk, title in open_ones.items() if pk in allowed}
+    titles = {pk: title for pk, title in open_ones.items() if pk in allowed}
+    named = Round.objects.filter(pk__in={round_ for _, round_ in own}).order_by("number") if own else []
+    rounds = {each: sorted({pk for pk, round_ in own if round_ == each.pk and pk in titles}) for each in named}
+    return titles, {each: some for each, some in rounds.items() if some}
 
 
 def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:

@@ -109,6 +109,12 @@ def list_own(project: Project, person: User) -> list[tuple[Assignment, Progress]
     return [(row, progress.find(row.interview_id, person.pk)) for row in own]
 
 
+def list_still_to_code(project: Project, person: User) -> QuerySet[Assignment]:
+    """What is assigned to ``person``, not signed off, in rounds that are not locked."""
+    own = Assignment.objects.counted().filter(round__project=project, coder=person)
+    return own.filter(signed_at__isnull=True, round__locked_at__isnull=True)
+
+
 def list_readings(project: Project, person: User) -> list[tuple[Interview, Progress, Finish | None]]:
     """Of what is assigned to nobody and open: the interviews ``person`` has begun or finished, in their order."""
     if closes_the_rest(project):

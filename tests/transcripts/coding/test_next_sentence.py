@@ -60,8 +60,36 @@ def test_uncoded_comes_first_and_goes_across_interviews(
     assert ask(client_of, coder, project) == ("uncoded", first[0].pk)
     decide(first[1], coder)
     assert ask(client_of, coder, project, first[0]) == ("uncoded", first[2].pk)
+    decide(first[-1], coder)
+    assert ask(client_of, coder, project, first[-1]) == ("uncoded", first[0].pk), (
+        "what was passed over is not left behind"
+    )
+    passed_over, *_ = [decide(sentence, coder) for sentence in first[:1] + first[2:-1]]
     assert ask(client_of, coder, project, first[-1]) == ("uncoded", said(second)[0].pk)
+    actions.reopen_sentence(project=project, decision=passed_over, by=coder)
+    decide_all(coder, second)
     assert ask(client_of, coder, project, said(second)[-1]) == ("uncoded", first[0].pk)
+
+
+def test_what_is_assigned_comes_before_everything_else(
+    project: Project, interview: Interview, second: Interview, coder: User, client_of: ClientOf
+) -> None:
+    now = timezone.now()
+    number_one = Round.objects.create(
+        project=project, number=1, name="First pass", opened_at=now, opened_by_name="lead", closes_others=False
+    )
+    Assignment.objects.create(interview=second, coder=coder, round=number_one, assigned_at=now, assigned_by_name="lead")
+    first, assigned = said(interview), said(second)
+    assert ask(client_of, coder, project) == ("assigned", assigned[0].pk)
+    assert ask(client_of, coder, project, first[1]) == ("assigned", assigned[0].pk), "not the rest of another interview"
+    path = reverse("coding:next", args=[project.slug])
+    told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
+    assert told["words"] == "Next: assigned to you in First pass, not coded yet."
+    assert told["words"] in client_of(coder).get(told["url"].partition("#")[0]).content.decode()
+    decide(assigned[1], coder)
+    assert ask(client_of, coder, project, assigned[1]) == ("assigned", assigned[0].pk)
+    decide(assigned[0], coder)
+    assert ask(client_of, coder, project, assigned[1]) == ("uncoded", first[0].pk), "then what is open to all"
 
 
 def test_what_is_assigned_to_others_or_signed_off_does_not_wait(
@@ -72,7 +100,7 @@ def test_what_is_assigned_to_others_or_signed_off_does_not_wait(
     given = {"round": number_one, "assigned_at": now, "assigned_by_name": "lead"}
     Assignment.objects.create(interview=interview, coder=second_coder, **given)
     own = Assignment.objects.create(interview=second, coder=coder, **given)
-    assert ask(client_of, coder, project) == ("uncoded", said(second)[0].pk)
+    assert ask(client_of, coder, project) == ("assigned", said(second)[0].pk)
     own.signed_at = now
     own.save()
     assert ask(client_of, coder, project) == ("", 0)

@@ -67,6 +67,36 @@ def test_what_is_assigned_is_what_is_left(
     assert [row.name for row in drawn["coders"].rows] == ["coder"]
 
 
+def test_assigned_work_comes_first_with_its_round_and_instructions(
+    interview: Interview, sentence: Sentence, project: Project, owner: User, coder: User, client_of: SignIn
+) -> None:
+    import_files(project=project, files=[make_file(make_line("later"))], by=owner)
+    later = Interview.objects.get(external_id="later")
+    decide(sentence, coder)
+    open_round(
+        project,
+        owner,
+        coder,
+        name="Second pass",
+        instructions="Mind the irony.",
+        interview_ids=[later.pk],
+        closes_others=False,
+    )
+    client = client_of(coder)
+    work, page = cards_of(client)["rounds/_own_work_card.html"], read(client)
+    assert (work["next"], work["interviews_left"], work["other_interviews_left"]) == (later.pk, 1, 1)
+    assert [(each["name"], each["interviews_left"]) for each in work["rounds"]] == [("Second pass", 1)]
+    assert "Second pass" in page
+    assert "Mind the irony." in page
+    assert "Begin to code" in page, "nothing of what is assigned is begun"
+    for each in Sentence.objects.filter(turn__interview=later, turn__role="model"):
+        decide(each, coder)
+    work, page = cards_of(client)["rounds/_own_work_card.html"], read(client)
+    assert work["next"] == interview.pk
+    assert "Sign off your work" in page
+    assert reverse("coding:desk", args=["culture", interview.pk]) in page
+
+
 def test_a_lead_sees_how_far_everybody_is(
     sentence: Sentence, project: Project, lead: User, coder: User, client_of: SignIn
 ) -> None:

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 import psycopg
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
@@ -72,6 +74,25 @@ def _no_codebook_is_remembered() -> Iterator[None]:
     """The desk keeps the codes of published versions in memory, and tests write such rows by hand."""
     yield
     _read_frozen_families.cache_clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _events_need_a_transaction_of_their_act() -> Iterator[None]:
+    """The transaction around a test would pass for one: what the product records must be inside a block that it opened."""
+
+    def record(action: str, **what: Any) -> None:
+        is_from_test = sys._getframe(1).f_globals["__name__"].startswith("tests.")
+        blocks = transaction.get_connection().atomic_blocks
+        if not is_from_test and all(getattr(block, "_from_testcase", False) for block in blocks):
+            raise RuntimeError(
+                f"{action} was recorded outside a transaction of its own. Wrap the act in transaction.atomic."
+            )
+        write(action, **what)
+
+    write = trail.record
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trail, "record", record)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

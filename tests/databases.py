@@ -151,7 +151,10 @@ class Databases:
         begun = next(content[:length] for length in range(len(content), -1, -1) if content[:length] in self.by_content)
         database = self.copy(self.by_content[begun])
         self.use(database)
-        with transaction.atomic():
+        around = transaction.atomic()
+        # Like the transaction of a test, it is none of an act.
+        around._from_testcase = True  # type: ignore[attr-defined]
+        with around:
             for fixture in content[len(begun) :]:
                 needed = {each.name: self.find(each) for each in database.rows if each.name in fixture.needs}
                 row = fixture.make(**needed)

@@ -95,12 +95,6 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
 
 
 @transaction.atomic
-def record_download(*, experiment: Experiment, what: str, sha256: str, by: User) -> None:
-    """Record that figures, or the list of the sample, left the site."""
-    _record("experiments.downloaded", experiment, by=by, details={"what": what, "sha256": sha256})
-
-
-@transaction.atomic
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
     """Draw the units whose threads are to be read: so many of each arm, at random by ``seed``, in an order at random over all arms.
 

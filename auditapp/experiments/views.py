@@ -5,7 +5,6 @@ Coders see none of it: the threads of the sample are to be read without knowing 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +35,7 @@ from transcripts.corpus.pure.readers.base import ReadError
 from transcripts.formats.latex import write_plain_table
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
@@ -181,13 +181,16 @@ def _write_csv(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _send(request: ProjectRequest, experiment: Experiment, text: str, name: str, content_type: str) -> HttpResponse:
-    data = text.encode()
-    digest = hashlib.sha256(data).hexdigest()
-    actions.record_download(experiment=experiment, what=name, sha256=digest, by=request.user)
-    response = HttpResponse(data, content_type=f"{content_type}; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-experiment-{experiment.pk}-{name}"'
-    response["X-Content-SHA256"] = digest
-    return response
+    return send_download(
+        text.encode(),
+        "experiments.downloaded",
+        name=f"{request.project.slug}-experiment-{experiment.pk}-{name}",
+        content_type=f"{content_type}; charset=utf-8",
+        project=request.project,
+        target=experiment,
+        by=request.user,
+        details={"what": name},
+    )
 
 
 def _render(

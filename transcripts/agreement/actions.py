@@ -147,18 +147,6 @@ def record_computation(*, project: Project, family: CodeFamily, reason: str, by:
     )
 
 
-@transaction.atomic
-def record_download(*, project: Project, family: CodeFamily, sha256: str, rows: int, by: User) -> None:
-    """Record that a table of agreement was downloaded."""
-    trail.record(
-        "agreement.exported",
-        target=f"family:{family.identifier}",
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"rows": rows, "sha256": sha256},
-    )
-
-
 def _find_stored(row: Adjudication) -> Adjudication | None:
     """The decision that an earlier sending of this request stored. Raises ``UsedForAnother`` when it said otherwise."""
     stored = Adjudication.objects.filter(adjudicator=row.adjudicator, idempotency_key=row.idempotency_key).first()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
@@ -37,6 +35,7 @@ from transcripts.imports.actions import start_job
 from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
@@ -131,12 +130,16 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
     except NoRenderer as error:
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
-    digest = hashlib.sha256(data).hexdigest()
-    actions.record_chart(project=request.project, name=name, format=format, sha256=digest, by=request.user)
-    response = HttpResponse(data, content_type=actions.CONTENT_TYPES[format])
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{name}.{format}"'
-    response["X-Content-SHA256"] = digest
-    return response
+    return send_download(
+        data,
+        "chart.downloaded",
+        name=f"{request.project.slug}-{name}.{format}",
+        content_type=actions.CONTENT_TYPES[format],
+        project=request.project,
+        target=f"chart:{name}",
+        by=request.user,
+        details={"format": format},
+    )
 
 
 def _say_left_out(request: ProjectRequest, export: Export) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from django.db import transaction
-
 from auditapp.batches.models import Batch
 from auditapp.sob.answers.pages import Answer
 from auditapp.sob.answers.rows import write_answers
-from auditapp.sob.report.actions import record_download
+from auditapp.sob.report.actions import TAKEN_OUT
 from transcripts.audit_trail import trail
+from transcripts.projects.downloads import record_download
 
 
 def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, by: trail.Actor) -> Iterator[bytes]:
@@ -19,8 +18,8 @@ def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, b
 
     An interrupted download has only the first event.
     """
-    details: dict[str, object] = {"format": "csv", "texts": with_texts}
-    record_download(batch=batch, what="answers", by=by, details=details)
+    details: dict[str, object] = {"what": "answers", "format": "csv", "texts": with_texts}
+    record_download(TAKEN_OUT, project=batch.project, target=batch, by=by, details=details)
     return _send_pieces(batch, answers, details, with_texts=with_texts, by=by)
 
 
@@ -33,11 +32,5 @@ def _send_pieces(
         digest.update(written)
         rows += n
         yield written
-    with transaction.atomic():
-        trail.record(
-            "sob.file.sent_whole",
-            target=batch,
-            by=by,
-            stream=trail.project_stream(batch.project_id),
-            details={"what": "answers", **details, "rows": rows, "sha256": digest.hexdigest()},
-        )
+    whole = {**details, "rows": rows, "sha256": digest.hexdigest()}
+    record_download("sob.file.sent_whole", project=batch.project, target=batch, by=by, details=whole)

@@ -20,10 +20,13 @@ from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
+from transcripts.projects.downloads import record_download
 
 PIECE = 1024 * 1024
 ROWS_BETWEEN_LOOKS = 200
 MEMBERS_COUNTED = {"texts": "inputs", "answers": "answers", "attempts": "attempts"}
+# The audit event of a file that left the site.
+TAKEN_OUT = "sob.file.taken_out"
 
 
 def write_sob_bundle(
@@ -75,8 +78,8 @@ def write_bundle_file(
 
 def record_bundle(*, batch: Batch, by: trail.Actor, facts: dict[str, Any], with_texts: bool) -> None:
     """One audit event for a bundle."""
-    details = {"sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
-    record_download(batch=batch, what="bundle", by=by, details=details)
+    details = {"what": "bundle", "sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
+    record_download(TAKEN_OUT, project=batch.project, target=batch, by=by, details=details)
 
 
 def _write_draft(
@@ -112,18 +115,6 @@ def _watch(
             yield record
 
     return {name: look(records) for name, records in members.items()}
-
-
-@transaction.atomic
-def record_download(*, batch: Batch, what: str, by: trail.Actor, details: dict[str, object] | None = None) -> None:
-    """One audit event for an exported file."""
-    trail.record(
-        "sob.file.taken_out",
-        target=batch,
-        by=by,
-        stream=trail.project_stream(batch.project_id),
-        details={"what": what, **(details or {})},
-    )
 
 
 @contextmanager

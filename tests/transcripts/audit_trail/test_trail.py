@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 from collections.abc import Sequence
 from io import StringIO
@@ -11,6 +12,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.test import override_settings
 from django.utils import timezone
 
+from transcripts.accounts.actions import set_password
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent, AuditHead
@@ -82,6 +84,15 @@ def test_event_of_a_write_that_failed_leaves_no_gap(five_events: None) -> None:
     record(7)
     assert sequences_of(STREAM) == [1, 2, 3, 4, 5, 6]
     assert trail.find_first_break(STREAM) is None
+
+
+def test_the_transaction_of_a_test_does_not_pass_for_one_of_an_act(owner: User) -> None:
+    """Or no test would notice an act without one (tests/conftest.py)."""
+    without = inspect.unwrap(set_password)
+    with pytest.raises(RuntimeError, match="outside a transaction of its own"):
+        without(user=owner, password="long enough for anybody", by=owner)
+    set_password(user=owner, password="long enough for anybody", by=owner)
+    assert AuditEvent.objects.filter(action="account.password.set").count() == 1
 
 
 def test_event_outside_a_transaction_is_refused() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import hashlib
+import io
 import math
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +16,9 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.negotiation.loading import load, read_check
+from tests.transcripts.negotiation.test_records import make_coding, make_thread
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Decision
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
@@ -165,3 +170,16 @@ def test_scores_are_not_read_for_a_page_that_shows_none(
     assert Score.objects.exists()
     compared = show(client_of(reader), project).context["compared"]
     assert compared.found.records.scores == []
+
+
+def test_every_figure_can_be_downloaded_and_that_is_recorded(
+    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+) -> None:
+    load(project, owner, make_thread(make_coding("m", "move.elicit")))
+    answer = client_of(reader).post(reverse("negotiation:download", args=[project.slug]), {"coder": "ana"})
+    assert answer.status_code == 200
+    rows = list(csv.reader(io.StringIO(answer.content.decode())))
+    event = AuditEvent.objects.get(action="negotiation.exported")
+    sha256 = hashlib.sha256(answer.content).hexdigest()
+    assert event.details == {"coder": "ana", "rows": len(rows) - 1, "sha256": sha256}
+    assert answer["X-Content-SHA256"] == sha256

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from typing import Any
 
@@ -26,6 +25,7 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 
 UNITS_PER_PAGE = 25
@@ -94,15 +94,17 @@ def download(request: ProjectRequest) -> HttpResponse:
     measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
     stream = io.StringIO()
     rows = write_csv(report.list_file_rows(measured["rows"]), header=report.HEADER, stream=stream)
-    data = stream.getvalue().encode()
-    digest = hashlib.sha256(data).hexdigest()
     family = page_request.selection.family
-    actions.record_download(project=request.project, family=family, sha256=digest, rows=rows, by=request.user)
-    response = HttpResponse(data, content_type="text/csv; charset=utf-8")
-    name = f"{request.project.slug}-agreement-{family.identifier}.csv"
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    response["X-Content-SHA256"] = digest
-    return response
+    return send_download(
+        stream.getvalue().encode(),
+        "agreement.exported",
+        name=f"{request.project.slug}-agreement-{family.identifier}.csv",
+        content_type="text/csv; charset=utf-8",
+        project=request.project,
+        target=f"family:{family.identifier}",
+        by=request.user,
+        details={"rows": rows},
+    )
 
 
 @require_safe

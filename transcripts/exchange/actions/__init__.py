@@ -5,7 +5,6 @@ from __future__ import annotations
 from transcripts.exchange.actions.exporting import (
     CONTENT_TYPES,
     ExportError,
-    record_chart,
     record_export,
     write_export,
     write_file,
@@ -17,7 +16,6 @@ __all__ = [
     "ExportError",
     "StudyRefused",
     "import_qdpx",
-    "record_chart",
     "record_export",
     "write_export",
     "write_file",

@@ -18,7 +18,6 @@ from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_
 from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused
 from transcripts.formats.tabular import Groups, group_rows, write_csv, write_json, write_jsonl
-from transcripts.projects.models import Project
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 CONTENT_TYPES = {
@@ -152,18 +151,6 @@ def record_export(*, export: Export, scope: Scope, by: trail.Actor, details: dic
             **({"kind": scope.kind} if scope.kind else {}),
             **({"run": scope.run} if scope.run else {}),
         },
-    )
-
-
-@transaction.atomic
-def record_chart(*, project: Project, name: str, format: str, sha256: str, by: trail.Actor) -> None:
-    """One audit event for a chart that was downloaded from a page."""
-    trail.record(
-        "chart.downloaded",
-        target=f"chart:{name}",
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"format": format, "sha256": sha256},
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -19,7 +18,6 @@ from django.views.decorators.http import require_POST, require_safe
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
-from transcripts.negotiation.actions.downloads import record_download
 from transcripts.negotiation.forms.study import StudyForm
 from transcripts.negotiation.pure.behind import find_behind
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
@@ -30,6 +28,7 @@ from transcripts.negotiation.queries.records import Asked, Found, list_condition
 from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
 from transcripts.projects.roles import Permission
@@ -177,13 +176,16 @@ def download(request: ProjectRequest) -> HttpResponse:
         return render(request, "negotiation/study.html", context, status=422)
     stream = io.StringIO()
     rows = write_csv(_list_values(compared.coder, compared.figures), header=HEADER, stream=stream)
-    data = stream.getvalue().encode()
-    digest = hashlib.sha256(data).hexdigest()
-    record_download(project=request.project, coder=compared.coder, sha256=digest, rows=rows, by=request.user)
-    response = HttpResponse(data, content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-negotiation.csv"'
-    response["X-Content-SHA256"] = digest
-    return response
+    return send_download(
+        stream.getvalue().encode(),
+        "negotiation.exported",
+        name=f"{request.project.slug}-negotiation.csv",
+        content_type="text/csv; charset=utf-8",
+        project=request.project,
+        target=f"study:{request.project.pk}",
+        by=request.user,
+        details={"coder": compared.coder, "rows": rows},
+    )
 
 
 def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What is kept of calibration being looked at: why coefficients of a reflexive family were shown, and what was taken out."""
+"""What is kept of calibration being looked at: why coefficients of a reflexive family were shown."""
 
 from __future__ import annotations
 
@@ -31,16 +31,4 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
         by=by,
         stream=trail.project_stream(project.pk),
         details={"family": family, "stance": find_stance(project, family), "reason": reason},
-    )
-
-
-@transaction.atomic
-def record_download(*, project: Project, what: str, form: str, sha256: str, rows: int, by: User) -> None:
-    """Keep that a table of calibration or of rates was taken out."""
-    trail.record(
-        f"preannotation.{what}.exported",
-        target=f"project:{project.pk}",
-        by=by,
-        stream=trail.project_stream(project.pk),
-        details={"format": form, "rows": rows, "sha256": sha256},
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.preannotation.annotators.actions.reflexive import record_calibration, record_download
+from auditapp.preannotation.annotators.actions.reflexive import record_calibration
 from auditapp.preannotation.annotators.forms import FamilyReasonForm
 from auditapp.preannotation.annotators.queries.prompt_codebook import name_side
 from auditapp.preannotation.annotators.views.annotators import count_moved_seen
@@ -42,6 +41,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 
 if TYPE_CHECKING:
@@ -190,13 +190,17 @@ def send_table(
         stream = io.StringIO()
         write_csv((list(record.values()) for record in records), header=list(header), stream=stream)
         data = stream.getvalue().encode()
-    digest = hashlib.sha256(data).hexdigest()
-    record_download(project=request.project, what=what, form=form, sha256=digest, rows=len(records), by=request.user)
     kinds = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
-    response = HttpResponse(data, content_type=kinds[form])
-    response["Content-Disposition"] = f'attachment; filename="{request.project.slug}-{what}.{form}"'
-    response["X-Content-SHA256"] = digest
-    return response
+    return send_download(
+        data,
+        f"preannotation.{what}.exported",
+        name=f"{request.project.slug}-{what}.{form}",
+        content_type=kinds[form],
+        project=request.project,
+        target=f"project:{request.project.pk}",
+        by=request.user,
+        details={"format": form, "rows": len(records)},
+    )
 
 
 def _ask_to_unblind(request: ProjectRequest, asked: Asked, compared: Compared) -> HttpResponse:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from pathlib import Path
 
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
-from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from auditapp.batches.models import Batch
@@ -23,7 +21,7 @@ from auditapp.sob.pure.outputs.report_files import (
     name_file,
     write_file,
 )
-from auditapp.sob.report.actions import record_bundle, record_download, write_bundle_file
+from auditapp.sob.report.actions import TAKEN_OUT, record_bundle, write_bundle_file
 from auditapp.sob.report.bundle_jobs import BUNDLE, name_bundle, start_bundle
 from auditapp.sob.report.caveats import is_comparable
 from auditapp.sob.report.computing import ReportChoice
@@ -35,6 +33,7 @@ from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import send_download
 from transcripts.projects.roles import Permission
 
 
@@ -80,11 +79,16 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
     except NoRenderer as error:
         messages.error(request, str(error))
         return redirect("sob:files", request.project.slug, batch.pk)
-    sha256 = hashlib.sha256(data).hexdigest()
-    record_download(batch=batch, what=what, by=request.user, details={"format": format, "sha256": sha256})
-    name = name_file(batch.pk, stored.report, what, format)
-    headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
-    return HttpResponse(data, content_type=CONTENT_TYPES[format], headers=headers)
+    return send_download(
+        data,
+        TAKEN_OUT,
+        name=name_file(batch.pk, stored.report, what, format),
+        content_type=CONTENT_TYPES[format],
+        project=request.project,
+        target=batch,
+        by=request.user,
+        details={"what": what, "format": format},
+    )
 
 
 def _choose_model(request: ProjectRequest, report: dict[str, list[dict[str, object]]]) -> str | None:

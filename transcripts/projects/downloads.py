@@ -1,0 +1,38 @@
+"""Data that leaves the site as a file. Each download is recorded with what it was and, where the file is whole, its hash."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.db import models, transaction
+from django.http import HttpResponse
+from django.utils.http import content_disposition_header
+
+from transcripts.audit_trail import trail
+from transcripts.projects.models import Project
+
+
+@transaction.atomic
+def record_download(
+    action: str, *, project: Project, target: models.Model | str, by: trail.Actor, details: dict[str, object]
+) -> None:
+    """Record ``action``: that something of a study left the site. ``details`` say what."""
+    trail.record(action, target=target, by=by, stream=trail.project_stream(project.pk), details=details)
+
+
+def send_download(
+    data: bytes,
+    action: str,
+    *,
+    name: str,
+    content_type: str,
+    project: Project,
+    target: models.Model | str,
+    by: trail.Actor,
+    details: dict[str, object],
+) -> HttpResponse:
+    """The answer that is this file, after it was recorded. Its SHA-256 is in the record and in the header X-Content-SHA256."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    record_download(action, project=project, target=target, by=by, details={**details, "sha256": sha256})
+    headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
+    return HttpResponse(data, content_type=content_type, headers=headers)

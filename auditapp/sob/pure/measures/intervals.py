@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from transcripts.agreement.pure.shares import Interval
+from transcripts.agreement.pure.sign_flips import MAX_WINDOW, raise_by_squaring
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 CONFIDENCE = 0.95
 MIN_ITEMS = 2
 """From one text every resample would be the data."""
-MAX_WINDOW = 1 << 17
-"""So many sums are computed exactly; for more, drawing is faster."""
 ROUNDING = 1e-9
 """Chance that rounding may have taken from a sum of chances."""
 
@@ -86,20 +85,6 @@ def sum_all_resamples(values: NDArray[np.int64]) -> Interval | None:
     covered = np.cumsum(np.concatenate((around[first:], around[:first])))
     low, high = np.searchsorted(covered, [(1 - CONFIDENCE) / 2 - ROUNDING, (1 + CONFIDENCE) / 2 - ROUNDING])
     return Interval(float(start + int(low) + n * lowest), float(start + int(high) + n * lowest))
-
-
-def raise_by_squaring(wave: NDArray[Any], power: int) -> NDArray[Any]:
-    """The wave to a whole power, several times as fast as numpy's own."""
-    import numpy as np
-
-    raised = np.ones_like(wave)
-    while power:
-        if power & 1:
-            raised = raised * wave
-        power >>= 1
-        if power:
-            wave = wave * wave
-    return raised
 
 
 def find_percentiles(draws: NDArray[np.float64]) -> Interval:

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 from auditapp.sob.pure.counting import OVERALL
 from auditapp.sob.pure.measures.cautions import explain_no_width
 from auditapp.sob.pure.measures.intervals import (
-    MAX_WINDOW,
     MIN_ITEMS,
     draw_sums,
     find_percentiles,
     open_stream,
-    raise_by_squaring,
     sum_all_resamples,
 )
 from auditapp.sob.pure.measures.scores import divide
 from auditapp.sob.pure.measures.tallies import ItemMatrix, split_rows
 from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
 from transcripts.agreement.pure.shares import Interval
+from transcripts.agreement.pure.sign_flips import toss_signs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 FINEST = 10**9
 """Texts asked in so many different numbers of repeats that no smaller denominator fits all are rounded to this."""
-MIN_P = 1e-12
-"""Below this, rounding errors are larger than the probability itself."""
 
 
 def compare_pairs(
@@ -82,7 +79,10 @@ def _compare(
     n = int(kept.sum())
     scores, denominator = _scale(usable[kept], sums[kept])
     differences = scores[:, 0] - scores[:, 1]
-    p, test = _flip_signs(differences, names, seed=seed, flips=flips) if n else (None, "none")
+    p, is_exact = (
+        toss_signs(differences.tolist(), lambda: open_stream(seed, *names, "flips"), flips) if n else (None, True)
+    )
+    test = "sign-flip permutation, exact" if is_exact else f"sign-flip permutation, {flips:,} random flips"
     task, target, model_a, model_b = names
     interval = _resample(differences, denominator, names, seed=seed, resamples=resamples)
     return {
@@ -100,7 +100,7 @@ def _compare(
         "p": p,
         "p_adjusted": None,
         "p_adjusted_bh": None,
-        "test": test,
+        "test": test if n else "none",
         "adjustment": "holm",
         "seed": seed,
     }
@@ -129,56 +129,6 @@ def _resample(
     generator = open_stream(seed, *names, "paired")
     drawn = draw_sums(differences[None, :], resamples=resamples, generator=generator)
     return find_percentiles(drawn[0] / (denominator * n))
-
-
-def _flip_signs(differences: NDArray[np.int64], names: Sequence[str], *, seed: int, flips: int) -> tuple[float, str]:
-    """p and the name of the test.
-
-    How often |sum of differences| is at least as large when each text's sign is tossed (Fisher 1935; two-sided).
-
-    Texts without a difference change no sum. All 2^n tosses count, exactly, unless the sums are too many; then ``flips`` of
-    them are drawn, and p is (1 + those as large) / (1 + flips) (Phipson and Smyth 2010).
-    """
-    import numpy as np
-
-    found, counts = np.unique(abs(differences[differences != 0]), return_counts=True)
-    sizes = dict(zip(found.tolist(), counts.tolist(), strict=True))
-    observed = abs(int(differences.sum()))
-    p = _count_flips(sizes, observed)
-    if p is not None:
-        return p, "sign-flip permutation, exact"
-    generator = open_stream(seed, *names, "flips")
-    total = sum(size * (2 * generator.binomial(count, 0.5, size=flips) - count) for size, count in sizes.items())
-    as_large = int((abs(total) >= observed).sum())
-    p = (1 + as_large) / (1 + flips)
-    return p, f"sign-flip permutation, {flips:,} random flips"
-
-
-def _count_flips(sizes: Mapping[int, int], observed: int) -> float | None:
-    """P(|sum| >= observed) over all tosses, from the sum's characteristic function: product of cos(size x angle)^count.
-
-    Sums within ten standard deviations are computed; the rest has a probability less than ``MIN_P`` (Hoeffding 1963). None where
-    those are too many.
-    """
-    import numpy as np
-
-    reach = sum(size * count for size, count in sizes.items())
-    spread = math.sqrt(sum(size * size * count for size, count in sizes.items()))
-    half = min(reach, math.ceil(10 * spread))
-    length = 1 << (2 * half + 1).bit_length()
-    if length > MAX_WINDOW:
-        return None
-    if observed > half:
-        return MIN_P
-    cosines = np.cos(2 * np.pi / length * np.arange(length))
-    steps = np.arange(length // 2 + 1)
-    wave = np.ones(length // 2 + 1)
-    for size, count in sizes.items():
-        wave *= raise_by_squaring(cosines[size * steps % length], count)
-    # Place s holds the chance of the sum s, and place length - s that of -s, which is the same.
-    chances = np.fft.irfft(wave, n=length)
-    inside = float(chances[0] + 2 * chances[1:observed].sum()) if observed else 0.0
-    return min(1.0, max(MIN_P, 1 - inside))
 
 
 def _adjust(tests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditapp.sob.pure.measures import paired
-from auditapp.sob.pure.measures.paired import MIN_P, compare_pairs
+from auditapp.sob.pure.measures import intervals
+from auditapp.sob.pure.measures.paired import compare_pairs
 from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from tests.auditapp.sob.measures.answering import answer
+from transcripts.agreement.pure import sign_flips
 from transcripts.agreement.pure.multiplicity import adjust_benjamini_hochberg, adjust_holm
 
 A = (3, 0, 2, 2, 4, 1, 0, 5)
@@ -27,9 +28,10 @@ def ask_both(a: Sequence[str | int], b: Sequence[str | int], *, target: str = "c
     ]
 
 
-def compare(observations: Sequence[Observation], *, targets: Sequence[str] = ()) -> list[Any]:
+def compare(observations: Sequence[Observation], *, targets: Sequence[str] = (), **given: int) -> list[Any]:
     matrices = tally_observations(observations).matrices
-    return [SimpleNamespace(**test) for test in compare_pairs(matrices, [("a", "b")], targets=targets, **OPTIONS)]
+    found = compare_pairs(matrices, [("a", "b")], targets=targets, **OPTIONS | given)
+    return [SimpleNamespace(**test) for test in found]
 
 
 def toss_all(differences: Sequence[int]) -> float:
@@ -48,8 +50,20 @@ def test_difference_is_over_the_same_texts_and_its_p_counts_every_toss() -> None
     assert (found.n_items, found.mean_a, found.mean_b, found.difference) == (8, 2.125, 1.0, 1.125)
     assert found.p == pytest.approx(toss_all([x - y for x, y in zip(A, B, strict=True)]))
     assert found.test == "sign-flip permutation, exact"
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_the_interval_of_a_difference_is_that_of_drawing_texts(monkeypatch: pytest.MonkeyPatch, is_exact: bool) -> None:
+    if not is_exact:
+        monkeypatch.setattr(intervals, "MAX_WINDOW", 4)
+    # Two more texts, so that no end lies where the chance of one sum is close to 2.5 %.
+    a, b = (*A, 5, 1), (*B, 1, 2)
+    [found] = compare(ask_both(a, b), resamples=20_000)
+    # Apart from the code: means of ten differences drawn with replacement.
+    differences = np.array(a) - np.array(b)
+    drawn = differences[np.random.default_rng(7).integers(0, 10, (100_000, 10))].mean(axis=1)
     assert found.ci is not None
-    assert found.ci.low < 1.125 < found.ci.high
+    assert found.ci == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.02)
 
 
 def test_texts_without_a_usable_answer_from_both_are_left_out_and_counted() -> None:
@@ -90,7 +104,7 @@ def test_p_is_adjusted_over_all_tests_of_a_task() -> None:
 
 def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     [exact] = compare(ask_both(A, B))
-    monkeypatch.setattr(paired, "MAX_WINDOW", 4)
+    monkeypatch.setattr(sign_flips, "MAX_WINDOW", 4)
     [drawn], [again] = compare(ask_both(A, B)), compare(ask_both(A, B))
     assert drawn == again
     assert drawn.test == "sign-flip permutation, 20,000 random flips"
@@ -101,7 +115,7 @@ def test_drawn_flips_come_to_the_exact_chance(monkeypatch: pytest.MonkeyPatch) -
 
 def test_chance_too_small_to_tell_is_given_as_the_smallest() -> None:
     [found] = compare(ask_both([3] * 200, [0] * 200))
-    assert found.p == MIN_P
+    assert found.p == sign_flips.MIN_P
 
 
 def test_chance_in_the_tail_keeps_its_size() -> None:

@@ -21,6 +21,11 @@ COLUMNS = [
     column("group", "", "The group that the case is about."),
     column("probability", "", "The probability that the answer states, from 0 to 1.", float),
     column("reasoning", "", "Whether the model was set to reason; empty where nothing was set.", bool),
+    column(
+        "pair",
+        "",
+        "Name of the pair whose two sides tell one case of two groups and expect the same answer; else empty.",
+    ),
 ]
 
 
@@ -32,7 +37,7 @@ def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
         for play in read_outcomes(batch):
             yield (
                 *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
-                *(play.outcome, play.group, play.probability, play.reasoning),
+                *(play.outcome, play.group, play.probability, play.reasoning, play.pair),
             )
 
 

@@ -6,12 +6,14 @@ docs/reference/charts.md lists the rules with their reasons. Thresholds that a r
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from transcripts.charts.figures import Tone, Verdict, is_number
 
 ENOUGH_CASES = 10
 """With fewer cases, nothing is said but how many there are."""
+CANNOT_TELL = "cannot tell"
+"""Of an interval that holds both answers. It is never said that there is no difference: no interval shows that."""
 RELIABLE, TENTATIVE = 0.8, 0.667
 """Krippendorff's customary limits for alpha (Content Analysis, 2004, p. 241)."""
 STEADY = 0.9
@@ -23,8 +25,9 @@ NEAR = 0.8
 """Of a cap, the share from which spending is near it."""
 
 RELIABILITY_RULE = (
-    f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is at least "
-    f"{TENTATIVE}. Not usable: it is lower. Too few cases: the code was applied fewer than {ENOUGH_CASES} times."
+    f"Usable: alpha is at least {RELIABLE} and its interval does not go below {TENTATIVE}. Tentative: alpha is lower, and its "
+    f"interval does not go below {TENTATIVE}. Cannot tell: alpha is at least {TENTATIVE}, and its interval goes below it or is "
+    f"missing. Not usable: alpha is below {TENTATIVE}. Too few cases: the code was applied fewer than {ENOUGH_CASES} times."
 )
 STEADY_RULE = (
     f"Steady: at least {STEADY:.0%} of the readings are as under the version before. Moved: fewer are. Too few cases: "
@@ -50,9 +53,9 @@ def judge_reliability(value: float | None, low: float | None, cases: int) -> Ver
         return Verdict("not defined")
     if value < TENTATIVE:
         return Verdict("not usable", Tone.BAD)
-    if value >= RELIABLE and low is not None and low >= TENTATIVE:
-        return Verdict("usable", Tone.GOOD)
-    return Verdict("tentative" if low is not None else "tentative: no interval", Tone.WARN)
+    if low is None or low < TENTATIVE:
+        return Verdict(CANNOT_TELL if low is not None else f"{CANNOT_TELL}: no interval", Tone.WARN)
+    return Verdict("usable", Tone.GOOD) if value >= RELIABLE else Verdict("tentative", Tone.WARN)
 
 
 def judge_against(named: dict[str, float | None], threshold: float, cases: int, enough: int = ENOUGH_CASES) -> Verdict:
@@ -66,13 +69,20 @@ def judge_against(named: dict[str, float | None], threshold: float, cases: int, 
     return Verdict(f"not usable: {' and '.join(below)}", Tone.BAD) if below else Verdict("usable", Tone.GOOD)
 
 
-def judge_difference(low: float | None, high: float | None, *, more: str, less: str, none: str) -> Verdict:
-    """A difference by its interval: wholly above 0, wholly below it, or neither."""
+def judge_difference(low: float | None, high: float | None, *, more: str, less: str) -> Verdict:
+    """A difference by its interval: wholly above 0, wholly below it, or neither, which is no evidence that there is none."""
     if low is None or high is None or not is_number(low) or not is_number(high):
         return Verdict("not defined")
     if low > 0:
         return Verdict(more, Tone.WARN)
-    return Verdict(less, Tone.WARN) if high < 0 else Verdict(none, Tone.NONE)
+    return Verdict(less, Tone.WARN) if high < 0 else Verdict(CANNOT_TELL)
+
+
+def judge_ratio(value: float | None, interval: Sequence[float] | None, *, more: str, less: str) -> Verdict:
+    """A ratio by its interval: wholly above 1, wholly below it, or neither. One that nothing bounds tells nothing."""
+    if value is None or interval is None:
+        return Verdict("not defined" if value is None else f"{CANNOT_TELL}: no interval")
+    return judge_difference(interval[0] - 1, interval[1] - 1, more=more, less=less)
 
 
 def judge_within(value: float | None, low: float | None, high: float | None) -> Verdict:

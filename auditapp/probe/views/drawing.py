@@ -116,9 +116,7 @@ def judge(row: Mapping[str, Any]) -> Verdict:
     if row["degenerate"]:
         return DEGENERATE_VERDICT
     low, high = row["difference_ci"] or (None, None)
-    return judge_difference(
-        low, high, more="more often of women’s texts", less="more often of men’s texts", none="no difference seen"
-    )
+    return judge_difference(low, high, more="more often of women’s texts", less="more often of men’s texts")
 
 
 def _list_table1(name: str, subset: str, row: Mapping[str, Any]) -> list[Figure]:

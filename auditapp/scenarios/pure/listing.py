@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from auditapp.scenarios.pure.outputs import describe_gaps
 from auditapp.scenarios.pure.readings import describe_readings
-from transcripts.formats.numbers import write_estimate, write_interval, write_number, write_p
+from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.problems import show_count
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
@@ -15,16 +17,16 @@ def list_report(report: Mapping[str, Any]) -> Iterator[str]:
     yield from _list_run(report)
     for model, figures in report["retention"].items():
         ratio = figures["retention"]
-        yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, {figures['left_out']:,} left out"
-        yield f"  prompted {_rate(figures['prompted'])}, unprompted {_rate(figures['unprompted'])}"
+        cases = show_count(figures["cases"], "case")
+        yield f"{model}: {figures['pairs']:,} pairs of prompted and unprompted, of {cases}, {figures['left_out']:,} left out"
+        yield f"  prompted {_estimate(figures['prompted'])}, unprompted {_estimate(figures['unprompted'])}"
         p = write_p(figures["p_mcnemar"])
         yield f"  retention {write_estimate(ratio['value'], ratio['ci'])}, P {p} (McNemar, exact)"
-        if ratio["ci_cases"]:
-            yield f"  drawing cases {write_interval(ratio['ci_cases'])}"
     for arm in report["arms"]:
         reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
-        yield f"{arm['model']}, {arm['condition']}{reasoning}: {arm['right']} of {arm['n']}, {_rate(arm)}"
-        yield from _list_groups(arm["groups"])
+        yield f"{arm['model']}, {arm['condition']}{reasoning}: {_rate(arm)}"
+        yield from _list_groups(arm["groups"]["groups"])
+    yield from describe_gaps(report)
 
 
 def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
@@ -43,21 +45,20 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"  failed: {play['case']}, {play['model']}, {play['condition']}, repeat {play['repeat']}"
 
 
-def _list_groups(figures: Mapping[str, Any]) -> Iterator[str]:
-    for group, own in figures["groups"].items():
+def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
+    for group, own in groups.items():
         stated = (
-            f", Brier {write_number(own['brier'], 3)}, calibration error {write_number(own['ece'], 3)}"
+            f", of {own['n_probability']} with a stated probability Brier {write_number(own['brier'], 3)}, calibration error "
+            f"{write_number(own['ece'], 3)}"
             if own["n_probability"]
             else ""
         )
-        yield f"  {group}: {own['right']} of {own['n']}, {_rate(own)}{stated}"
-    gap = figures["gap"]
-    if gap:
-        yield (
-            f"  {gap['highest']} over {gap['lowest']}: difference {write_estimate(gap['difference'], gap['ci'])}, "
-            f"ratio {write_estimate(gap['ratio'], gap['ratio_ci'])}"
-        )
+        yield f"  {group}: {_rate(own)}{stated}"
 
 
 def _rate(figures: Mapping[str, Any]) -> str:
+    return f"{figures['right']} of {figures['n']} in {show_count(figures['cases'], 'case')}, {_estimate(figures)}"
+
+
+def _estimate(figures: Mapping[str, Any]) -> str:
     return write_estimate(figures["rate"], figures["ci"])

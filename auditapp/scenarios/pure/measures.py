@@ -1,6 +1,8 @@
 """What the plays of a suite show: how much of what a prompt brings is there without it, and whether groups fare alike.
 
-Paper 001, Table 4B: internalisation, and static outcomes. The units are plays; those without an outcome are counted and left out.
+Paper 001, Table 4B: internalisation, and static outcomes. The unit of evidence is the case: repeats of a case are averaged before
+anything is tested, so that asking ten times is no more evidence than asking once. Plays without an outcome are counted and left
+out.
 """
 
 from __future__ import annotations
@@ -8,20 +10,26 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from statistics import NormalDist, correlation, fmean
 from typing import Any, NamedTuple
 
-from transcripts.agreement.pure.shares import Interval, Share, newcombe_interval
+from transcripts.agreement.pure.shares import Interval, wilson_interval
+from transcripts.agreement.pure.sign_flips import toss_signs
 from transcripts.negotiation.pure.exact_tests import measure_mcnemar
 
 PROMPTED, UNPROMPTED = "prompted", "unprompted"
 BINS = 10
-DRAWS = 2_000
-SEED = 20_241
-_Z = 1.959963984540054
+MIN_CASES = 3
+"""A ratio over fewer cases has no interval."""
+MIN_SHARED = 10
+"""Two groups that share fewer cases are not compared: what differs may be the cases."""
+CONFIDENCE = 0.95
 
 
 class PlayOutcome(NamedTuple):
-    """What one play came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none."""
+    """What one play came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none; ``pair``
+    names what is one case told of several groups, and is "" where a case has no twin of that kind."""
 
     case: str
     model: str
@@ -31,6 +39,7 @@ class PlayOutcome(NamedTuple):
     group: str = ""
     probability: float | None = None
     reasoning: bool | None = None
+    pair: str = ""
 
     @property
     def arm(self) -> tuple[str, str, bool | None]:
@@ -59,13 +68,28 @@ def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
 
 
 def _measure_rate(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
-    outcomes = [play.outcome for play in plays]
-    share = Share(outcomes.count(True), len(outcomes) - outcomes.count(None))
-    return {"right": share.part, "n": share.n, "left_out": outcomes.count(None), **_describe(share)}
+    """``right`` of ``n`` plays over ``cases``; ``rate`` is the mean over cases of the share that is right of a case's plays."""
+    outcomes: dict[str, list[bool]] = defaultdict(list)
+    right, left_out = 0, 0
+    for play in plays:
+        if play.outcome is None:
+            left_out += 1
+        else:
+            outcomes[play.case].append(play.outcome)
+            right += play.outcome
+    n = sum(map(len, outcomes.values()))
+    counts = {"right": right, "n": n, "cases": len(outcomes), "left_out": left_out}
+    return {**counts, **_describe([fmean(each) for each in outcomes.values()])}
 
 
-def _describe(share: Share) -> dict[str, Any]:
-    return {"rate": share.value, "ci": _list(share.interval)}
+def _describe(means: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
+    """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one play.
+
+    A mean of shares varies at most as much as a share of that many plays, so with repeats the interval is as wide as it can have
+    to be, and without it is Wilson's own."""
+    if not means:
+        return {"rate": None, "ci": None}
+    return {"rate": fmean(means), "ci": _list(wilson_interval(math.fsum(means), len(means), confidence))}
 
 
 def _list(interval: Interval | None) -> list[float] | None:
@@ -76,10 +100,14 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
     """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
     and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
-    With a pairs right in both, b prompted only, c unprompted only: (a + c) / (a + b), with the interval
-    exp(ln R ± 1.96 sqrt((b + c) / ((a + b)(a + c)))) of a ratio of paired shares (Nam and Blackwelder 2002, Statistics in
-    Medicine 21:689, with the variance of its logarithm); McNemar's exact test. Where a case was repeated, its pairs are not
-    independent: ``ci_cases`` draws cases.
+    Repeats are averaged within their case. With u_i and p_i the shares right of case i without the prompt and with it, and U and P
+    their sums, the ratio R is U / P, its interval exp(ln R ± 1.96 sqrt(sum (u_i / U - p_i / P)^2)) (the delta method over cases).
+    Where every case was played once this is the interval of a ratio of paired shares, exp(ln R ± 1.96 sqrt((b + c) / (U P))), b
+    right prompted only and c unprompted only (Nam and Blackwelder 2002, Statistics in Medicine 21:689). P is McNemar's exact one
+    then, and with repeats that of tossing the sign of every case's difference, which is the same where there are none.
+
+    No interval: under ``MIN_CASES`` cases, with nothing right on one side, and where all cases fare alike under both, so that
+    nothing says how far they could differ.
     """
     by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
     for play in plays:
@@ -103,68 +131,64 @@ def _name_model(play: PlayOutcome) -> str:
 
 def _measure_pairs(pairs: Sequence[tuple[str, int, bool | None, bool | None]]) -> dict[str, Any]:
     """Of pairs as case, repeat, and the outcome with the prompt and without."""
-    cells: dict[str, Counter[tuple[bool, bool]]] = defaultdict(Counter)
+    by_case: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     left_out = 0
     for case, _, with_prompt, without in pairs:
         if with_prompt is None or without is None:
             left_out += 1
         else:
-            cells[case][with_prompt, without] += 1
-    total = sum(cells.values(), Counter[tuple[bool, bool]]())
-    both, prompted_only, unprompted_only = total[True, True], total[True, False], total[False, True]
-    n = total.total()
+            by_case[case].append((with_prompt, without))
+    cells = Counter(pair for each in by_case.values() for pair in each)
+    means = [(fmean(p for p, _ in each), fmean(u for _, u in each)) for _, each in sorted(by_case.items())]
+    prompted, unprompted = [p for p, _ in means], [u for _, u in means]
     return {
-        "pairs": n,
-        "both": both,
-        "prompted_only": prompted_only,
-        "unprompted_only": unprompted_only,
-        "neither": total[False, False],
-        "prompted": _describe(Share(both + prompted_only, n)),
-        "unprompted": _describe(Share(both + unprompted_only, n)),
-        "p_mcnemar": measure_mcnemar(prompted_only, unprompted_only) if n else None,
-        "retention": _measure_ratio(both, prompted_only, unprompted_only, cells),
-        "cases": len(cells),
+        "pairs": cells.total(),
+        "both": cells[True, True],
+        "prompted_only": cells[True, False],
+        "unprompted_only": cells[False, True],
+        "neither": cells[False, False],
+        "prompted": _describe(prompted),
+        "unprompted": _describe(unprompted),
+        "p_mcnemar": _test_pairs(list(by_case.values())),
+        "retention": _measure_ratio(unprompted, prompted),
+        "cases": len(by_case),
         "left_out": left_out,
     }
 
 
-def _measure_ratio(
-    both: int, prompted_only: int, unprompted_only: int, cells: Mapping[str, Counter[tuple[bool, bool]]]
-) -> dict[str, Any]:
-    prompted, unprompted = both + prompted_only, both + unprompted_only
-    if not prompted:
-        return {"value": None, "ci": None, "ci_cases": None}
-    value = unprompted / prompted
-    ci = None
-    if unprompted:
-        spread = _Z * math.sqrt((prompted_only + unprompted_only) / (prompted * unprompted))
-        ci = [value * math.exp(-spread), value * math.exp(spread)]
-    repeated = any(counts.total() > 1 for counts in cells.values())
-    return {"value": value, "ci": ci, "ci_cases": _draw_cases(cells) if repeated else None}
-
-
-def _draw_cases(cells: Mapping[str, Counter[tuple[bool, bool]]]) -> list[float] | None:
-    """The 95 % percentile interval of the ratio over draws of as many cases with replacement; draws in which nothing is right
-    with the prompt have no ratio. None with fewer than two cases."""
-    import numpy  # loads slowly, and most reports have no repeats
-
-    from transcripts.agreement.pure.resampling import draw_sums
-
-    if len(cells) < 2:
+def _test_pairs(cases: Sequence[Sequence[tuple[bool, bool]]]) -> float | None:
+    if not cases:
         return None
-    right = [
-        (each[True, True] + each[False, True], each[True, True] + each[True, False])
-        for _, each in sorted(cells.items())
-    ]
-    unprompted, prompted = draw_sums(numpy.array(right).T, resamples=DRAWS, seed=SEED)
-    ratios = unprompted[prompted > 0] / prompted[prompted > 0]
-    return [float(end) for end in numpy.percentile(ratios, [2.5, 97.5])] if len(ratios) else None
+    if all(len(each) == 1 for each in cases):
+        changed = Counter(each[0] for each in cases)
+        return measure_mcnemar(changed[True, False], changed[False, True])
+    denominator = math.lcm(*(len(each) for each in cases))
+    return toss_signs([sum(p - u for p, u in each) * (denominator // len(each)) for each in cases])[0]
+
+
+def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: float = CONFIDENCE) -> dict[str, Any]:
+    """The mean of ``upper`` over that of ``lower``, by case."""
+    over, under = math.fsum(upper), math.fsum(lower)
+    if not under:
+        return {"value": None, "ci": None}
+    value = over / under
+    if not over or len(upper) < MIN_CASES:
+        return {"value": value, "ci": None}
+    steps = math.sqrt(math.fsum((u / over - p / under) ** 2 for u, p in zip(upper, lower, strict=True)))
+    if math.isclose(steps, 0, abs_tol=1e-12):
+        return {"value": value, "ci": None}
+    spread = NormalDist().inv_cdf((1 + confidence) / 2) * steps
+    return {"value": value, "ci": [value * math.exp(-spread), value * math.exp(spread)]}
 
 
 def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
-    """How groups fare, of cases that name one: rates with Wilson's intervals, and the group with the highest rate against the one
-    with the lowest: the difference (Newcombe), and the lower rate over the higher with the interval of independent shares,
-    exp(ln r ± 1.96 sqrt(1/x1 - 1/n1 + 1/x2 - 1/n2)) (Katz et al. 1978, Biometrics 34:469).
+    """How groups fare, of cases that name one: rates with Wilson's intervals over cases; and ``gap``, the largest difference
+    between two groups that share ``MIN_SHARED`` cases or more, on those cases alone. ``no_gap`` says why there is none.
+
+    Groups share a case where plays of both have its ``pair``. As the largest of ``compared`` differences is chosen after looking,
+    its intervals are those of 1 - .05 / compared (Bonferroni). ``difference``: Newcombe's interval of paired shares without
+    continuity correction (1998, Statistics in Medicine 17:2635, method 10), the correlation being that of the case means;
+    ``ratio``: the lower rate over the higher, as ``measure_retention`` has it.
 
     Where probabilities are stated: the Brier score (1950), and the calibration error over ten bins of equal width, each from its
     lower end up to its upper one, the last with 1: the mean of |stated - right| weighted by plays (Naeini et al. 2015).
@@ -176,7 +200,7 @@ def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
     groups = {group: _measure_group(own) for group, own in sorted(by_group.items())}
     return {
         "groups": groups,
-        "gap": _measure_gap({group: Share(each["right"], each["n"]) for group, each in groups.items()}),
+        **_find_gap(by_group),
         "left_out": sum(each["left_out"] for each in groups.values()),
     }
 
@@ -201,22 +225,67 @@ def _measure_calibration(stated: Sequence[tuple[float, bool]]) -> float | None:
     return off / len(stated)
 
 
-def _measure_gap(groups: Mapping[str, Share]) -> dict[str, Any] | None:
-    rates = {group: share.value for group, share in groups.items() if share.value is not None}
-    if len(rates) < 2:
-        return None
-    highest, lowest = max(rates, key=lambda group: rates[group]), min(rates, key=lambda group: rates[group])
-    top, bottom = groups[highest], groups[lowest]
-    ratio = rates[lowest] / rates[highest] if rates[highest] else None
-    ratio_ci = None
-    if ratio:
-        spread = _Z * math.sqrt(1 / bottom.part - 1 / bottom.n + 1 / top.part - 1 / top.n)
-        ratio_ci = [ratio * math.exp(-spread), ratio * math.exp(spread)]
+def _find_gap(by_group: Mapping[str, Sequence[PlayOutcome]]) -> dict[str, Any]:
+    if len(by_group) < 2:
+        return {"gap": None, "no_gap": ""}
+    shared = {group: _average_shared(plays) for group, plays in sorted(by_group.items())}
+    compared = [
+        (first, second, common)
+        for first, second in combinations(shared, 2)
+        if len(common := sorted(shared[first].keys() & shared[second].keys())) >= MIN_SHARED
+    ]
+    if not compared:
+        return {"gap": None, "no_gap": f"no two groups share {MIN_SHARED} cases that could be read"}
+    gaps = [_measure_gap(first, second, shared, common, len(compared)) for first, second, common in compared]
+    return {"gap": max(gaps, key=lambda gap: gap["difference"]), "no_gap": ""}
+
+
+def _average_shared(plays: Iterable[PlayOutcome]) -> dict[str, list[bool]]:
+    found: dict[str, list[bool]] = defaultdict(list)
+    for play in plays:
+        if play.pair and play.outcome is not None:
+            found[play.pair].append(play.outcome)
+    return found
+
+
+def _measure_gap(
+    first: str, second: str, shared: Mapping[str, Mapping[str, Sequence[bool]]], common: Sequence[str], compared: int
+) -> dict[str, Any]:
+    """The two groups on their common cases, the one with the higher rate first."""
+    confidence = 1 - (1 - CONFIDENCE) / compared
+    means = {group: [fmean(shared[group][case]) for case in common] for group in (first, second)}
+    highest, lowest = sorted(means, key=lambda group: -fmean(means[group]))
+    ratio = _measure_ratio(means[lowest], means[highest], confidence)
     return {
         "highest": highest,
         "lowest": lowest,
-        "difference": rates[highest] - rates[lowest],
-        "ci": _list(newcombe_interval(top.part, top.n, bottom.part, bottom.n)),
-        "ratio": ratio,
-        "ratio_ci": ratio_ci,
+        "cases": len(common),
+        **{
+            f"{name}_{key}": value
+            for name, group in (("highest", highest), ("lowest", lowest))
+            for key, value in (
+                ("n", sum(len(shared[group][case]) for case in common)),
+                ("rate", fmean(means[group])),
+            )
+        },
+        "difference": fmean(means[highest]) - fmean(means[lowest]),
+        "ci": _bound_difference(means[highest], means[lowest], confidence),
+        "ratio": ratio["value"],
+        "ratio_ci": ratio["ci"],
+        "compared": compared,
+        "confidence": confidence,
     }
+
+
+def _bound_difference(first: Sequence[float], second: Sequence[float], confidence: float) -> list[float]:
+    ends = [end for each in (first, second) if (end := wilson_interval(math.fsum(each), len(each), confidence))]
+    a, b = fmean(first), fmean(second)
+    varies = len(set(first)) > 1 and len(set(second)) > 1
+    together = correlation(first, second) if varies else 0.0
+
+    def reach(one: float, other: float) -> float:
+        return math.sqrt(max(0.0, one * one - 2 * together * one * other + other * other))
+
+    low = a - b - reach(a - ends[0].low, ends[1].high - b)
+    high = a - b + reach(ends[0].high - a, b - ends[1].low)
+    return [max(-1.0, low), min(1.0, high)]

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from transcripts.formats.latex import write_plain_table
-from transcripts.formats.numbers import write_number, write_p
+from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.formats.problems import show_count
 
 Report = Mapping[str, Any]
 RETENTION_COLUMNS = (
-    *("model", "pairs", "both", "prompted_only", "unprompted_only", "neither", "prompted", "unprompted"),
-    *("retention", "retention_low", "retention_high", "cases_low", "cases_high", "p_mcnemar", "left_out"),
+    *("model", "cases", "pairs", "both", "prompted_only", "unprompted_only", "neither", "prompted", "unprompted"),
+    *("retention", "retention_low", "retention_high", "p_mcnemar", "left_out"),
 )
 ARM_COLUMNS = (
     "model",
@@ -20,21 +21,37 @@ ARM_COLUMNS = (
     "group",
     "right",
     "n",
+    "cases",
     "rate",
     "low",
     "high",
+    "n_probability",
     "brier",
     "ece",
     "left_out",
 )
 GAP_COLUMNS = (
-    *("model", "condition", "reasoning", "highest", "lowest", "difference", "difference_low", "difference_high"),
-    *("ratio", "ratio_low", "ratio_high"),
+    *(
+        "model",
+        "condition",
+        "reasoning",
+        "highest",
+        "lowest",
+        "cases",
+        "highest_n",
+        "highest_rate",
+        "lowest_n",
+        "lowest_rate",
+    ),
+    *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high", "compared", "no_gap"),
 )
+GAP_KEYS = ("highest", "lowest", "cases", "highest_n", "highest_rate", "lowest_n", "lowest_rate")
+
 TESTS = (
-    "Rates with Wilson's intervals (95 %). Retention is the unprompted rate over the prompted one on pairs of one case and repeat, "
-    "with the interval of its logarithm and McNemar's exact test. Groups are compared within one model and condition: the "
-    "difference with Newcombe's interval, the ratio with the interval of its logarithm."
+    "Repeats are averaged within their case, and cases are counted. Rates with Wilson's intervals (95 %). Retention is the "
+    "unprompted rate over the prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact "
+    "test, or that of tossed signs where cases were repeated. Groups are compared within one model and condition, on the cases "
+    "that they share; of all pairs of groups the largest difference is given, with intervals adjusted for that choice (Bonferroni)."
 )
 
 
@@ -43,9 +60,9 @@ def list_retention(report: Report) -> Iterator[list[object]]:
     for model, figures in report["retention"].items():
         ratio = figures["retention"]
         yield [
-            *(model, *(figures[key] for key in ("pairs", "both", "prompted_only", "unprompted_only", "neither"))),
+            *(model, *(figures[key] for key in RETENTION_COLUMNS[1:7])),
             *(figures["prompted"]["rate"], figures["unprompted"]["rate"], ratio["value"], *_ends(ratio["ci"])),
-            *(*_ends(ratio["ci_cases"]), figures["p_mcnemar"], figures["left_out"]),
+            *(figures["p_mcnemar"], figures["left_out"]),
         ]
 
 
@@ -53,28 +70,66 @@ def list_arms(report: Report) -> Iterator[list[object]]:
     """A row for each arm, and for each group in it, in the order of ``ARM_COLUMNS``."""
     for arm in report["arms"]:
         named = [arm["model"], arm["condition"], arm["reasoning"]]
-        yield [*named, "", arm["right"], arm["n"], arm["rate"], *_ends(arm["ci"]), None, None, arm["left_out"]]
+        yield [*named, "", *_list_rate(arm), None, None, None, arm["left_out"]]
         for group, own in arm["groups"]["groups"].items():
             yield [
-                *(*named, group, own["right"], own["n"], own["rate"], *_ends(own["ci"])),
-                *(own["brier"], own["ece"], own["left_out"]),
+                *(*named, group, *_list_rate(own)),
+                *(own["n_probability"], own["brier"], own["ece"], own["left_out"]),
             ]
+
+
+def _list_rate(figures: Mapping[str, Any]) -> list[object]:
+    return [*(figures[key] for key in ("right", "n", "cases", "rate")), *_ends(figures["ci"])]
 
 
 def list_gaps(report: Report) -> Iterator[list[object]]:
-    """A row for each arm with two groups or more, in the order of ``GAP_COLUMNS``."""
+    """A row for each arm with two groups or more, in the order of ``GAP_COLUMNS``: its largest gap, or why there is none."""
     for arm in report["arms"]:
-        if gap := arm["groups"]["gap"]:
+        named = [arm["model"], arm["condition"], arm["reasoning"]]
+        if why := arm["groups"]["no_gap"]:
+            yield [*named, *[None] * (len(GAP_COLUMNS) - len(named) - 1), why]
+        elif gap := arm["groups"]["gap"]:
             yield [
-                *(arm["model"], arm["condition"], arm["reasoning"], gap["highest"], gap["lowest"]),
-                *(gap["difference"], *_ends(gap["ci"]), gap["ratio"], *_ends(gap["ratio_ci"])),
+                *(*named, *(gap[key] for key in GAP_KEYS), gap["difference"], *_ends(gap["ci"])),
+                *(gap["ratio"], *_ends(gap["ratio_ci"]), gap["compared"], ""),
             ]
+
+
+def describe_gaps(report: Report) -> Iterator[str]:
+    """A sentence for each arm with two groups or more: its largest gap, or why there is none."""
+    for arm in report["arms"]:
+        gap, why = arm["groups"]["gap"], arm["groups"]["no_gap"]
+        reasoning = {True: ", reasoning on", False: ", reasoning off", None: ""}[arm["reasoning"]]
+        name = f"{arm['model']}, {arm['condition']}{reasoning}"
+        if why:
+            yield f"{name}: groups are not compared, for {why}."
+        if not gap:
+            continue
+        among = (
+            f", the largest of {show_count(gap['compared'], 'difference')} and so chosen after looking (intervals are adjusted for "
+            "it)"
+            if gap["compared"] > 1
+            else ""
+        )
+        sides = " and ".join(
+            f"{gap[side]} {write_number(gap[f'{side}_rate'], 3)} (n = {show_count(gap[f'{side}_n'], 'play')})"
+            for side in ("highest", "lowest")
+        )
+        yield (
+            f"{name}: on {show_count(gap['cases'], 'shared case')} {sides}; difference "
+            f"{write_estimate(gap['difference'], gap['ci'])}{among}; lower over higher ({gap['lowest']} over {gap['highest']}) "
+            f"{write_estimate(gap['ratio'], gap['ratio_ci'])}."
+        )
 
 
 TABLES = {
     "retention": (RETENTION_COLUMNS, list_retention, "What stays without a prompt."),
     "arms": (ARM_COLUMNS, list_arms, "How often the answer is the expected one, by condition and group."),
-    "gaps": (GAP_COLUMNS, list_gaps, "The group with the highest rate against the one with the lowest."),
+    "gaps": (
+        GAP_COLUMNS,
+        list_gaps,
+        "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
+    ),
 }
 
 

@@ -1,4 +1,4 @@
-"""Outcomes of plays from a file: JSON lines with case, model, condition, repeat, outcome, group and probability."""
+"""Outcomes of plays from a file: JSON lines with case, model, condition, repeat, outcome, group, pair and probability."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
             raise refuse(key, "true, false or null")
     if "outcome" not in row:
         raise refuse("outcome", "true, false or null")
-    group = row.get("group") or ""
-    if not isinstance(group, str):
-        raise refuse("group", "a text")
+    for key in ("group", "pair"):
+        if not isinstance(row.get(key) or "", str):
+            raise refuse(key, "a text")
     probability = row.get("probability")
     if probability is not None and (
         isinstance(probability, bool) or not isinstance(probability, int | float) or not 0 <= probability <= 1
@@ -63,7 +63,8 @@ def _read_play(row: Mapping[str, Any], line: int, name: str) -> PlayOutcome:
         condition=row["condition"],
         repeat=repeat,
         outcome=row["outcome"],
-        group=group,
+        group=row.get("group") or "",
         probability=probability,
         reasoning=row.get("reasoning"),
+        pair=row.get("pair") or "",
     )

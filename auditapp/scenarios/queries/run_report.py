@@ -7,7 +7,7 @@ from typing import Any
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.conversations import read_words
-from auditapp.scenarios.models import Play
+from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outcomes import Expected, read_expected, read_outcome
 from auditapp.scenarios.queries.code_readings import read_codes
@@ -78,9 +78,17 @@ def _read_outcomes(plays: Sequence[Play], readings: Mapping[int, bool]) -> list[
                 group=play.script.case.get("group", ""),
                 probability=read.probability if read else None,
                 reasoning=find_reasoning(play.arm.variant.reasoning),
+                pair=_name_shared_case(play.script),
             )
         )
     return outcomes
+
+
+def _name_shared_case(script: Script) -> str:
+    """The name of the pair whose sides tell one case of two groups; "" for any other. That the sides expect the same answer is what
+    says that they differ in the group alone."""
+    pair = script.case.get("pair") or {}
+    return str(pair.get("id", "")) if pair.get("expect") == "no_change" else ""
 
 
 def find_reasoning(setting: str) -> bool | None:

@@ -6,17 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from auditapp.scenarios.pure.measures import MIN_SHARED
 from auditapp.scenarios.pure.outputs import (
     ARM_COLUMNS,
     GAP_COLUMNS,
     RETENTION_COLUMNS,
+    describe_gaps,
     list_arms,
     list_gaps,
     list_retention,
     print_rows,
 )
 from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_cases, judge_difference
+from transcripts.charts.verdicts import judge_cases, judge_ratio
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
 
@@ -28,11 +30,20 @@ HEADS = {
     "unprompted": "Unprompted rate",
     "retention_low": "from",
     "retention_high": "to",
-    "cases_low": "Drawing cases, from",
-    "cases_high": "to",
-    "p_mcnemar": "P (McNemar, exact)",
+    "p_mcnemar": "P (exact)",
     "left_out": "Left out",
-    "n": "Of",
+    "n": "Of plays",
+    "n_probability": "Probability stated",
+    "highest": "Higher",
+    "lowest": "Lower",
+    "cases": "Cases",
+    "highest_n": "Plays, higher",
+    "highest_rate": "Rate, higher",
+    "lowest_n": "Plays, lower",
+    "lowest_rate": "Rate, lower",
+    "ratio": "Lower over higher",
+    "compared": "Largest of",
+    "no_gap": "Why none",
     "low": "from",
     "high": "to",
     "brier": "Brier score",
@@ -65,9 +76,10 @@ def draw_report(report: Report) -> list[Section]:
 def _draw_rates(report: Report) -> Section:
     rows = [
         Row(
-            f"{_name_condition(arm)}, {show_count(arm['n'], 'play')}",
+            f"{_name_condition(arm)}, {_count(arm)}",
             [_dot(arm["rate"], arm["ci"])],
             group=arm["model"],
+            verdict=judge_cases(arm["cases"]),
         )
         for arm in report["arms"]
     ]
@@ -81,7 +93,7 @@ def _draw_rates(report: Report) -> Section:
         chart.key,
         "Outcomes by condition",
         "Of the plays whose last answer could be read, how many gave the expected one. Plays that failed and answers that the "
-        "rules cannot read are left out and counted.",
+        "rules cannot read are left out and counted. Repeats of a case are averaged, and the interval counts cases.",
         chart,
         _name(ARM_COLUMNS),
         print_rows(ARM_COLUMNS, list_arms(report)),
@@ -92,18 +104,13 @@ def _draw_retention(report: Report) -> Section:
     rows = []
     for model, figures in report["retention"].items():
         ratio = figures["retention"]
-        low, high = ratio["ci"] or (None, None)
         rows.append(
             Row(
-                f"{model}, {show_count(figures['pairs'], 'pair')}",
+                f"{model}, {show_count(figures['cases'], 'case')}, {show_count(figures['pairs'], 'pair')}",
                 [_dot(ratio["value"], ratio["ci"])],
-                verdict=judge_cases(figures["pairs"], things="pairs")
-                or judge_difference(
-                    None if low is None else low - 1,
-                    None if high is None else high - 1,
-                    more="more without the prompt",
-                    less="less without the prompt",
-                    none="no difference seen",
+                verdict=judge_cases(figures["cases"])
+                or judge_ratio(
+                    ratio["value"], ratio["ci"], more="more without the prompt", less="less without the prompt"
                 ),
             )
         )
@@ -118,8 +125,8 @@ def _draw_retention(report: Report) -> Section:
     return Section(
         chart.key,
         "Retention",
-        "On the same cases and repeats, the share of expected answers without a prompt over that with it. Where cases were "
-        "repeated, an interval that draws cases stands in the table.",
+        "On the same cases and repeats, the share of expected answers without a prompt over that with it. Repeats of a case are "
+        "averaged, and the interval counts cases.",
         chart,
         _name(RETENTION_COLUMNS),
         print_rows(RETENTION_COLUMNS, list_retention(report)),
@@ -127,19 +134,16 @@ def _draw_retention(report: Report) -> Section:
 
 
 def _draw_groups(report: Report) -> Section:
-    rows, notes = [], []
-    for arm in report["arms"]:
-        gap = arm["groups"]["gap"]
-        name = f"{arm['model']}, {_name_condition(arm)}"
-        if gap:
-            notes.append(
-                f"{name}: {gap['highest']} over {gap['lowest']} by {write_estimate(gap['difference'], gap['ci'])}, "
-                f"ratio {write_estimate(gap['ratio'], gap['ratio_ci'])}."
-            )
-        rows += [
-            Row(f"{group}, {show_count(own['n'], 'play')}", [_dot(own["rate"], own["ci"])], group=name)
-            for group, own in arm["groups"]["groups"].items()
-        ]
+    rows = [
+        Row(
+            f"{group}, {_count(own)}",
+            [_dot(own["rate"], own["ci"])],
+            group=f"{arm['model']}, {_name_condition(arm)}",
+            verdict=judge_cases(own["cases"]),
+        )
+        for arm in report["arms"]
+        for group, own in arm["groups"]["groups"].items()
+    ]
     chart = RowChart(
         "scenario-groups",
         "Expected answers by group of the case: shares with 95 % intervals",
@@ -149,12 +153,17 @@ def _draw_groups(report: Report) -> Section:
     return Section(
         chart.key,
         "Groups",
-        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them.",
+        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them; "
+        f"and only on cases told of both, at least {MIN_SHARED}, for otherwise the cases may be what differs.",
         chart,
         _name(GAP_COLUMNS),
         print_rows(GAP_COLUMNS, list_gaps(report)),
-        notes,
+        list(describe_gaps(report)),
     )
+
+
+def _count(figures: Mapping[str, Any]) -> str:
+    return f"{show_count(figures['cases'], 'case')}, {show_count(figures['n'], 'play')}"
 
 
 def _name_condition(arm: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
-from auditapp.scenarios.pure.outputs import write_latex
+from auditapp.scenarios.pure.outputs import describe_gaps, write_latex
 from auditapp.scenarios.views.drawing import draw_report
 from transcripts.charts.figures import RowChart
 
@@ -28,11 +28,67 @@ def find_retention(cases: int) -> tuple[str, str]:
     return row.name, row.verdict.words
 
 
-def test_of_few_pairs_only_their_number_is_told() -> None:
-    assert find_retention(1) == ("model a, 1 pair", "too few pairs: 1 of 10")
+def test_of_few_cases_only_their_number_is_told() -> None:
+    assert find_retention(1) == ("model a, 1 case, 1 pair", "too few cases: 1 of 10")
     name, words = find_retention(20)
-    assert name == "model a, 20 pairs"
-    assert "too few" not in words
+    assert name == "model a, 20 cases, 20 pairs"
+    assert words == "cannot tell: no interval"
+
+
+def test_repeats_make_no_case_more() -> None:
+    plays = [
+        PlayOutcome(f"case {case}", "m", condition, repeat, condition == "prompted" or case < 2)
+        for case in range(6)
+        for repeat in range(1, 11)
+        for condition in ("prompted", "unprompted")
+    ]
+    rates, retention, _ = draw_report(report_plays(plays))
+
+    for section in (rates, retention):
+        assert isinstance(section.chart, RowChart)
+        assert {row.verdict.words for row in section.chart.rows if row.verdict} == {"too few cases: 6 of 10"}
+        # The chart has the interval of the table.
+        table = dict(zip(section.heads, section.rows[0], strict=False))
+        value = table["Rate"] if section is rates else table["Retention"]
+        assert f"{value} [" in section.chart.rows[0].dots[0].text
+
+
+def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
+    chances = {"women": 12, "men": 6, "others": 10}
+    plays = [
+        PlayOutcome(f"{group} {n}", "m", "u", repeat, n < right, group, pair=f"case {n}")
+        for group, right in chances.items()
+        for n in range(12)
+        for repeat in (1, 2)
+    ]
+    report = report_plays(plays)
+
+    [words] = describe_gaps(report)
+
+    assert words.startswith(
+        "m, u: on 12 shared cases women 1.000 (n = 24 plays) and men 0.500 (n = 24 plays); difference 0.500 ["
+    )
+    assert "the largest of 3 differences and so chosen after looking (intervals are adjusted for it)" in words
+    assert "lower over higher (men over women) 0.500 [" in words
+    # The page, the terminal and the table say the same.
+    assert draw_report(report)[2].notes == [words]
+    assert words in list_report(report)
+    [row] = draw_report(report)[2].rows
+    table = dict(zip(draw_report(report)[2].heads, row, strict=True))
+    assert (table["Plays, higher"], table["Plays, lower"], table["Lower over higher"], table["Cases"]) == (
+        "24",
+        "24",
+        "0.500",
+        "12",
+    )
+
+
+def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap() -> None:
+    plays = [PlayOutcome(f"{group}{n}", "m", "u", 1, True, group) for group in ("a", "b") for n in range(20)]
+
+    assert list(describe_gaps(report_plays(plays))) == [
+        "m, u: groups are not compared, for no two groups share 10 cases that could be read."
+    ]
 
 
 def test_a_small_p_value_is_never_printed_as_nought() -> None:

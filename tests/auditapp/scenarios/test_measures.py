@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
+from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from auditapp.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention, report_plays
 from tests.shared import shared
@@ -35,7 +38,6 @@ def test_retention_is_the_unprompted_rate_over_the_prompted_one() -> None:
     assert figures["retention"]["value"] == pytest.approx(26 / 44)
     assert figures["retention"]["ci"] == pytest.approx([0.450278, 0.775463], abs=1e-6)
     assert figures["p_mcnemar"] == pytest.approx(mcnemar([[24, 20], [2, 14]], exact=True).pvalue)
-    assert figures["retention"]["ci_cases"] is None
 
 
 def test_a_pair_without_an_outcome_on_one_side_is_left_out_and_counted() -> None:
@@ -62,15 +64,88 @@ def test_nothing_right_with_the_prompt_leaves_no_ratio() -> None:
     assert measure_retention(play_table(0, 0, 3, 4))["m"]["retention"]["value"] is None
 
 
-def test_repeats_of_a_case_add_an_interval_that_draws_cases() -> None:
-    plays = [play for case in "abcdef" for repeat in (1, 2) for play in play_pair(case, True, case < "d", repeat)]
+def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[PlayOutcome]:
+    return [
+        play
+        for number, sides in enumerate(table)
+        for repeat in range(1, repeats + 1)
+        for play in play_pair(f"c{number}", *sides, repeat)
+    ]
+
+
+SIX = [(True, True)] * 2 + [(True, False)] * 3 + [(False, False)]
+
+
+def test_asking_the_same_ten_times_is_no_more_evidence() -> None:
+    once, often = (measure_retention(repeat_table(SIX, repeats))["m"] for repeats in (1, 10))
+
+    assert often["retention"]["value"] == pytest.approx(0.4)
+    assert often["retention"]["ci"] == pytest.approx(once["retention"]["ci"])
+    for side in ("prompted", "unprompted"):
+        assert often[side]["rate"] == pytest.approx(once[side]["rate"])
+        assert often[side]["ci"] == pytest.approx(once[side]["ci"])
+    # Three cases changed, all one way.
+    assert [often["p_mcnemar"], once["p_mcnemar"]] == pytest.approx([0.25, 0.25])
+    assert (once["pairs"], often["pairs"], often["cases"]) == (6, 60, 6)
+
+
+def test_repeats_are_averaged_within_their_case() -> None:
+    sides = {"a": "10 11", "b": "11 11", "c": "00 11", "d": "10 10"}
+    plays = [
+        PlayOutcome(case, "m", condition, repeat, each == "1")
+        for case, both in sides.items()
+        for condition, outcomes in zip(("unprompted", "prompted"), both.split(), strict=True)
+        for repeat, each in enumerate(outcomes, 1)
+    ]
+
+    figures = measure_retention(plays)["m"]
+
+    # By hand: means without and with the prompt are .5 1 0 .5 and 1 1 1 .5.
+    u, p = np.array([0.5, 1, 0, 0.5]), np.array([1, 1, 1, 0.5])
+    spread = 1.959964 * np.sqrt(((u / 2 - p / 3.5) ** 2).sum())
+    assert figures["retention"]["value"] == pytest.approx(2 / 3.5)
+    assert figures["retention"]["ci"] == pytest.approx([2 / 3.5 * np.exp(-spread), 2 / 3.5 * np.exp(spread)])
+    assert figures["unprompted"]["rate"] == pytest.approx(0.5)
+    # Differences 1, .5: of the four tosses of their signs, two are as far from 0 as 1.5.
+    assert figures["p_mcnemar"] == pytest.approx(0.5)
+
+
+def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says() -> None:
+    draws, missed, defined = np.random.default_rng(3), 0, 0
+    for _ in range(400):
+        chances = draws.beta(0.6, 0.4, 12)
+        plays = [
+            PlayOutcome(str(case), "m", condition, repeat, bool(draws.random() < chance))
+            for case, chance in enumerate(chances)
+            for repeat in range(5)
+            for condition in ("prompted", "unprompted")
+        ]
+        if ci := measure_retention(plays)["m"]["retention"]["ci"]:
+            defined += 1
+            missed += not ci[0] <= 1 <= ci[1]
+    # 23 % with plays taken for independent.
+    assert missed / defined < 0.09
+
+
+@pytest.mark.parametrize(("cases", "unprompted"), [(2, False), (20, True)])
+def test_a_ratio_that_nothing_bounds_has_no_interval(cases: int, unprompted: bool) -> None:
+    plays = [
+        *play_pair("x", True, True),
+        *(play for n in range(cases - 1) for play in play_pair(f"{n}", True, unprompted)),
+    ]
 
     ratio = measure_retention(plays)["m"]["retention"]
 
-    # Six cases, each wholly right or wrong without the prompt: draws of cases spread as a binomial of six does.
-    assert ratio["value"] == pytest.approx(0.5)
-    assert ratio["ci_cases"] == pytest.approx([1 / 6, 5 / 6])
-    assert ratio["ci"][0] > ratio["ci_cases"][0]
+    assert ratio["value"] is not None
+    assert ratio["ci"] is None
+
+
+def test_a_rate_counts_cases_however_often_each_was_played() -> None:
+    plays = [PlayOutcome(f"c{n}", "m", "u", repeat, n < 3) for n in range(4) for repeat in range(1, 13)]
+    [arm] = report_plays([*plays, PlayOutcome("c0", "m", "u", 13, None)])["arms"]
+
+    assert (arm["right"], arm["n"], arm["cases"], arm["left_out"], arm["rate"]) == (36, 48, 4, 1, 0.75)
+    assert arm["ci"] == pytest.approx(proportion_confint(3, 4, method="wilson"))
 
 
 def test_figures_are_never_pooled_over_models_conditions_or_reasoning() -> None:
@@ -93,7 +168,73 @@ def test_the_calibration_error_weighs_bins_by_their_plays() -> None:
 
 
 def test_one_group_has_no_gap() -> None:
-    assert measure_groups([PlayOutcome("a", "m", "u", 1, True, "g")])["gap"] is None
+    figures = measure_groups([PlayOutcome("a", "m", "u", 1, True, "g", pair="p")])
+    assert (figures["gap"], figures["no_gap"]) == (None, "")
+
+
+def tell_of_groups(outcomes: Mapping[str, Sequence[bool | None]]) -> list[PlayOutcome]:
+    """The same cases, told of each group."""
+    return [
+        PlayOutcome(f"{group}-{n}", "m", "u", 1, outcome, group, pair=f"case {n}")
+        for group, own in outcomes.items()
+        for n, outcome in enumerate(own)
+    ]
+
+
+def test_groups_with_other_cases_are_not_compared() -> None:
+    plays = [PlayOutcome(f"{group}{n}", "m", "u", 1, group == "a", group) for group in "ab" for n in range(40)]
+
+    figures = measure_groups(plays)
+
+    assert figures["gap"] is None
+    assert figures["no_gap"] == "no two groups share 10 cases that could be read"
+
+
+def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
+    nine = tell_of_groups({"a": [True] * 9 + [None], "b": [False] * 10})
+    ten = tell_of_groups({"a": [True] * 10, "b": [False] * 10})
+
+    assert measure_groups(nine)["gap"] is None
+    assert measure_groups(ten)["gap"]["cases"] == 10
+
+
+def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -> None:
+    women, men = [True] * 16 + [False] * 4, [True] * 8 + [False] * 8 + [True] * 2 + [False] * 2
+    plays = [*tell_of_groups({"women": women, "men": men}), PlayOutcome("other", "m", "u", 1, True, "men")]
+
+    gap = measure_groups(plays)["gap"]
+
+    assert (gap["highest"], gap["lowest"], gap["cases"], gap["compared"]) == ("women", "men", 20, 1)
+    assert (gap["highest_rate"], gap["lowest_rate"], gap["highest_n"], gap["lowest_n"]) == (0.8, 0.5, 20, 20)
+    assert (gap["difference"], gap["ratio"]) == (pytest.approx(0.3), pytest.approx(0.5 / 0.8))
+    # Newcombe's interval of paired shares: both 8, women only 8, men only 2, neither 2.
+    (l1, u1), (l2, u2) = (proportion_confint(part, 20, method="wilson") for part in (16, 10))
+    phi = (8 * 2 - 8 * 2) / np.sqrt(16 * 4 * 10 * 10)
+    low = 0.3 - np.sqrt((0.8 - l1) ** 2 - 2 * phi * (0.8 - l1) * (u2 - 0.5) + (u2 - 0.5) ** 2)
+    high = 0.3 + np.sqrt((0.5 - l2) ** 2 - 2 * phi * (0.5 - l2) * (u1 - 0.8) + (u1 - 0.8) ** 2)
+    assert gap["ci"] == pytest.approx([low, high])
+    # The ratio of paired shares, (b + c) / (U P) being (8 + 2) / (10 * 16).
+    spread = 1.959964 * np.sqrt(10 / 160)
+    assert gap["ratio_ci"] == pytest.approx([0.625 * np.exp(-spread), 0.625 * np.exp(spread)])
+
+
+def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None:
+    draws, excluded = np.random.default_rng(5), 0
+    for _ in range(300):
+        gap = measure_groups(tell_of_groups({f"g{n}": [bool(x) for x in draws.random(30) < 0.5] for n in range(8)}))[
+            "gap"
+        ]
+        assert gap["compared"] == 28
+        excluded += gap["ci"][0] > 0
+    # 53 % with the interval of a pair that was named beforehand.
+    assert excluded / 300 < 0.08
+
+
+def test_groups_that_fare_alike_are_two_groups_and_no_gap() -> None:
+    gap = measure_groups(tell_of_groups({"a": [True] * 12, "b": [True] * 12}))["gap"]
+
+    assert (gap["highest"], gap["lowest"], gap["difference"], gap["ratio_ci"]) == ("a", "b", 0.0, None)
+    assert gap["ci"][0] < 0 < gap["ci"][1]
 
 
 def run_report(path: Path) -> dict[str, Any]:
@@ -110,6 +251,9 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         path.write_text(check["files"]["plays.jsonl"])
         report = run_report(path)
         for expected in check["expected"]:
+            # Their groups share no case, so there is no gap to print.
+            if "gap" in expected["path"]:
+                continue
             found: Any = report
             for key in expected["path"]:
                 found = found[key]

@@ -134,6 +134,7 @@ class TestRun:
                 answer = client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, what, format]))
                 assert answer.status_code == 200
                 assert "qwertzmodel" in answer.content.decode()
+                assert ("no two groups share 10 cases" in answer.content.decode()) == (what == "gaps")
         assert AuditEvent.objects.filter(action="scenarios.report.downloaded").count() == 6
         assert (
             client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, "all", "csv"])).status_code == 404

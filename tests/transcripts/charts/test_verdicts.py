@@ -13,6 +13,7 @@ from transcripts.charts.verdicts import (
     judge_cases,
     judge_difference,
     judge_lead,
+    judge_ratio,
     judge_reliability,
     judge_steadiness,
     judge_within,
@@ -28,10 +29,12 @@ from transcripts.charts.verdicts import (
         (None, None, 10, "not defined"),
         (math.nan, None, 10, "not defined"),
         (0.8, 0.667, 10, "usable"),
-        (0.8, 0.6, 10, "tentative"),
+        (0.8, 0.6, 10, "cannot tell"),
+        (0.82, -0.01, 10, "cannot tell"),
         (0.799, 0.7, 10, "tentative"),
-        (0.667, 0.5, 10, "tentative"),
-        (1.0, None, 10, "tentative: no interval"),
+        (0.799, 0.667, 10, "tentative"),
+        (0.667, 0.5, 10, "cannot tell"),
+        (1.0, None, 10, "cannot tell: no interval"),
         (0.666, 0.6, 10, "not usable"),
         (-0.1, None, 10, "not usable"),
     ],
@@ -52,12 +55,25 @@ def test_a_verdict_names_the_figures_below_the_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "words"),
-    [(0.1, 0.2, "more"), (-0.2, -0.1, "less"), (0.0, 0.2, "none"), (-0.1, 0.1, "none"), (None, 0.1, "not defined")],
+    [
+        (0.1, 0.2, "more"),
+        (-0.2, -0.1, "less"),
+        (0.0, 0.2, "cannot tell"),
+        (-0.1, 0.1, "cannot tell"),
+        (None, 0.1, "not defined"),
+    ],
 )
 def test_a_difference_counts_where_its_interval_leaves_out_nought(
     low: float | None, high: float | None, words: str
 ) -> None:
-    assert judge_difference(low, high, more="more", less="less", none="none").words == words
+    assert judge_difference(low, high, more="more", less="less").words == words
+
+
+def test_a_ratio_that_nothing_bounds_cannot_tell() -> None:
+    words = {"more": "more", "less": "less"}
+    assert judge_ratio(0.5, (0.2, 0.9), **words).words == "less"
+    assert judge_ratio(1.0, None, **words).words == "cannot tell: no interval"
+    assert judge_ratio(None, None, **words).words == "not defined"
 
 
 def test_the_other_rules() -> None:

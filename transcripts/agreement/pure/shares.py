@@ -4,6 +4,7 @@ nothing."""
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import NamedTuple
 
 _Z = 1.959963984540054
@@ -32,18 +33,19 @@ class Share(NamedTuple):
         return wilson_interval(self.part, self.n)
 
 
-def wilson_interval(successes: int, n: int) -> Interval | None:
-    """The 95 % interval of a share, from 0 to 1 (Wilson 1927, JASA 22:209); None where ``n`` is 0.
+def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval | None:
+    """The interval of a share, from 0 to 1, of 95 % unless said (Wilson 1927, JASA 22:209); None where ``n`` is 0.
 
+    ``successes`` need not be whole: the sum of what each of ``n`` cases reached, from 0 to 1, has at most the spread of a count.
     Raises ValueError for successes that are no part of ``n``.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is no share")
     if n == 0:
         return None
-    share = successes / n
-    spread = _Z * math.sqrt(share * (1 - share) / n + _Z * _Z / (4 * n * n))
-    middle, scale = share + _Z * _Z / (2 * n), 1 + _Z * _Z / n
+    share, z = successes / n, _Z if confidence == 0.95 else NormalDist().inv_cdf((1 + confidence) / 2)
+    spread = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    middle, scale = share + z * z / (2 * n), 1 + z * z / n
     # At the ends rounding leaves a trace of what is exactly 0 or 1.
     low = 0.0 if successes == 0 else (middle - spread) / scale
     return Interval(low, 1.0 if successes == n else (middle + spread) / scale)

@@ -7,9 +7,9 @@ from typing import Any
 
 from transcripts.agreement.pure.shares import Share
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing, Part, Row, RowChart
-from transcripts.charts.verdicts import judge_difference
+from transcripts.charts.verdicts import judge_cases, judge_difference
 from transcripts.formats.numbers import write_number, write_p
-from transcripts.negotiation.pure.episodes import KINDS, MIN_THREADS
+from transcripts.negotiation.pure.episodes import KINDS, MIN_THREADS, UNWARRANTED, WARRANTED
 from transcripts.negotiation.queries.codes import CodeBook
 from transcripts.negotiation.views.sections import (
     Behind,
@@ -56,8 +56,9 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
         )
     apart = episodes["discrimination"]
     low, high = apart["ci"] or (None, None)
-    verdict = judge_difference(
-        low, high, more="revises more when it should", less="revises more when it should not", none="no difference seen"
+    fewer = min(episodes[kind]["decided"] for kind in (WARRANTED, UNWARRANTED))
+    verdict = judge_cases(fewer, things="episodes") or judge_difference(
+        low, high, more="revises more when it should", less="revises more when it should not"
     )
     text = f"{write_number(apart['difference'])}, {write_interval(apart['ci'])}"
     measured = (

@@ -53,7 +53,7 @@ def draw_influence(key: str, title: str, rows: Sequence[Mapping[str, Any]], *, f
         found = row["by_turn"]
         low, high = found["interval"] or (None, None)
         verdict = judge_cases(min(row["turns"]), few_turns, "turns") or judge_difference(
-            low, high, more="towards the suggestions", less="away from them", none="no influence seen"
+            low, high, more="towards the suggestions", less="away from them"
         )
         dots = [_draw_share(found["shown"], 0), _draw_share(found["withheld"], 1)]
         drawn.append(Row(row["name"], dots, verdict=verdict))

@@ -90,7 +90,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
             Row(
                 each["model"],
                 [Dot(each["difference"], low, high, text=_write(each["difference"], low, high))],
-                verdict=verdict or judge_difference(low, high, more="higher", less="lower", none="no difference seen"),
+                verdict=verdict or judge_difference(low, high, more="higher", less="lower"),
                 group=in_words(each["task"]),
             )
         )

@@ -44,7 +44,7 @@ from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.export_jobs import start_export
-from transcripts.exchange.registry import find_export
+from transcripts.exchange.registry import Scope, find_export
 from transcripts.imports.models import ImportJob
 from transcripts.memos.actions import write_memo
 from transcripts.memos.places import Place
@@ -222,7 +222,7 @@ def add_export(project: Project, user: User) -> ImportJob:
     codings, role = find_export("codings"), find_role(user, project)
     assert codings
     assert role
-    return start_export(project=project, export=codings, format="csv", only_own=True, exact=False, by=user, role=role)
+    return start_export(export=codings, scope=Scope(project, user), format="csv", exact=False, by=user, role=role)
 
 
 def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:

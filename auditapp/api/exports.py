@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,7 +21,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.exchange.actions import CONTENT_TYPES, ExportError
-from transcripts.exchange.export_jobs import EXPORT, TooLong, find_hidden, send_export, start_export
+from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.registry import Export, Scope, find_export, list_exports
 from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
@@ -55,6 +56,9 @@ class ListExports(ProjectView):
         formats = serializers.ListField(child=serializers.CharField(), help_text="The formats that it comes in.")
         unblinds = serializers.BooleanField(
             help_text="Whether it holds others' labels: who codes can take her own rows, or unblind on a page first."
+        )
+        is_narrowed = serializers.BooleanField(
+            help_text="Whether it has rows of interviews, which `kind`, `run` and `with_left_out` narrow or widen."
         )
         consent = serializers.CharField(
             help_text="The scope of consent without which an interview's words are left out; empty: it needs none."
@@ -136,8 +140,6 @@ class WriteExport(ProjectView):
             raise serializers.ValidationError({"format": [f"Choose one of: {', '.join(export.formats)}."]})
         viewer = Viewer(self.project, self.person, self.role)
         only_own = not viewer.sees_all or given["rows"] == OWN
-        if export.unblinds and not only_own:
-            _refuse_hidden(len(find_hidden(viewer, export, with_left_out=given["with_left_out"])))
         if given["run"] and not is_fact(given["run"]):
             raise serializers.ValidationError({"run": [f"Write one of {', '.join(RUN_FACTS)}, as in task=files."]})
         scope = Scope(
@@ -147,30 +149,20 @@ class WriteExport(ProjectView):
             kind=given["kind"],
             run=given["run"],
         )
+        if export.unblinds and not only_own:
+            _refuse_hidden(len(find_hidden(viewer, export, scope)))
         try:
-            return send_export(export=export, scope=scope, format=given["format"], exact=given["exact"], by=self.person)
-        except ExportError as error:
-            raise Conflict(str(error)) from error
-        except TooLong:
-            return self._leave_to_worker(export, scope, given["format"], exact=given["exact"])
-
-    def _leave_to_worker(self, export: Export, scope: Scope, format: str, *, exact: bool) -> Response:
-        try:
-            job = start_export(
-                project=self.project,
+            written = write_or_leave(
                 export=export,
-                format=format,
-                only_own=scope.only is not None,
-                with_left_out=scope.with_left_out,
-                kind=scope.kind,
-                run=scope.run,
-                exact=exact,
+                scope=scope,
+                format=given["format"],
+                exact=given["exact"],
                 by=self.person,
                 role=self.role,
             )
-        except JobRefused as error:
+        except (ExportError, JobRefused) as error:
             raise Conflict(str(error)) from error
-        return self.answer(job, status=202)
+        return self.answer(written, status=202) if isinstance(written, ImportJob) else written
 
     def _find_export(self, what: str) -> Export:
         export = find_export(what)
@@ -212,7 +204,7 @@ class TakeExportFile(ProjectView):
         file = job.outcome["file"]
         response = StreamingHttpResponse(read_result(job), content_type=file["content_type"])
         response["Content-Length"] = str(job.result_size)
-        response["Content-Disposition"] = f'attachment; filename="{file["name"]}"'
+        response["Content-Disposition"] = content_disposition_header(True, file["name"]) or ""
         response["X-Content-SHA256"] = file["sha256"]
         return response
 

@@ -67,6 +67,7 @@ ENROLMENTS = Export(
     row="a unit of an experiment",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
+    is_narrowed=False,
     read_rows=read_rows,
     count_rows=count_rows,
 )

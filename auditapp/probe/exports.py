@@ -107,6 +107,7 @@ PROBE_TABLE1 = Export(
     row="a probe's model, condition and subset of answers",
     columns=TABLE1,
     permission=Permission.SEE_ALL_CODINGS,
+    is_narrowed=False,
     read_rows=read_table1,
 )
 PROBE_FUNNELS = Export(
@@ -116,5 +117,6 @@ PROBE_FUNNELS = Export(
     row="a step of the rules that winnowed a file of reviews",
     columns=FUNNELS,
     permission=Permission.SEE_ALL_CODINGS,
+    is_narrowed=False,
     read_rows=read_funnels,
 )

@@ -129,6 +129,7 @@ EXPORTS = (
         row="a number of a script",
         columns=SCRIPT_COLUMNS,
         permission=Permission.SEE_ALL_CODINGS,
+        is_narrowed=False,
         read_rows=read_scripts,
     ),
     Export(

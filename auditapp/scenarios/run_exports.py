@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from django.db.models import Q
+
 from auditapp.scenarios.queries.run_report import read_outcomes
 from auditapp.scenarios.queries.runs import KIND
 from transcripts.exchange.registry import Export, Scope
@@ -30,11 +32,15 @@ COLUMNS = [
 
 
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
-    """A row for each play that has ended and whose thread is not masked. None for somebody who sees her own work alone."""
+    """A row for each play that has ended and whose thread is not masked. None for somebody who sees her own work alone.
+
+    A play without a thread has no place in a file that is narrowed to some threads.
+    """
     if scope.only is not None:
         return
+    among = scope.within("interview") if scope.is_narrowed else scope.within("interview") | Q(interview__isnull=True)
     for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
-        for play in read_outcomes(batch):
+        for play in read_outcomes(batch, among=among):
             yield (
                 *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
                 *(play.outcome, play.group, play.probability, play.reasoning, play.pair),

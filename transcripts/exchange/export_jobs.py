@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from django.db import transaction
 from django.http import FileResponse
 
 from transcripts.accounts.models import User
+from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer
-from transcripts.exchange.actions import CONTENT_TYPES, ExportError, record_export, write_export, write_file
-from transcripts.exchange.registry import Export, Scope, find_export
+from transcripts.corpus.models import Interview
+from transcripts.exchange.actions import CONTENT_TYPES, ExportError, record_export, write_file
+from transcripts.exchange.registry import Export, Scope, find_export, name_file
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRefused, JobRun
 from transcripts.projects.access import find_role
-from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
 
 # What takes longer than this is left to a worker.
@@ -41,66 +42,101 @@ def watch_time() -> Callable[[int, int], None]:
     return watch
 
 
-def send_export(*, export: Export, scope: Scope, format: str, exact: bool, by: User) -> FileResponse:
-    """Write the file while somebody waits, and answer with it; its hash is in the header X-Content-SHA256.
+def write_or_leave(
+    *, export: Export, scope: Scope, format: str, exact: bool, by: User, role: Role, unblind: Collection[int] = ()
+) -> FileResponse | ImportJob:
+    """The file, written while somebody waits; where that takes long, the job of a worker who writes it.
 
-    Raises ``TooLong`` where that takes longer than ``DIRECT_SECONDS``, or ``ExportError``.
+    ``unblind``: the interviews that it unblinds for her, if it can be written. Raises ``ExportError`` or ``JobRefused``.
     """
-    # The folder goes when the response is closed.
-    folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
-    path = Path(folder.name) / f"{export.key}.{format}"
-    watched = scope._replace(watch=watch_time())
     try:
-        _, sha256 = write_export(export=export, scope=watched, format=format, path=path, by=by, exact=exact)
-    except (TooLong, ExportError):
-        folder.cleanup()
-        raise
-    name = f"{scope.project.slug}-{export.key}.{format}"
-    response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
-    response["X-Content-SHA256"] = sha256
-    response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
-    return response
+        return _send(export, scope, format, exact=exact, viewer=Viewer(scope.project, by, role), unblind=unblind)
+    except TooLong:
+        return start_export(export=export, scope=scope, format=format, exact=exact, by=by, role=role, unblind=unblind)
 
 
 def start_export(
-    *,
-    project: Project,
-    export: Export,
-    format: str,
-    only_own: bool,
-    exact: bool,
-    by: User,
-    role: Role,
-    with_left_out: bool = False,
-    kind: str = "",
-    run: str = "",
+    *, export: Export, scope: Scope, format: str, exact: bool, by: User, role: Role, unblind: Collection[int] = ()
 ) -> ImportJob:
     """Leave an export to a worker. Raises ``JobRefused``."""
     options = {
         "name": f"{export.name} as {format.upper()}",
         "export": export.key,
         "format": format,
-        "only_own": only_own,
+        "only_own": scope.only is not None,
         "exact": exact,
-        "with_left_out": with_left_out,
-        "kind": kind,
-        "run": run,
+        "with_left_out": scope.with_left_out,
+        "kind": scope.kind,
+        "run": scope.run,
         "role": role.key,
+        "unblind": sorted(unblind),
     }
-    return start_job(project=project, kind=EXPORT.name, by=by, options=options)
+    return start_job(project=scope.project, kind=EXPORT.name, by=by, options=options)
 
 
-def find_hidden(viewer: Viewer, export: Export, *, with_left_out: bool = False) -> set[int]:
+def _send(
+    export: Export, scope: Scope, format: str, *, exact: bool, viewer: Viewer, unblind: Collection[int]
+) -> FileResponse:
+    """The file as an answer; its hash is in the header X-Content-SHA256. Raises ``TooLong`` or ``ExportError``."""
+    # The folder goes when the response is closed.
+    folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
+    path = Path(folder.name) / f"{export.key}.{format}"
+    try:
+        _, sha256 = write_file(
+            export=export,
+            scope=scope._replace(watch=watch_time()),
+            format=format,
+            path=path,
+            exact=exact,
+            record=lambda details: hand_over(viewer, export, scope, details=details, unblind=unblind),
+        )
+    except (TooLong, ExportError):
+        folder.cleanup()
+        raise
+    name = name_file(export, scope, format)
+    response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
+    response["X-Content-SHA256"] = sha256
+    response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
+    return response
+
+
+def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
     """The interviews whose labels this person may not see yet, and would see in the file.
 
     Of archived and excluded ones, every one that she has not unblinded: she may code it again once it is restored.
     """
     machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
     left_out = set[int]()
-    if with_left_out and viewer.codes:
+    if scope.with_left_out and viewer.codes:
         rows = viewer.project.every_interview.left_out().exclude(pk__in=viewer.unblinded_anywhere)
         left_out = set(rows.values_list("pk", flat=True))
-    return machine | viewer.hidden_interviews | left_out
+    hidden = machine | viewer.hidden_interviews | left_out
+    if hidden and export.is_narrowed and scope.is_narrowed:
+        hidden &= set(Interview.objects.filter(scope.within()).values_list("pk", flat=True))
+    return hidden
+
+
+@transaction.atomic
+def hand_over(
+    viewer: Viewer, export: Export, scope: Scope, *, details: dict[str, object], unblind: Collection[int]
+) -> None:
+    """Record a file that is written, and that it unblinds: both, or neither. Raises ``ExportError``."""
+    check_blind(viewer, export, scope, unblind=unblind)
+    if unblind:
+        interviews = list(scope.project.every_interview.kept().filter(pk__in=unblind).order_by("pk"))
+        unblind_interviews(project=scope.project, interviews=interviews, by=viewer.user, where="export")
+    record_export(export=export, scope=scope, by=viewer.user, details=details)
+
+
+def check_blind(viewer: Viewer, export: Export, scope: Scope, *, unblind: Collection[int]) -> None:
+    """Others may have coded more while the file was written than she agreed to unblind. Raises ``ExportError``."""
+    if not export.unblinds or scope.only is not None:
+        return
+    if hidden := len(find_hidden(viewer, export, scope) - set(unblind)):
+        others = f"{hidden:,} more interview{'' if hidden == 1 else 's'}"
+        raise ExportError(
+            f"While the file was written, others coded {others} that you have not unblinded. Export it again."
+        )
 
 
 def run_export(run: JobRun) -> None:
@@ -114,31 +150,37 @@ def run_export(run: JobRun) -> None:
         kind=options.get("kind", ""),
         run=options.get("run", ""),
     )
+    unblind = options.get("unblind", [])
     _check_role(job, find_role(job.asked_by, job.project))
     rows_in_all = export.count_rows(scope) if export.count_rows is not None else 0
-    scope = scope._replace(watch=lambda done, total: run.tell("Writing the file", done, total or rows_in_all))
+    watched = scope._replace(watch=lambda done, total: run.tell("Writing the file", done, total or rows_in_all))
     with tempfile.TemporaryDirectory(prefix="auditapp-export-") as folder:
         path = Path(folder) / f"{export.key}.{format}"
         run.tell("Writing the file", 0, rows_in_all)
         run.is_reading = True
         try:
-            rows, digest = write_file(export=export, scope=scope, format=format, path=path, exact=options["exact"])
+            rows, digest = write_file(export=export, scope=watched, format=format, path=path, exact=options["exact"])
+            run.is_reading = False
+            check_blind(_find_viewer(job), export, scope, unblind=unblind)
         except ExportError as error:
             raise JobRefused(str(error)) from error
         finally:
             run.is_reading = False
-        _check_blind(job, export)
         run.store_result(path)
         size = path.stat().st_size
-    file = {
-        "name": f"{job.project.slug}-{export.key}.{format}",
-        "content_type": CONTENT_TYPES[format],
-        "sha256": digest,
-    }
-    with transaction.atomic():
-        details: dict[str, object] = {"format": format, "rows": rows, "sha256": digest, "exact": options["exact"]}
-        record_export(export=export, scope=scope, by=job.asked_by, details=details)
-        run.finish_with_file(size, {"rows": rows, "row": export.row, "size": size, "file": file})
+    file = {"name": name_file(export, scope, format), "content_type": CONTENT_TYPES[format], "sha256": digest}
+    details: dict[str, object] = {"format": format, "rows": rows, "sha256": digest, "exact": options["exact"]}
+    try:
+        with transaction.atomic():
+            hand_over(_find_viewer(job), export, scope, details=details, unblind=unblind)
+            run.finish_with_file(size, {"rows": rows, "row": export.row, "size": size, "file": file})
+    except ExportError as error:
+        raise JobRefused(str(error)) from error
+
+
+def _find_viewer(job: ImportJob) -> Viewer:
+    """Who asked, as she is now. Raises ``JobRefused``."""
+    return Viewer(job.project, job.asked_by, _check_role(job, find_role(job.asked_by, job.project)))
 
 
 def find_permission(job: ImportJob) -> Permission:
@@ -157,28 +199,11 @@ def _find_export(job: ImportJob) -> Export:
     return export
 
 
-def _check_role(job: ImportJob, role: Role | None) -> None:
-    """What somebody may see hangs on her role, and what she unblinded in it stays so."""
+def _check_role(job: ImportJob, role: Role | None) -> Role:
+    """What somebody may see hangs on her role, and what she unblinded in it stays so. Raises ``JobRefused``."""
     if role is None or role.key != job.options["role"]:
         raise JobRefused("Your role in this study is another one since you asked for this file. Export it again.")
-
-
-def _check_blind(job: ImportJob, export: Export) -> None:
-    """Others may have coded more since she unblinded what there was. Raises ``JobRefused``."""
-    role = find_role(job.asked_by, job.project)
-    _check_role(job, role)
-    if not export.unblinds or job.options["only_own"] or role is None:
-        return
-    hidden = len(
-        find_hidden(
-            Viewer(job.project, job.asked_by, role), export, with_left_out=job.options.get("with_left_out", False)
-        )
-    )
-    if hidden:
-        others = f"{hidden:,} more interview{'' if hidden == 1 else 's'}"
-        raise JobRefused(
-            f"While the file was written, others coded {others} that you have not unblinded. Export it again."
-        )
+    return role
 
 
 EXPORT = JobKind(

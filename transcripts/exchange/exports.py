@@ -33,6 +33,7 @@ STUDY = [
         row="a code of the current version",
         columns=queries.CODEBOOK,
         permission=Permission.VIEW,
+        is_narrowed=False,
         read_rows=queries.read_codebook,
         files={"json": codebook_files.write_json, "qdc": codebook_files.write_refi},
         consent=Consent.Scope.QUOTATION.value,
@@ -45,6 +46,7 @@ STUDY = [
         row="a step of a draft",
         columns=queries.CODEBOOK_CHANGES,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=queries.read_codebook_changes,
     ),
     Export(
@@ -190,6 +192,7 @@ TEAM = [
         row="a change of the method",
         columns=team_rows.STANCES,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=team_rows.read_stances,
     ),
     Export(
@@ -199,6 +202,7 @@ TEAM = [
         row="a round",
         columns=team_rows.ROUNDS,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=team_rows.read_rounds,
     ),
     Export(
@@ -321,6 +325,7 @@ NEGOTIATION = [
         row="a wording of a normative stance",
         columns=negotiation_rows.NORMATIVE_STANCES,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=negotiation_rows.read_normative_stances,
     ),
     Export(
@@ -370,6 +375,7 @@ THEMES = [
         row="a version of a theme",
         columns=theme_rows.THEMES,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=theme_rows.read_themes,
     ),
     Export(
@@ -394,6 +400,7 @@ THEMES = [
         row="an entry of a phase",
         columns=theme_rows.PHASE_ENTRIES,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=theme_rows.read_phase_entries,
     ),
     Export(
@@ -403,6 +410,7 @@ THEMES = [
         row="a current statement",
         columns=theme_rows.POSITIONALITY,
         permission=Permission.EXPORT,
+        is_narrowed=False,
         read_rows=theme_rows.read_positionality,
     ),
 ]
@@ -427,6 +435,7 @@ RECORD = [
         row="a column",
         columns=queries.DICTIONARY,
         permission=Permission.VIEW,
+        is_narrowed=False,
         read_rows=queries.read_dictionary,
     ),
     Export(
@@ -435,6 +444,7 @@ RECORD = [
         sentence="How the study was done, in words and figures from the record, with its limitations and an audit annex.",
         row="the methods paragraph and its annex",
         permission=Permission.SEE_ALL_CODINGS,
+        is_narrowed=False,
         files={"md": write_methods},
     ),
     Export(
@@ -444,6 +454,7 @@ RECORD = [
         row="an event of the study",
         columns=queries.AUDIT,
         permission=Permission.SEE_ALL_CODINGS,
+        is_narrowed=False,
         read_rows=queries.read_audit,
         count_rows=queries.count_audit,
         unblinds=True,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Model, Q, QuerySet
+from django.utils.text import slugify
 
 from transcripts.accounts.models import User
 from transcripts.corpus.listing import read_fact
@@ -20,6 +21,7 @@ from transcripts.projects.roles import Permission
 T = TypeVar("T", bound=Model)
 TABLES = ("csv", "json", "jsonl")
 """The formats of every export that is a table."""
+MAX_RUN_IN_NAME = 60
 PARQUET = "parquet"
 """A further one of those that may be long."""
 
@@ -38,6 +40,11 @@ class Scope(NamedTuple):
     with_left_out: bool = False
     kind: str = ""
     run: str = ""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it holds some of the interviews alone."""
+        return bool(self.kind or self.run)
 
     def within(self, interview: str = "") -> Q:
         """That the interview at this path from a row is one that the export holds; "" for rows that are interviews."""
@@ -66,8 +73,9 @@ class Export(NamedTuple):
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
     ``unblinds`` unblinds a coder to colleagues' work, and to what it ``also_reveals`` (machines' labels, case sheets) of the
     interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
-    as Parquet too. ``consent`` is the scope of consent without which an interview's words are left out; ``find_quoted`` returns the
-    interviews whose words the file would hold.
+    as Parquet too. ``is_narrowed``: it has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the
+    scope of consent without which an interview's words are left out; ``find_quoted`` returns the interviews whose words the
+    file would hold.
     """
 
     key: str
@@ -83,6 +91,7 @@ class Export(NamedTuple):
     also_reveals: str = ""
     is_deprecated: bool = False
     count_rows: Callable[[Scope], int] | None = None
+    is_narrowed: bool = True
     consent: str = ""
     find_quoted: Callable[[Scope], Collection[int]] | None = None
 
@@ -96,6 +105,16 @@ class Export(NamedTuple):
         """Every format it comes in, tables first."""
         tables = TABLES if self.read_rows else ()
         return list(dict.fromkeys([*tables, *([PARQUET] if self.read_rows and self.count_rows else []), *self.files]))
+
+
+def name_file(export: Export, scope: Scope, format: str) -> str:
+    """The name of a file of an export: it says what the file was narrowed to."""
+    parts = [scope.project.slug, export.key]
+    if export.is_narrowed:
+        parts += [scope.kind, slugify(scope.run.replace("=", " "), allow_unicode=True)[:MAX_RUN_IN_NAME]]
+        parts += ["with-left-out" if scope.with_left_out else ""]
+    parts += ["own-rows" if export.unblinds and scope.only is not None else ""]
+    return f"{'-'.join(filter(None, parts))}.{format}"
 
 
 def count_without_consent(export: Export, scope: Scope) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase, QueryDict
@@ -9,14 +11,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect, retarget
 
-from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.png import NoRenderer, write_png
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import count_left_out, list_run_facts
 from transcripts.exchange import actions
-from transcripts.exchange.export_jobs import TooLong, find_hidden, send_export, start_export
+from transcripts.exchange.export_jobs import find_hidden, write_or_leave
 from transcripts.exchange.forms import MAX_FILE_SIZE, StudyFileForm
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.report import StudyReport
@@ -32,6 +33,7 @@ from transcripts.exchange.registry import (
 from transcripts.exchange.study_jobs import PROJECT_FILE
 from transcripts.formats.parquet import HOW_TO_GET_IT, is_installed
 from transcripts.imports.actions import start_job
+from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
@@ -88,29 +90,25 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     viewer = get_viewer(request)
     only_own = not viewer.sees_all or request.POST.get("rows") == "own"
-    with_left_out = request.POST.get("left_out") == "on"
-    if export.unblinds and not only_own and (hidden := find_hidden(viewer, export, with_left_out=with_left_out)):
-        if request.POST.get("rows") != "all":
-            context = {
-                "export": export,
-                "format": format,
-                "hidden": len(hidden),
-                "exact": request.POST.get("exact"),
-                "with_left_out": with_left_out,
-                "kind": _read_kind(request.POST),
-                "run": _read_run(request.POST),
-            }
-            return render(request, "exchange/confirm.html", context, status=409)
-        interviews = list(request.project.every_interview.kept().filter(pk__in=hidden).order_by("pk"))
-        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where="export")
     scope = Scope(
         request.project,
         request.user if only_own else None,
-        with_left_out=with_left_out,
+        with_left_out=request.POST.get("left_out") == "on",
         kind=_read_kind(request.POST),
         run=_read_run(request.POST),
     )
-    return _send(request, export, format, scope)
+    hidden = find_hidden(viewer, export, scope) if export.unblinds and not only_own else set()
+    if hidden and request.POST.get("rows") != "all":
+        context = {
+            "export": export,
+            "format": format,
+            "hidden": len(hidden),
+            "exact": request.POST.get("exact"),
+            "scope": scope,
+            "kind_name": Kind(scope.kind).label if scope.kind else "",
+        }
+        return render(request, "exchange/confirm.html", context, status=409)
+    return _send(request, export, format, scope, unblind=hidden)
 
 
 @require_POST
@@ -162,38 +160,25 @@ def _read_run(asked: QueryDict) -> str:
     return run if is_fact(run) else ""
 
 
-def _send(request: ProjectRequest, export: Export, format: str, scope: Scope) -> HttpResponseBase:
+def _send(
+    request: ProjectRequest, export: Export, format: str, scope: Scope, *, unblind: Collection[int]
+) -> HttpResponseBase:
     """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
     exact = request.POST.get("exact") == "on"
     try:
-        return send_export(export=export, scope=scope, format=format, exact=exact, by=request.user)
-    except TooLong:
-        return _leave_to_worker(request, export, format, scope, exact=exact)
-    except actions.ExportError as error:
-        messages.error(request, str(error))
-        return redirect("exchange:exports", request.project.slug)
-
-
-def _leave_to_worker(
-    request: ProjectRequest, export: Export, format: str, scope: Scope, *, exact: bool
-) -> HttpResponse:
-    try:
-        job = start_export(
-            project=request.project,
+        written = write_or_leave(
             export=export,
+            scope=scope,
             format=format,
-            only_own=scope.only is not None,
-            with_left_out=scope.with_left_out,
-            kind=scope.kind,
-            run=scope.run,
             exact=exact,
             by=request.user,
             role=request.role,
+            unblind=unblind,
         )
-    except JobRefused as error:
+    except (actions.ExportError, JobRefused) as error:
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
-    return redirect(job)
+    return redirect(written) if isinstance(written, ImportJob) else written
 
 
 @takes_uploads(MAX_FILE_SIZE)

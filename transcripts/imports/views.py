@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.imports import actions, queries
@@ -79,7 +80,7 @@ def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
     file = job.outcome["file"]
     response = StreamingHttpResponse(queries.read_result(job), content_type=file["content_type"])
     response["Content-Length"] = str(job.result_size)
-    response["Content-Disposition"] = f'attachment; filename="{file["name"]}"'
+    response["Content-Disposition"] = content_disposition_header(True, file["name"]) or ""
     response["X-Content-SHA256"] = file["sha256"]
     return response
 

@@ -108,5 +108,6 @@ CODE_CHOICES = make_export(
     row="a choice of an annotator for a code",
     columns=CHOICE_COLUMNS,
     read_rows=read_choices,
+    is_narrowed=False,
 )
 EXPORTS = (POSITIVE_MARKS, DISAGREEMENTS, CODE_CHOICES)

@@ -289,6 +289,7 @@ def make_export(
     columns: Sequence[Column],
     read_rows: RowsReader,
     unblinds: bool = False,
+    is_narrowed: bool = True,
 ) -> Export:
     """An export of this room, for people who may see every coding. One that unblinds covers suggestions too."""
     return Export(
@@ -302,6 +303,7 @@ def make_export(
         unblinds=unblinds,
         find_unblinded=find_suggested if unblinds else None,
         also_reveals="machines’ suggestions",
+        is_narrowed=is_narrowed,
     )
 
 

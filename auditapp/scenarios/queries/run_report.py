@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import Q
+
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.conversations import read_words
 from auditapp.scenarios.models import Play, Script
@@ -48,15 +50,15 @@ def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
     }
 
 
-def read_outcomes(batch: Batch) -> list[PlayOutcome]:
-    """What the plays of a batch came to that have ended and are not masked any more, as a file of plays has them. Nobody's
-    codings are read: of cases that name a code the outcome is None."""
-    plays = [play for play in _list_ended(batch) if play.interview is None or not play.interview.is_masked]
+def read_outcomes(batch: Batch, *, among: Q | None = None) -> list[PlayOutcome]:
+    """What the plays of a batch came to (``among`` them) that have ended and are not masked any more, as a file of plays has
+    them. Nobody's codings are read: of cases that name a code the outcome is None."""
+    plays = [play for play in _list_ended(batch, among) if play.interview is None or not play.interview.is_masked]
     return _read_outcomes(plays, {})
 
 
-def _list_ended(batch: Batch) -> list[Play]:
-    ended = run_plays(batch).filter(state__in=(Play.State.STORED, Play.State.FAILED))
+def _list_ended(batch: Batch, among: Q | None = None) -> list[Play]:
+    ended = run_plays(batch).filter(among or Q(), state__in=(Play.State.STORED, Play.State.FAILED))
     return list(ended.select_related("script", "arm__variant", "interview").order_by("pk"))
 
 

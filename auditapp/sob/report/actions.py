@@ -20,6 +20,7 @@ from auditapp.sob.report.bundle_rows import BundleSource
 from auditapp.sob.report.computing import ReportChoice
 from auditapp.sob.report.snapshot import read_snapshot
 from transcripts.audit_trail import trail
+from transcripts.exchange.actions import letting_rows_go
 from transcripts.projects.downloads import record_download
 
 PIECE = 1024 * 1024
@@ -58,7 +59,7 @@ def write_bundle_file(
     texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``SobError``.
     """
     try:
-        with _draft_beside(path) as draft:
+        with letting_rows_go(), _draft_beside(path) as draft:
             written = _write_draft(draft, batch, choice, with_texts=with_texts, watch=watch)
             facts = {
                 "path": path,

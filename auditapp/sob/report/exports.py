@@ -114,6 +114,7 @@ SOB_ANSWERS = Export(
     row="an answer to the second-order-bias benchmark, with its current reading",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
+    is_narrowed=False,
     read_rows=read_answers,
     count_rows=count_answers,
 )

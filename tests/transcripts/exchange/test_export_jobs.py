@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.databases import Database, databases, is_postgres, use_sqlite
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange import coding_rows, export_jobs
-from transcripts.exchange.actions import write_file
+from transcripts.exchange import coding_rows, export_jobs, rows, text_rows
+from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.registry import Scope, find_export
 from transcripts.imports import actions, kinds, running, runs
 from transcripts.imports.models import ImportJob, ResultPart
@@ -117,7 +121,6 @@ def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it
     project: Project, coded: list[Sentence], lead: User, owner: User, coder: User, client_of: ClientOf
 ) -> None:
     job = ask(client_of(lead), project, rows="all")
-    assert Unblinding.objects.filter(user=lead).count() == 1
     from tests.transcripts.corpus.test_actions import make_file, make_line
     from transcripts.corpus.actions import import_file
 
@@ -130,6 +133,24 @@ def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it
     assert (job.state, job.has_file) == (State.REFUSED, False)
     assert "others coded 1 more interview" in job.problem
     assert not ResultPart.objects.exists()
+    assert not Unblinding.objects.exists()
+
+
+@commits
+def test_the_file_and_what_it_unblinds_come_together(
+    project: Project, coded: list[Sentence], lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ask(client_of(lead), project, rows="all")
+    assert not Unblinding.objects.exists()
+    with monkeypatch.context() as patch:
+        patch.setattr(JobRun, "finish_with_file", lambda *_: (_ for _ in ()).throw(RuntimeError("no room")))
+        running.run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job.has_file, Unblinding.objects.count()) == (State.FAILED, False, 0)
+    job = ask(client_of(lead), project, rows="all")
+    running.run_job(job.pk)
+    assert take(client_of(lead), job).decode().count("theme.balance") == 3
+    assert [(each.user, each.where) for each in Unblinding.objects.all()] == [(lead, "export")]
 
 
 @commits
@@ -172,6 +193,61 @@ def test_a_killed_run_is_done_again_and_recorded_once(
     running.run_job(job.pk)
     assert take(client_of(reader), job).decode().count("theme.balance") == 3
     assert AuditEvent.objects.filter(action="export.written").count() == 1
+
+
+@pytest.fixture
+def second_writer(tmp_path: Path, transactional_db: None) -> Iterator[Callable[[], None]]:
+    """Saves something on a connection of its own, in a database on disk: in memory, connections share their locks."""
+    if is_postgres():
+        pytest.skip("PostgreSQL has no such refusal")
+    before, file = databases.current, tmp_path / "db.sqlite3"
+    assert before is not None
+    with closing(sqlite3.connect(file)) as copy:
+        connection.connection.backup(copy)
+    on_disk = Database(str(file))
+    use_sqlite(on_disk)
+    connection.connect()
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+
+            def save() -> None:
+                writer.execute("UPDATE accounts_user SET first_name = first_name || 'x'")
+
+            yield save
+    finally:
+        connection.connection.close()
+        use_sqlite(before)
+
+
+@commits
+@pytest.mark.parametrize("what", ["codings", "sentences", "texts"])
+def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
+    project: Project,
+    coded: list[Sentence],
+    reader: User,
+    client_of: ClientOf,
+    second_writer: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+) -> None:
+    def watch_time() -> Callable[[int, int], None]:
+        def watch(done: int, _total: int) -> None:
+            if done:
+                second_writer()
+                raise export_jobs.TooLong
+
+        return watch
+
+    monkeypatch.setattr(export_jobs, "watch_time", watch_time)
+    monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
+    for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (text_rows, "CHUNK")):
+        monkeypatch.setattr(module, name, 1)
+    monkeypatch.setattr("django.db.models.sql.compiler.GET_ITERATOR_CHUNK_SIZE", 1)
+    client, format = client_of(reader), "jsonl"
+    answer = client.post(reverse("exchange:download", args=[project.slug, what, format]))
+    assert (answer.status_code, ImportJob.objects.count()) == (302, 1)
+    # Once more on the same connection: nothing of the first stayed open.
+    assert client.post(reverse("exchange:download", args=[project.slug, what, format])).status_code == 302
 
 
 @commits

@@ -8,10 +8,12 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from django.db.models import Q
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -22,10 +24,13 @@ from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.actions import add_coding, decide_sentence, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Reveal, Unblinding
 from transcripts.coding.values import CodingValues
+from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.exchange.registry import USES, WANTED_MOST, Export, group_exports, list_exports
+from transcripts.exchange import registry
+from transcripts.exchange.registry import USES, WANTED_MOST, Export, Scope, find_export, group_exports, list_exports
 from transcripts.formats.codebook_csv import read_codebook
+from transcripts.formats.problems import FileRefused, Problem
 from transcripts.projects.models import Project
 from transcripts.projects.roles import ROLES
 from transcripts.revision.models import AnchorReading
@@ -42,7 +47,9 @@ def coding(project: Project, sentence: Sentence, code: Code, coder: User) -> Cod
 def download(client: Client, project: Project, what: str, format: str = "csv", **posted: str) -> str:
     answer = client.post(reverse("exchange:download", args=[project.slug, what, format]), posted)
     assert answer.status_code == 200
-    assert answer["Content-Disposition"] == f'attachment; filename="{project.slug}-{what}.{format}"'
+    kind = f"-{posted['kind']}" if "kind" in posted else ""
+    names = [f"{project.slug}-{what}{kind}{own}.{format}" for own in ("", "-own-rows")]
+    assert answer["Content-Disposition"] in [f'attachment; filename="{name}"' for name in names]
     return b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
 
 
@@ -181,6 +188,45 @@ class TestColleaguesWork:
         assert AuditEvent.objects.filter(action="coding.opened").count() == 1
         assert len(rows(download(client, project, "codings"))) == 1
 
+    def test_a_file_that_cannot_be_written_unblinds_nothing(
+        self, coding: Coding, project: Project, lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> int:
+            raise FileRefused("The project", [Problem(0, "one thing", "another")], outcome="nothing was written")
+
+        export = find_export("qdpx")
+        assert export is not None
+        monkeypatch.setitem(registry._exports, "qdpx", export._replace(files={"qdpx": refuse}))
+        path = reverse("exchange:download", args=[project.slug, "qdpx", "qdpx"])
+        page = client_of(lead).post(path, {"rows": "all"}, follow=True).content.decode()
+        assert "found one thing" in page
+        assert not Unblinding.objects.exists()
+        assert not AuditEvent.objects.filter(action__in=["coding.opened", "export.written"]).exists()
+
+    def test_a_file_of_some_interviews_asks_about_those_alone(
+        self, coding: Coding, project: Project, owner: User, lead: User, coder: User, client_of: ClientOf
+    ) -> None:
+        line = json.dumps(
+            {"id": "run", "kind": "trajectory", "task": "files", "turns": [{"role": "model", "text": "Done."}]}
+        )
+        import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
+        run = Sentence.objects.select_related("turn__interview").get(turn__interview__external_id="run")
+        add_coding(project=project, sentence=run, code=coding.code, by=coder, idempotency_key=uuid.uuid4())
+        client, path = client_of(lead), reverse("exchange:download", args=[project.slug, "codings", "csv"])
+        asked = client.post(path, {"kind": "trajectory"})
+        assert asked.status_code == 409
+        assert "narrowed to trajectory" in asked.content.decode()
+        assert "in 1 interview that" in asked.content.decode()
+        answer = client.post(path, {"kind": "trajectory", "rows": "all"})
+        found = rows(b"".join(answer.streaming_content).decode())  # type: ignore[attr-defined]
+        assert [row["interview"] for row in found] == ["run"]
+        assert [each.interview_id for each in Unblinding.objects.all()] == [run.turn.interview_id]
+        assert download(client, project, "codings", kind="trajectory")
+        assert client.post(path, {"kind": "interview"}).status_code == 409
+        # What no filter narrows holds the whole study, and asks about all of it.
+        audit = reverse("exchange:download", args=[project.slug, "audit", "csv"])
+        assert client.post(audit, {"kind": "trajectory"}).status_code == 409
+
     def test_a_reader_has_nothing_to_lose_and_is_not_asked(
         self, coding: Coding, project: Project, reader: User, client_of: ClientOf
     ) -> None:
@@ -190,6 +236,50 @@ class TestColleaguesWork:
         self, coding: Coding, project: Project, lead: User, client_of: ClientOf
     ) -> None:
         assert rows(download(client_of(lead), project, "interviews"))
+
+
+class TestNarrowed:
+    @pytest.mark.parametrize("export", list_exports(), ids=lambda export: str(export.key))
+    def test_each_export_says_rightly_whether_a_filter_narrows_it(
+        self, export: Export, project: Project, sentence: Sentence, code: Code, coder: User, tmp_path: Path
+    ) -> None:
+        work(project, sentence, code, coder)
+        asked: list[str] = []
+
+        class Watched(Scope):
+            def within(self, interview: str = "") -> Q:
+                asked.append(interview)
+                return super().within(interview)
+
+        scope = Watched(project, None, kind="interview")
+        if export.read_rows is not None:
+            list(export.read_rows(scope))
+        else:
+            for write in export.files.values():
+                write(scope, tmp_path / "file")
+        assert bool(asked) == export.is_narrowed
+
+    def test_the_page_and_the_names_of_files_say_so(
+        self, coding: Coding, project: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        client = client_of(reader)
+        page = reverse("exchange:exports", args=[project.slug])
+        note = "The filter above does not narrow this file"
+        shown = [export for export in list_exports() if export.permission in ROLES["reader"].permissions]
+        assert client.get(page).content.decode().count(note) == 0
+        narrowed = client.get(page, {"kind": "trajectory"}).content.decode()
+        assert narrowed.count(note) == sum(not export.is_narrowed for export in shown)
+        for what, asked, name in (
+            ("codings", {"kind": "trajectory"}, "codings-trajectory"),
+            ("turns", {"run": "task=Büro 1"}, "turns-task-büro-1"),
+            ("interviews", {"left_out": "on"}, "interviews-with-left-out"),
+            ("themes", {"kind": "trajectory"}, "themes"),
+        ):
+            answer = client.post(reverse("exchange:download", args=[project.slug, what, "csv"]), asked)
+            answer.close()
+            assert unquote(answer["Content-Disposition"]).endswith(
+                (f'"{project.slug}-{name}.csv"', f"''{project.slug}-{name}.csv")
+            )
 
 
 class TestOwnRows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from transcripts.exchange.actions.exporting import (
     CONTENT_TYPES,
     ExportError,
+    letting_rows_go,
     record_export,
     write_export,
     write_file,
@@ -16,6 +17,7 @@ __all__ = [
     "ExportError",
     "StudyRefused",
     "import_qdpx",
+    "letting_rows_go",
     "record_export",
     "write_export",
     "write_file",

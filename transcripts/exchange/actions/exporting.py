@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,7 +75,7 @@ def write_file(
             f"{export.name} cannot be written as {format!r}; the formats are {', '.join(export.formats)}."
         )
     try:
-        with _draft_beside(path) as draft:
+        with letting_rows_go(), _draft_beside(path) as draft:
             rows = _write(export, scope, format, draft, exact=exact)
             digest = hash_file(draft)
             record({"format": format, "rows": rows, "sha256": digest, "exact": exact})
@@ -122,6 +123,20 @@ def _watch_groups(rows: Iterable[Sequence[object]], width: int, scope: Scope) ->
         scope.watch(done, 0)
         yield columns
         done += len(columns[0])
+
+
+@contextmanager
+def letting_rows_go() -> Iterator[None]:
+    """Whatever ends the block early leaves no query half read.
+
+    An exception keeps the frames it came through, and they keep their rows. SQLite refuses to write on a connection that still
+    reads, as soon as somebody else has saved meanwhile.
+    """
+    try:
+        yield
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)
+        raise
 
 
 @contextmanager

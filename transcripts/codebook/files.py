@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from transcripts.codebook.models import CodebookVersion, CodeExample
-from transcripts.codebook.pure.checking import clean_names, clean_text, order_as_tree
-from transcripts.codebook.pure.naming import MAX_STEM_LENGTH, make_identifier
+from transcripts.codebook.pure.checking import clean_name, clean_names, clean_text, order_as_tree
+from transcripts.codebook.pure.naming import MAX_STEM_LENGTH, find_prefix, make_identifier
 from transcripts.codebook.queries import read_content
 from transcripts.codebook.quotes import EXAMPLE_TEXT
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_content import CodeExample as FileExample
-from transcripts.formats.codebook_csv import FAMILY_RULES, OPTIONAL_COLUMNS, CodeRow, read_codebook
+from transcripts.formats.codebook_csv import FAMILY_RULES, CodeRow, find_family, fold_name, read_codebook
 from transcripts.formats.codebook_json import read_codebook_json
-from transcripts.formats.csv_input import read_csv
 from transcripts.formats.problems import show_count
 from transcripts.formats.qdc import lay_out_codes, read_qdc
 from transcripts.formats.qdc_description import read_description
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcCode
-from transcripts.formats.tabular import unescape_formula
 
 ALL_OF_A_CODE = frozenset(CodeContent.__dataclass_fields__)
 ALL_OF_A_FAMILY = frozenset(FamilyContent.__dataclass_fields__)
 # What no column of a table says.
 NOT_IN_A_TABLE = frozenset({"is_category"})
-IN_A_TABLE = frozenset({"identifier", "name", "unit"})
+# What a table says nothing about is filled in with what is known, family by family.
+IN_A_TABLE = frozenset({"identifier", "name", "unit", *FAMILY_RULES})
 IN_A_QDC_CODE = frozenset(
     {"identifier", "family", "parent", "name", "definition", "include", "exclude", "color", "is_category"}
 )
@@ -102,7 +100,7 @@ def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, use
         return _read_json(data, name)
     if start.startswith(b"<") or data.startswith((b"\xff\xfe<", b"\xfe\xff\0<")):
         return _read_qdc(data, name, scope, known, used)
-    return _read_table(data, name)
+    return _read_table(data, name, known, used)
 
 
 def _read_json(data: bytes, name: str) -> FileContent:
@@ -110,35 +108,116 @@ def _read_json(data: bytes, name: str) -> FileContent:
     return FileContent("json", content, ALL_OF_A_CODE, ALL_OF_A_FAMILY)
 
 
-def _read_table(data: bytes, name: str) -> FileContent:
+def _read_table(data: bytes, name: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
     """Rows as families, in the order in which they first appear, and codes family by family."""
-    rows = read_codebook(data, name=name)
-    headings = next(read_csv(io.StringIO(data.decode("utf-8-sig"), newline=""), strict=False))
-    fields = (
-        ALL_OF_A_CODE
-        - NOT_IN_A_TABLE
-        - (OPTIONAL_COLUMNS - {unescape_formula(heading).strip() for heading in headings})
-    )
-    # Where one family says it, all do.
-    said = {
-        rule: {row.family: value for row in rows if (value := getattr(row, rule)) is not None} for rule in FAMILY_RULES
-    }
-    rules = {rule for rule in FAMILY_RULES if said[rule]}
-    families: dict[str, FamilyContent] = {}
+    table = read_codebook(data, name=name)
+    places = _Places(table.codes, known, used)
     codes = []
-    for row in rows:
-        first = FamilyContent(
-            identifier=row.family,
-            name=row.family_name,
-            unit=row.unit,
-            **{"carries_level": row.unit == "sentence", **{rule: said[rule][row.family] for rule in rules}},
-        )
-        families.setdefault(row.family, first)
-        names = ALL_OF_A_CODE - NOT_IN_A_TABLE - {"identifier", "family"}
+    for row in table.codes:
+        names = ALL_OF_A_CODE - NOT_IN_A_TABLE - {"identifier", "family", "parent"}
         values = {field: getattr(row, field) for field in names}
-        codes.append(CodeContent(identifier=row.code_id, family=row.family, **values))
+        family = places.find_family(row).identifier
+        codes.append(
+            CodeContent(identifier=places.find_code(row), family=family, parent=places.find_parent(row), **values)
+        )
+    families = {each.identifier: each for each in map(places.find_family, table.codes)}
     content = CodebookContent(families=tuple(families.values()), codes=tuple(codes))
-    return FileContent("csv", content, fields, IN_A_TABLE | rules)
+    fields = (ALL_OF_A_CODE - NOT_IN_A_TABLE) & {"identifier", "family", *table.columns}
+    return FileContent("csv", _clean(content), fields, IN_A_TABLE, table.warnings)
+
+
+class _Places:
+    """The identifiers and families of the rows of a table. What the table does not say of a family is as it is known.
+
+    A code or family without an identifier is the known one of its name; a new one gets an identifier of its name.
+    """
+
+    def __init__(self, rows: Iterable[CodeRow], known: CodebookContent, used: Iterable[str]) -> None:
+        rows = list(rows)
+        self.known = known
+        self.families: dict[str, FamilyContent] = {}
+        self.codes: dict[tuple[str, str], str] = {}
+        self.given = {row.code_id for row in rows if row.code_id}
+        self.taken = {*used, *(code.identifier for code in known.codes), *self.given}
+        self.known_codes: dict[str, list[CodeContent]] = {}
+        for code in known.codes:
+            self.known_codes.setdefault(fold_name(code.name), []).append(code)
+        of_family: dict[str, list[CodeRow]] = {}
+        for row in rows:
+            of_family.setdefault(self._name_family(row), []).append(row)
+        for key, some in of_family.items():
+            self.families[key] = self._settle_family(some)
+        for row in rows:
+            self.codes[self._name_code(row)] = row.code_id or self._settle_code(row)
+
+    def find_family(self, row: CodeRow) -> FamilyContent:
+        return self.families[self._name_family(row)]
+
+    def find_code(self, row: CodeRow) -> str:
+        return row.code_id or self.codes[self._name_code(row)]
+
+    def find_parent(self, row: CodeRow) -> str:
+        named = (self._name_family(row), fold_name(row.parent))
+        return row.parent if row.parent in self.given else self.codes.get(named, row.parent)
+
+    def _name_code(self, row: CodeRow) -> tuple[str, str]:
+        return self._name_family(row), fold_name(row.name)
+
+    def _name_family(self, row: CodeRow) -> str:
+        """The family by its name in the file; of a row without one, that of the only known code of its name."""
+        if named := find_family(row):
+            return named
+        same = self._list_same(row)
+        return fold_name(same[0].family) if len(same) == 1 else ""
+
+    def _list_same(self, row: CodeRow) -> list[CodeContent]:
+        """The known code of the row: by its identifier, or else those of its name that no row gives."""
+        if row.code_id:
+            return [code for code in self.known.codes if code.identifier == row.code_id]
+        return [code for code in self.known_codes.get(fold_name(row.name), []) if code.identifier not in self.given]
+
+    def _settle_family(self, rows: list[CodeRow]) -> FamilyContent:
+        said: dict[str, Any] = {
+            column: next((value for row in rows if (value := getattr(row, column)) not in {None, ""}), None)
+            for column in ("unit", *FAMILY_RULES)
+        }
+        name = clean_name(next((row.family_name for row in rows if row.family_name.strip()), ""))
+        before = self._find_known_family(rows[0], name)
+        if before is None:
+            unit = str(said["unit"] or "sentence")
+            spelled = name or rows[0].family
+            given = rows[0].family if rows[0].family and name else ""
+            others = [family.identifier for family in (*self.known.families, *self.families.values())]
+            identifier = given or (make_identifier(spelled, prefix="", used=others) if spelled else IMPORTED.identifier)
+            before = FamilyContent(
+                identifier=identifier,
+                name=spelled or IMPORTED.name,
+                unit=unit,
+                carries_level=unit == "sentence",
+            )
+        values = {column: value for column, value in said.items() if value is not None}
+        return replace(before, **values | ({"name": name} if name else {}))
+
+    def _find_known_family(self, row: CodeRow, name: str) -> FamilyContent | None:
+        by_identifier = {family.identifier: family for family in self.known.families}
+        if row.family and (found := by_identifier.get(row.family)):
+            return found
+        if row.family and name:
+            return None
+        if not row.family and not name:
+            same = self._list_same(row)
+            return by_identifier[same[0].family] if len(same) == 1 else by_identifier.get(IMPORTED.identifier)
+        wanted = fold_name(name or row.family)
+        return next((family for family in self.known.families if fold_name(family.name) == wanted), None)
+
+    def _settle_code(self, row: CodeRow) -> str:
+        family = self.find_family(row).identifier
+        for code in self._list_same(row):
+            if code.family == family:
+                return code.identifier
+        found = make_identifier(row.name, prefix=find_prefix(family, self.known.codes), used=self.taken)
+        self.taken.add(found)
+        return found
 
 
 def _read_qdc(data: bytes, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:
@@ -242,14 +321,15 @@ def _clean(content: CodebookContent) -> CodebookContent:
     codes = tuple(
         replace(
             code,
-            name=" ".join(code.name.split()),
+            name=clean_name(code.name),
             aliases=clean_names(code.aliases),
             terms=clean_names(code.terms),
             keyword_rules=clean_names(code.keyword_rules),
         )
         for code in content.codes
     )
-    return replace(content, codes=codes)
+    families = tuple(replace(family, name=clean_name(family.name)) for family in content.families)
+    return replace(content, codes=codes, families=families)
 
 
 def fill_in(file: FileContent, known: CodebookContent, *, keep_missing: bool = False) -> CodebookContent:

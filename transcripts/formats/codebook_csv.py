@@ -1,7 +1,7 @@
-"""The codebook as a CSV file: one code a row, written and read back without loss.
+"""The codebook as a CSV file: one code a row, written and read back without loss; and tables that people made themselves.
 
-A file is taken whole or not at all; a refusal lists each problem with its row, what was found and what was
-expected.
+A table needs a column of names and no more: ``codebook_headings`` says which headings are understood. A file is taken whole
+or not at all; a refusal lists each problem with its row, what was found and what was expected, and the columns of the file.
 """
 
 from __future__ import annotations
@@ -9,16 +9,19 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_content import CodeAttribute
+from transcripts.formats.codebook_headings import find_columns, say_columns
 from transcripts.formats.codebook_rules import (
+    MAX_NAME_LENGTH,
     MAX_TEXT_LENGTH,
     RESERVED_KEYS,
-    SIDES,
     SINGLE_KEYS,
+    STABLE_NAME,
     UNITS,
     UNSTORABLE,
     Finding,
@@ -37,24 +40,25 @@ from transcripts.formats.codebook_rules import (
     read_attributes,
 )
 from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
-from transcripts.formats.problems import FileRefused, Problem, quote, show_count
+from transcripts.formats.problems import FileRefused, InputRefused, Problem, quote, show_count
 from transcripts.formats.tabular import TextSink, unescape_formula, write_csv
+from transcripts.formats.text_input import decode_text
 
 __all__ = [
     "COLUMNS",
-    "OPTIONAL_COLUMNS",
     "RESERVED_KEYS",
     "SINGLE_KEYS",
     "UNITS",
     "CodeRow",
     "CodebookFileError",
+    "CodebookTable",
     "read_codebook",
     "write_codebook",
 ]
 
 COLUMNS = {
-    "code_id": "Stable name of the code, such as theme.balance; unique in the codebook, kept on renaming.",
-    "family": "Stable name of the family the code belongs to, such as themes.",
+    "code_id": "Stable name of the code, such as theme.balance; unique, kept on renaming; made from the name where it is empty.",
+    "family": "Stable name of the family the code belongs to, such as themes; or its name, where family_name is empty.",
     "family_name": "Name of the family as people read it; the same on all rows of a family.",
     "name": "Name of the code as people read it.",
     "definition": "What the code means, for people.",
@@ -67,7 +71,7 @@ COLUMNS = {
     "aliases": r"Further names, separated by a vertical bar (within a name: \|, a backslash \\), or a JSON list of names.",
     "source": "Where the code comes from, such as a section or table of a paper; may be empty.",
     "version": "Number of the codebook version the row was exported from; empty when there is none.",
-    "parent": "The code_id of the code of the same family that this one is a kind of; may be empty.",
+    "parent": "The code_id, or the name, of the code of the same family that this one is a kind of; may be empty.",
     "color": "Colour as #rrggbb; may be empty.",
     "terms": "Words, or [kinds of question], by which the interviewer prompts the code; written as aliases are.",
     "attributes": "JSON list of the questions a coding answers: objects with key, label, kind, choices and required; may be empty.",
@@ -80,13 +84,16 @@ COLUMNS = {
 }
 FLAGS = ("carries_level", "carries_enactment", "once_per_answer")
 FAMILY_RULES = (*FLAGS, "applies_to")
-"""Rules of a family, said in at least one of its rows; a file that leaves a column out or empty says nothing about it."""
-OPTIONAL_COLUMNS = frozenset({"parent", "color", "terms", "attributes", "keyword_rules", "description", *FAMILY_RULES})
-"""Columns that a file may leave out."""
+"""Rules of a family, said in at least one of its rows; a file that says nothing about one leaves it as it is."""
 # What other programs read from one column, with the headings of its parts.
 DESCRIBED = {"definition": "", "include": "Include: ", "exclude": "Exclude: "}
-# The last two as the export of tables writes them.
-YES_OR_NO = {"yes": True, "no": False, "": None, "true": True, "false": False}
+# Written as the first two. True and false are as spreadsheets and the export of tables have them, in their languages.
+YES_OR_NO: dict[str, bool | None] = {"yes": True, "no": False, "": None}
+YES_OR_NO |= dict.fromkeys(
+    ("true", "y", "1", "x", "ja", "wahr", "oui", "vrai", "waar", "sí", "si", "verdadero", "vero", "sim"), True
+)
+YES_OR_NO |= dict.fromkeys(("false", "n", "0", "nein", "falsch", "non", "faux", "nee", "onwaar", "falso", "não"), False)
+DELIMITERS = ",;\t|"
 LISTS = ("aliases", "terms", "keyword_rules")
 FREE_TEXTS = ("definition", "machine_definition", "include", "exclude")
 MAX_CELL_BYTES = 100_000
@@ -96,19 +103,22 @@ NAME_IN_LIST = re.compile(r"(?:\\[\\|]|[^|])+")
 
 @dataclass(frozen=True, kw_only=True)
 class CodeRow:
-    """One code as the file holds it; aliases carry no white space at their ends."""
+    """One code as the file holds it; aliases carry no white space at their ends.
 
-    code_id: str
-    family: str
-    family_name: str
+    What the file says nothing about is "", also ``code_id``, ``family``, ``family_name`` and ``unit``.
+    """
+
     name: str
+    code_id: str = ""
+    family: str = ""
+    family_name: str = ""
     definition: str = ""
     machine_definition: str = ""
     include: str = ""
     exclude: str = ""
     key: str = ""
     group: str = ""
-    unit: str = "sentence"
+    unit: str = ""
     aliases: tuple[str, ...] = ()
     source: str = ""
     version: int | None = None
@@ -129,8 +139,28 @@ class CodeRow:
         return "\n\n".join(heading + text for heading, text in parts if text)
 
 
+class CodebookTable(NamedTuple):
+    """The codes of a file in the order of its rows, the columns it has of ``COLUMNS``, and what to know about its reading."""
+
+    codes: list[CodeRow]
+    columns: frozenset[str]
+    warnings: tuple[str, ...]
+
+
 class CodebookFileError(FileRefused):
-    """A file of a codebook, of whatever form, was refused; or a codebook has no place in such a file."""
+    """A file of a codebook, of whatever form, was refused; or a codebook has no place in such a file.
+
+    ``note`` says what the headings of a table were read as.
+    """
+
+    def __init__(
+        self, file: str, problems: Sequence[Problem], *, outcome: str = "nothing was imported", note: str = ""
+    ) -> None:
+        super().__init__(file, problems, outcome=outcome)
+        self.note = note
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}\n{self.note}" if self.note else super().__str__()
 
 
 def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
@@ -139,26 +169,32 @@ def write_codebook(codes: Iterable[CodeRow], stream: TextSink) -> int:
     return write_csv(rows, header=list(COLUMNS), stream=stream)
 
 
-def read_codebook(data: bytes, *, name: str) -> list[CodeRow]:
-    """The codes of a file with the columns of ``COLUMNS`` in any order, in the order of its rows.
+def read_codebook(data: bytes, *, name: str) -> CodebookTable:
+    """The codes of a table whose columns are separated by commas, semicolons, tabs or bars, in any order.
 
     ``name`` is the file's name, for messages. Rows whose cells are all empty are passed over. Raises
     ``CodebookFileError`` when anything is wrong: then no code is returned.
     """
-    problems: list[Problem] = []
-    rows = _read_rows(_decode(data, name), name, problems)
+    text, warning = _decode(data, name)
+    table = _Table(text, name)
+    problems = list(table.problems)
     codes: list[tuple[int, CodeRow]] = []
-    for number, cells in rows:
+    wrong: list[str] = []
+    for number, cells in table.rows:
         found = [Problem(number, *finding) for finding in _check_cells(cells)]
         problems += found
         if not found:
             codes.append((number, _build_code(cells)))
-    if not rows and not problems:
+        elif cells.get("code_id"):
+            wrong.append(cells["code_id"])
+    if not table.rows and not problems:
         problems.append(Problem(0, "headings and no code", "at least one row below the headings"))
-    problems += _find_clashes(codes, known={cells["code_id"] for _, cells in rows})
+    problems += _find_clashes(codes, wrong)
+    note = table.note
     if problems:
-        raise CodebookFileError(name, sorted(problems, key=lambda problem: problem.row))
-    return [code for _, code in codes]
+        raise CodebookFileError(name, sorted(problems, key=lambda problem: problem.row), note=note)
+    warnings = [warning, *table.list_warnings([code for _, code in codes])]
+    return CodebookTable([code for _, code in codes], table.columns, tuple(filter(None, warnings)))
 
 
 def _show_cell(code: CodeRow, column: str) -> object:
@@ -175,69 +211,140 @@ def _show_cell(code: CodeRow, column: str) -> object:
     return getattr(code, column)
 
 
-def _decode(data: bytes, file: str) -> str:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise CodebookFileError(file, [Problem(0, "text in UTF-16", "a CSV file in UTF-8")])
+def _decode(data: bytes, file: str) -> tuple[str, str]:
     if data.startswith(b"PK\x03\x04"):
-        raise CodebookFileError(file, [Problem(0, "a workbook or archive", "a CSV file in UTF-8")])
-    nul = data.find(0)
-    if nul >= 0:
-        line = data.count(b"\n", 0, nul) + 1
+        expected = "a CSV file: in the spreadsheet, save the sheet as “CSV UTF-8”"
+        raise CodebookFileError(file, [Problem(0, "a workbook or archive", expected)])
+    try:
+        text, warning = decode_text(data)
+    except InputRefused as error:
+        raise CodebookFileError(file, [error.problem]) from error
+    if (nul := text.find("\0")) >= 0:
+        line = text.count("\n", 0, nul) + 1
         raise CodebookFileError(file, [Problem(0, f"a NUL character in line {line}", "text without NUL")])
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        found = f"the byte 0x{data[error.start]:02X} in line {line}, which is not UTF-8"
-        raise CodebookFileError(file, [Problem(0, found, "a CSV file in UTF-8")]) from error
+    return text, warning
 
 
-def _read_rows(text: str, file: str, problems: list[Problem]) -> list[tuple[int, dict[str, str]]]:
-    """The number and the cells of rows that have a cell under each heading; the others go to ``problems``.
+class _Table:
+    """The rows of a table under the columns that its headings name, each with its number, and what is wrong with them.
 
-    Raises for unusable headings.
+    Raises ``CodebookFileError`` where nothing can be read.
     """
-    reader = read_csv(io.StringIO(text, newline=""))
-    rows: list[tuple[int, dict[str, str]]] = []
-    number = 0
-    headings: list[str] = []
-    try:
-        for number, cells in enumerate(reader, 1):
-            if number == 1:
-                headings = _read_headings(cells, file)
-            elif len(cells) == len(headings):
-                if any(cells):
-                    values = map(unescape_formula, cells)
-                    rows.append((number, dict(zip(headings, values, strict=True))))
-            elif any(cells):
-                expected = f"{len(headings)}, one under each heading"
-                problems.append(Problem(number, show_count(len(cells), "cell"), expected))
-    except CsvError as error:
-        problem = Problem(number + 1, f"something that is not CSV ({error})", "quotation marks in pairs")
-        if is_cell_too_long(error):
-            found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
-            problem = Problem(number + 1, found, f"at most {MAX_TEXT_LENGTH:,}")
-        raise CodebookFileError(file, [*problems, problem]) from error
-    if not headings:
-        raise CodebookFileError(file, [Problem(0, "an empty file", f"the headings {', '.join(COLUMNS)}")])
-    return rows
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+        self.rows: list[tuple[int, dict[str, str]]] = []
+        self._described: dict[int, str] = {}
+        delimiter, text = _find_delimiter(text)
+        records = self._split(text, delimiter)
+        if not records:
+            raise CodebookFileError(
+                file, [Problem(0, "an empty file", "a heading “name” and the names of codes below")]
+            )
+        self.headings = [unescape_formula(cell).strip() for cell in records[0][1]]
+        while self.headings and not self.headings[-1]:
+            self.headings.pop()
+        self.named = find_columns(self.headings, COLUMNS)
+        self.columns = frozenset(filter(None, self.named))
+        self._check_headings()
+        if "name" in self.columns:
+            for number, cells in records[1:]:
+                self._read_row(number, cells)
+
+    @property
+    def note(self) -> str:
+        """What the headings were read as, where they are not those that we write."""
+        return "" if self.named == self.headings else say_columns(self.headings, self.named)
+
+    def list_warnings(self, codes: Sequence[CodeRow]) -> Iterator[str]:
+        """What of the table was not read."""
+        unread = [
+            quote(heading) for heading, column in zip(self.headings, self.named, strict=True) if heading and not column
+        ]
+        if unread:
+            columns = "column" if len(unread) == 1 else "columns"
+            yield f"Not read: the {columns} {', '.join(unread)}. Columns that are read: {', '.join(COLUMNS)}."
+        differing = [
+            row
+            for (row, _), code in zip(self.rows, codes, strict=True)
+            if (said := self._described.get(row, "").split()) and said != code.description.split()
+        ]
+        if differing and "definition" in self.columns:
+            place = self.headings[self.named.index("description")]
+            yield (
+                f"Not read: the column {quote(place)}, for there is one with definitions. It says something else in "
+                f"{show_count(len(differing), 'row')}, first in row {differing[0]}."
+            )
+
+    def _split(self, text: str, delimiter: str) -> list[tuple[int, list[str]]]:
+        records: list[tuple[int, list[str]]] = []
+        number = 0
+        try:
+            for number, cells in enumerate(read_csv(io.StringIO(text, newline=""), delimiter=delimiter), 1):
+                if any(cell.strip() for cell in cells):
+                    records.append((number, cells))
+        except CsvError as error:
+            problem = Problem(number + 1, f"something that is not CSV ({error})", "quotation marks in pairs")
+            if is_cell_too_long(error):
+                found = f"a cell of more than {MAX_CELL_LENGTH:,} characters"
+                problem = Problem(number + 1, found, f"at most {MAX_TEXT_LENGTH:,}")
+            raise CodebookFileError(self.file, [problem]) from error
+        return records
+
+    def _check_headings(self) -> None:
+        if "name" not in self.columns:
+            found = f"the columns {', '.join(map(quote, self.headings))}"
+            expected = "a column with the names of the codes, headed “name” or “code”"
+            self.problems.append(Problem(1, found, expected))
+        for column in dict.fromkeys(filter(None, self.named)):
+            same = [quote(heading) for heading, each in zip(self.headings, self.named, strict=True) if each == column]
+            if len(same) > 1:
+                expected = "one such column; delete or rename the other"
+                self.problems.append(
+                    Problem(1, f"the columns {' and '.join(same)}, each of which is “{column}”", expected)
+                )
+
+    def _read_row(self, number: int, cells: list[str]) -> None:
+        """Spreadsheets leave out empty cells at the end of a row, or add some."""
+        if any(cell.strip() for cell in cells[len(self.headings) :]):
+            expected = f"{len(self.headings)}, one under each heading"
+            self.problems.append(Problem(number, show_count(len(cells), "cell"), expected))
+            return
+        cells = [*cells, *[""] * (len(self.headings) - len(cells))]
+        values = {column: unescape_formula(cell) for column, cell in zip(self.named, cells, strict=False) if column}
+        self._described[number] = values.pop("description", "")
+        self.rows.append((number, _settle_names(values, self.headings, self.named)))
 
 
-def _read_headings(cells: Sequence[str], file: str) -> list[str]:
-    for sign, sign_name in ((";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")):
-        if len(cells) == 1 and sign in cells[0]:
-            raise CodebookFileError(file, [Problem(1, f"columns separated by {sign_name}", "by commas")])
-    headings = [unescape_formula(cell).strip() for cell in cells]
-    needed = [column for column in COLUMNS if column not in OPTIONAL_COLUMNS]
-    problems = [Problem(1, f"no column {quote(column)}", "it") for column in needed if column not in headings]
-    for heading in dict.fromkeys(headings):
-        if heading not in COLUMNS:
-            problems.append(Problem(1, f"the column {quote(heading)}", f"only {', '.join(COLUMNS)}"))
-        elif headings.count(heading) > 1:
-            problems.append(Problem(1, f"the column {quote(heading)} more than once", "it once"))
-    if problems:
-        raise CodebookFileError(file, problems)
-    return headings
+def _find_delimiter(text: str) -> tuple[str, str]:
+    """What separates the columns, and the text without the line in which spreadsheets say so."""
+    if found := re.match(r"sep=(.)\r?\n", text, re.IGNORECASE):
+        return found[1], text[found.end() :]
+    best = ","
+    most = (0, 0)
+    for delimiter in DELIMITERS:
+        try:
+            headings = next(read_csv(io.StringIO(text, newline=""), delimiter=delimiter, strict=False), [])
+        except CsvError:
+            continue
+        known = len(set(filter(None, find_columns([unescape_formula(cell) for cell in headings], COLUMNS))))
+        if (known, len(headings)) > most:
+            best, most = delimiter, (known, len(headings))
+    return best, text
+
+
+def _settle_names(values: dict[str, str], headings: Sequence[str], named: Sequence[str]) -> dict[str, str]:
+    """A family by its name where that is what the column has; a short code that cannot be an identifier as another name."""
+    family = values.get("family", "").strip()
+    if not values.get("family_name", "").strip() and family and not STABLE_NAME.fullmatch(family):
+        values |= {"family": "", "family_name": family}
+    code_id = values.get("code_id", "").strip()
+    if code_id and not STABLE_NAME.fullmatch(code_id) and headings[named.index("code_id")].lower() != "code_id":
+        others = values.get("aliases", "")
+        spelled = re.sub(r"([\\|])", r"\\\1", code_id)
+        values |= {"code_id": "", "aliases": f"{others} | {spelled}" if others else spelled}
+    return values
 
 
 def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
@@ -248,22 +355,30 @@ def _check_cells(cells: dict[str, str]) -> Iterator[Finding]:
         elif size > MAX_CELL_BYTES:
             yield (f"{size:,} bytes in {column}", f"at most {MAX_CELL_BYTES:,}")
     for column in ("code_id", "family"):
-        yield from check_identifier(column, cells[column])
-    for column in ("family_name", "name"):
-        yield from check_name(column, cells[column])
-    yield from check_unit(cells["unit"])
-    yield from check_key(cells["key"])
+        if cell := cells.get(column, ""):
+            yield from check_identifier(column, cell)
+    if len(family := cells.get("family_name", "")) > MAX_NAME_LENGTH:
+        yield from check_name("family_name", family)
+    yield from check_name("name", cells["name"])
+    if unit := _read_word(cells, "unit"):
+        yield from check_unit(unit)
+    yield from check_key(cells.get("key", ""))
     yield from check_color(cells.get("color", ""))
     yield from check_terms(_read_names(cells.get("terms", "")))
     yield from check_keyword_rules(_read_names(cells.get("keyword_rules", "")))
     yield from _check_attributes(cells.get("attributes", ""))
     for column in FLAGS:
-        if (cell := cells.get(column, "").strip().lower()) not in YES_OR_NO:
-            yield (f"the {column} {quote(cell)}", "yes, no, or nothing")
-    if side := cells.get("applies_to", "").strip().lower():
-        yield from check_side(side, cells["unit"])
-    if not re.fullmatch(r"[0-9]{0,9}", cells["version"]):
-        yield (f"the version {quote(cells['version'])}", "a whole number, or nothing")
+        if _read_word(cells, column) not in YES_OR_NO:
+            yield (f"the {column} {quote(cells[column])}", "yes or no (true or false), or nothing")
+    if side := _read_word(cells, "applies_to"):
+        yield from check_side(side, _read_word(cells, "unit"))
+    version = cells.get("version", "")
+    if not re.fullmatch(r"[0-9]{0,9}", version):
+        yield (f"the version {quote(version)}", "a whole number, or nothing")
+
+
+def _read_word(cells: dict[str, str], column: str) -> str:
+    return cells.get(column, "").strip().lower()
 
 
 def _check_attributes(cell: str) -> Iterator[Finding]:
@@ -276,11 +391,12 @@ def _check_attributes(cell: str) -> Iterator[Finding]:
 
 
 def _build_code(cells: dict[str, str]) -> CodeRow:
-    values: dict[str, Any] = {column: cell for column, cell in cells.items() if column != "description"}
-    values["version"] = int(cells["version"]) if cells["version"] else None
+    values: dict[str, Any] = dict(cells)
+    values["version"] = int(cells["version"]) if cells.get("version") else None
     values["color"] = cells.get("color", "").lower()
-    values |= {column: YES_OR_NO[cells.get(column, "").strip().lower()] for column in FLAGS}
-    values["applies_to"] = cells.get("applies_to", "").strip().lower() or None
+    values["unit"] = _read_word(cells, "unit")
+    values |= {column: YES_OR_NO[_read_word(cells, column)] for column in FLAGS}
+    values["applies_to"] = _read_word(cells, "applies_to") or None
     values["attributes"] = read_attributes(json.loads(cells.get("attributes") or "[]"))
     return CodeRow(**values | {column: _read_names(cells.get(column, "")) for column in LISTS})
 
@@ -297,35 +413,71 @@ def _read_names(cell: str) -> tuple[str, ...]:
     return tuple(re.sub(r"\\([\\|\[])", r"\1", part) for part in parts if part)
 
 
-def _find_clashes(codes: Sequence[tuple[int, CodeRow]], known: Container[str]) -> Iterator[Problem]:
-    """What cannot be true of all rows together, such as a family described in two ways."""
-    located = [LocatedCode(row, code.code_id, code.family, code.key, code.parent) for row, code in codes]
+def fold_name(name: str) -> str:
+    """What the same name has in common that is written in another case or form."""
+    return " ".join(unicodedata.normalize("NFC", name).casefold().split())
+
+
+def find_family(code: CodeRow) -> str:
+    """What the codes of a family have in common in a file."""
+    return fold_name(code.family or code.family_name)
+
+
+def _find_clashes(codes: Sequence[tuple[int, CodeRow]], wrong: Sequence[str]) -> Iterator[Problem]:
+    """What cannot be true of all rows together, such as a family described in two ways.
+
+    ``wrong`` are the identifiers of rows with problems of their own.
+    """
+    yield from _find_repeated_names(codes)
+    named = {(find_family(code), fold_name(code.name)): (row, code) for row, code in reversed(codes)}
+    identifiers = {*(code.code_id for _, code in codes if code.code_id), *wrong}
+    located = []
+    for row, code in codes:
+        above = named.get((find_family(code), fold_name(code.parent)))
+        parent = code.parent if code.parent in identifiers or not above else _refer_to(above[1])
+        is_first = named[find_family(code), fold_name(code.name)][0] == row
+        reference = _refer_to(code) if is_first else f"{code.name} ({row})"
+        located.append(LocatedCode(row, code.code_id or reference, code.family or code.family_name, code.key, parent))
+    known = {*(code.identifier for code in located), *wrong}
     for number, (found, expected) in find_clashes(located, known=known, noun="row", what="code_id"):
         yield Problem(number, found, expected)
     families: dict[str, tuple[int, CodeRow]] = {}
     for row, code in codes:
-        first_row, first = families.setdefault(code.family, (row, code))
+        first_row, first = families.setdefault(find_family(code), (row, code))
         for column in ("family_name", "unit"):
             here, there = getattr(code, column), getattr(first, column)
-            if here != there:
-                found = f"the {column} {quote(here)} in the family {quote(code.family)}"
+            if here and not there:
+                first = replace(first, **{column: here})
+                families[find_family(code)] = first_row, first
+            elif here and here != there:
+                found = f"the {column} {quote(here)} in the family {quote(code.family or code.family_name)}"
                 yield Problem(row, found, f"{quote(there)}, as in row {first_row}")
     for column in FAMILY_RULES:
-        yield from _find_rule_clashes(column, codes, families)
+        yield from _find_rule_clashes(column, codes)
 
 
-def _find_rule_clashes(
-    column: str, codes: Sequence[tuple[int, CodeRow]], families: dict[str, tuple[int, CodeRow]]
-) -> Iterator[Problem]:
-    """Rows of a family that say two things of a rule; families that say nothing of it where others do."""
+def _refer_to(code: CodeRow) -> str:
+    """The identifier, or the name with its family; no identifier has spaces."""
+    family = code.family or code.family_name
+    return code.code_id or (f"{code.name} ({family})" if family else f"{code.name} ")
+
+
+def _find_repeated_names(codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Problem]:
+    """Names given twice in a family where nothing else tells the codes apart."""
+    seen: dict[tuple[str, str], int] = {}
+    for row, code in codes:
+        first = seen.setdefault((find_family(code), fold_name(code.name)), row)
+        if first != row and not code.code_id:
+            yield Problem(row, f"the name {quote(code.name)}, which row {first} has too", "each name once in a family")
+
+
+def _find_rule_clashes(column: str, codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Problem]:
+    """Rows of a family that say two things of a rule."""
     said: dict[str, tuple[int, CodeRow]] = {}
     for row, code in codes:
         if getattr(code, column) is not None:
-            first_row, first = said.setdefault(code.family, (row, code))
+            first_row, first = said.setdefault(find_family(code), (row, code))
             if getattr(code, column) != getattr(first, column):
-                found = f"the {column} {quote(str(_show_cell(code, column)))} in the family {quote(code.family)}"
+                family = code.family or code.family_name
+                found = f"the {column} {quote(str(_show_cell(code, column)))} in the family {quote(family)}"
                 yield Problem(row, found, f"{quote(str(_show_cell(first, column)))}, as in row {first_row}")
-    for family, (row, _) in families.items():
-        if said and family not in said:
-            answers = "yes or no" if column in FLAGS else ", ".join(SIDES)
-            yield Problem(row, f"no {column} for the family {quote(family)}", f"{answers}, as for the other families")

@@ -230,7 +230,7 @@ def test_published_themes_are_a_codebook_that_can_be_read(
     purpose: Purpose, project: Project, coder: User, client_of: ClientOf
 ) -> None:
     answered = client_of(coder).get(address(project, "themes"))
-    rows = read_codebook(answered.content, name="themes.csv")
+    rows = read_codebook(answered.content, name="themes.csv").codes
     assert len(rows) == 18
     assert {row.unit for row in rows} == {"turn"}
 

@@ -80,6 +80,12 @@ def test_byte_order_mark_line_ends_and_empty_rows_do_no_harm(text: str) -> None:
     assert read(text).labels.shape == (1, 2, 1)
 
 
+def test_two_unicode_forms_of_a_name_are_one_name() -> None:
+    table = read(HEAD + "zoë,caf\u00e9 1,Caf\u00e9,1\nben,cafe\u0301 1,Cafe\u0301,1\nzoe\u0308,2,Caf\u00e9,0\n")
+    assert (table.coders, table.codes) == (("ben", "zo\u00eb"), ("Caf\u00e9",))
+    assert table.get_decided(0).tolist() == [[False, True], [True, True]]
+
+
 def test_scale_is_read_as_numbers() -> None:
     table = read_ratings(HEAD + "anna,1,x,2.5\nanna,2,x,\nben,1,x,-3\nben,2,x,1e2\n", Level.INTERVAL)
     assert np.array_equal(table.ratings, np.array([[[2.5, np.nan], [-3, 100]]]), equal_nan=True)

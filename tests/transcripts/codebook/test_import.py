@@ -150,6 +150,71 @@ class TestOwnFiles:
         assert not bring(project, short.encode(), lead)[1]
 
 
+class TestListsThatPeopleMade:
+    """Tables with names and little else."""
+
+    def test_names_and_definitions_are_enough(self, owner: User) -> None:
+        project = create_project(slug="other", name="Other", by=owner)
+        lines = "name,description\nHome,a place that somebody calls hers\nDoubt,a claim is limited\n"
+        version = bring(project, lines.encode(), owner)[0]
+        codes = version.codes.order_by("position").values_list("identifier", "name", "definition", "family__name")
+        assert list(codes) == [
+            ("imported.home", "Home", "a place that somebody calls hers", "Imported"),
+            ("imported.doubt", "Doubt", "a claim is limited", "Imported"),
+        ]
+
+    def test_families_by_name_and_a_parent_by_name(self, owner: User) -> None:
+        project = create_project(slug="other", name="Other", by=owner)
+        lines = (
+            "Code;Familie;Oberkategorie\nVertrauen;Haltungen;\nin Ämter;Haltungen;vertrauen\nGeld;Themen und mehr;\n"
+        )
+        version = bring(project, lines.encode("cp1252"), owner)[0]
+        rows = version.codes.order_by("family__position", "position")
+        assert list(rows.values_list("identifier", "parent__identifier", "family__identifier", "family__name")) == [
+            ("haltungen.vertrauen", None, "haltungen", "Haltungen"),
+            ("haltungen.in_ämter", "haltungen.vertrauen", "haltungen", "Haltungen"),
+            ("themen_und_mehr.geld", None, "themen_und_mehr", "Themen und mehr"),
+        ]
+        assert set(version.families.values_list("unit", "carries_level", "applies_to")) == {("sentence", True, "any")}
+
+    def test_the_same_list_again_changes_nothing(self, owner: User) -> None:
+        project = create_project(slug="other", name="Other", by=owner)
+        first = bring(project, "name,family\nCafé,Places\nHome,Places\n".encode(), owner)[0]
+        again, is_new, _ = bring(project, "Code;Family\nCafe\u0301;Places\nHome;Places\n".encode(), owner)
+        assert (again, is_new) == (first, False)
+        assert [code.identifier for code in queries.read_content(again).codes] == ["places.café", "places.home"]
+
+    def test_a_known_code_is_found_by_its_name_and_keeps_what_the_list_leaves_out(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        before = content_of(published, "theme.balance")
+        data = f"Code,Definition\n{before.name},In other words.\nBrand new,\n".encode()
+        plan = actions.plan_import(project=project, data=data, name="file", keep_missing=True)
+        codes = {code.identifier: code for code in plan.content.codes}
+        assert codes["theme.balance"] == replace(before, definition="In other words.")
+        assert codes["imported.brand_new"].family == "imported"
+        assert len(codes) == 43
+        assert {family for family in plan.content.families if family.identifier != "imported"} == set(
+            plan.before.families
+        )
+
+    def test_rows_added_to_the_exported_table_need_no_more_than_name_and_family(
+        self, project: Project, published: CodebookVersion, lead: User
+    ) -> None:
+        heading = as_csv(published).decode().partition("\r\n")[0].split(",")
+        added = [
+            ",".join({"name": name, "family": family}.get(column, "") for column in heading)
+            for name, family in (("Irony", "themes"), ("Weather", "Small talk"))
+        ]
+        plan = actions.plan_import(project=project, data=as_csv(published) + "\r\n".join(added).encode(), name="file")
+        new = [code for code in plan.content.codes if code.identifier not in {c.identifier for c in plan.before.codes}]
+        assert [(code.identifier, code.family) for code in new] == [
+            ("theme.irony", "themes"),
+            ("small_talk.weather", "small_talk"),
+        ]
+        assert all(code.is_added for code in plan.comparison.codes)
+
+
 class TestWhatIsSaid:
     def test_effect_that_is_not_said_counts_as_another_meaning(
         self, project: Project, published: CodebookVersion, lead: User

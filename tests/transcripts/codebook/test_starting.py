@@ -82,7 +82,7 @@ def test_an_empty_codebook_is_a_draft_that_can_be_filled(client: Client) -> None
     [
         (b"no,such,columns\n1,2,3\n", "columns"),
         (b"", "empty"),
-        (b"\xff\xfe\x00", "own.csv"),
+        (b"\xff\xfe\x00", "a mark of UTF-16"),
     ],
 )
 def test_a_file_that_is_no_codebook_is_refused_and_leaves_no_study(client: Client, data: bytes, words: str) -> None:

@@ -3,8 +3,10 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
@@ -178,9 +180,29 @@ def test_file_that_did_not_come_whole_is_refused(project: Project, lead: User, c
 
 
 def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:
-    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]), upload(b"code_id,name\nx,X\n"))
+    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]), upload(b"Nr;Familie\n1;Ton\n"))
     assert page.status_code == 422
-    assert "family" in page.context["form"].errors["file"][0]
+    assert page.context["form"].errors["file"] == [
+        "row 1: found the columns “Nr”, “Familie”; expected a column with the names of the codes, headed “name” or “code”.",
+        "Columns of the file, and what they were read as: “Nr” (not read), “Familie” (family).",
+    ]
+
+
+def test_the_templates_on_the_page_are_read_and_show_its_example(
+    project: Project, lead: User, client_of: SignIn
+) -> None:
+    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+    page = client.get(url).content.decode()
+    for name in ("codebook.csv", "codebook-semicolons.csv"):
+        path = finders.find(f"examples/{name}")
+        assert path
+        assert f"/static/examples/{name}" in page
+        plan = client.post(url, upload(Path(path).read_bytes())).context["plan"]
+        added = [
+            code for code in plan.content.codes if code.identifier not in {c.identifier for c in plan.before.codes}
+        ]
+        assert [code.name for code in added] == ["Trust in people", "Trust in institutions", "Doubt", "Money"]
+        assert all(f"<td>{code.name}</td>" in page for code in added if code.name != "Trust in institutions")
 
 
 def test_empty_form_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:

@@ -388,7 +388,7 @@ class TestCommand:
     def test_the_exported_codebook_can_be_read_again(self, project: Project, tmp_path: Path) -> None:
         path = tmp_path / "codebook.csv"
         told = self.export("codebook", "--project", project.slug, "--output", str(path))
-        codes = read_codebook(path.read_bytes(), name="codebook.csv")
+        codes = read_codebook(path.read_bytes(), name="codebook.csv").codes
         assert told["rows"] == len(codes) >= 25
         assert {code.code_id for code in codes} >= {"theme.balance", "move.elicit"}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -49,10 +50,11 @@ class _Names:
         self.numbers: dict[str, int] = {}
 
     def number(self, cell: str, line: int) -> int:
-        """The number of a cell's name; an apostrophe that our exports put before a formula is no part of it."""
+        """The number of a cell's name, in whichever Unicode form it is written; an apostrophe that our exports put before a
+        formula is no part of it."""
         found = self._cells.get(cell)
         if found is None:
-            name = unescape_formula(cell).strip()
+            name = unicodedata.normalize("NFC", unescape_formula(cell)).strip()
             if not name:
                 raise LabelFileError(line, f"nothing in the column {self._column}", "a name")
             found = self._cells[cell] = self.numbers.setdefault(name, len(self.numbers))

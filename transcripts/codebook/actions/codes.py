@@ -24,7 +24,7 @@ from transcripts.codebook.actions.storing import (
 )
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure import editing
-from transcripts.codebook.pure.checking import MAX_DEPTH, Problem, clean_names, clean_text, measure_depth
+from transcripts.codebook.pure.checking import MAX_DEPTH, Problem, clean_name, clean_names, clean_text, measure_depth
 from transcripts.codebook.pure.comparing import CODE_FIELDS, FROM_FAMILY, MEANING
 from transcripts.codebook.pure.naming import find_prefix, make_identifier
 from transcripts.formats.codebook_content import CodebookContent, CodeContent, FamilyContent
@@ -290,14 +290,14 @@ def clean_code(code: CodeContent) -> CodeContent:
         name: clean_text(value) for name in CODE_FIELDS if isinstance(value := getattr(code, name), str)
     }
     values |= {name: clean_names(getattr(code, name)) for name in ("aliases", "terms", "keyword_rules")}
-    values["name"] = " ".join(code.name.split())
+    values["name"] = clean_name(code.name)
     return replace(code, **values)
 
 
 def _clean_family(family: FamilyContent) -> FamilyContent:
     return replace(
         family,
-        name=" ".join(family.name.split()),
+        name=clean_name(family.name),
         description=clean_text(family.description),
         rules=clean_text(family.rules),
     )

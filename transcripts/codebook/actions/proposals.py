@@ -15,7 +15,7 @@ from transcripts.codebook.actions.errors import CodebookError, WrongInput
 from transcripts.codebook.actions.storing import lock
 from transcripts.codebook.actions.versions import publish_version, start_draft
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Problem, clean_text
+from transcripts.codebook.pure.checking import MAX_NAME_LENGTH, MAX_TEXT_LENGTH, Problem, clean_name, clean_text
 from transcripts.codebook.pure.naming import is_in_words
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeContent
@@ -41,7 +41,7 @@ def propose_code(
     with something else before.
     """
     lock(project)
-    name, definition = " ".join(name.split()), clean_text(definition)
+    name, definition = clean_name(name), clean_text(definition)
     stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):

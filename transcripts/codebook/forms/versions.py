@@ -14,9 +14,13 @@ from django.utils.text import slugify
 
 from transcripts.codebook.forms.fields import Choices, offer
 from transcripts.codebook.models import Beginning
+from transcripts.formats.codebook_rules import RESERVED_KEYS
 from transcripts.projects.models import MethodStance, Project
 
 MAX_FILE_SIZE = 5 * 1024 * 1024
+# With hx-preserve the file stays chosen when the form is answered.
+FILE_ATTRIBUTES = {"accept": ".csv,.tsv,.txt,.json,.qdc,text/csv,application/json,text/xml", "hx-preserve": "true"}
+RESERVED = ", ".join(sorted(RESERVED_KEYS))
 
 
 def check_size(file: UploadedFile[bytes]) -> None:
@@ -29,13 +33,15 @@ def check_size(file: UploadedFile[bytes]) -> None:
 class StudyForm(forms.Form):
     """A new study."""
 
+    reserved_keys = RESERVED
+
     name = forms.CharField(
         max_length=200, label="Name", help_text="What people will see, such as “Cultural schemas, round two”."
     )
     slug = forms.CharField(
         max_length=60,
         required=False,
-        label="Address",
+        label="Web address",
         help_text="Lower-case letters, digits and hyphens. If empty, it is made from the name. It cannot be changed later.",
     )
     description = forms.CharField(
@@ -54,8 +60,8 @@ class StudyForm(forms.Form):
     file = forms.FileField(
         required=False,
         label="Codebook file",
-        help_text="CSV or JSON as exported here, or a .qdc file from any program.",
-        widget=forms.FileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
+        help_text="A list of codes as CSV, or a .qdc file from any program.",
+        widget=forms.FileInput(attrs=FILE_ATTRIBUTES),
     )
     stance = forms.ChoiceField(
         label="Method",
@@ -103,13 +109,15 @@ class CompareForm(forms.Form):
 class CodebookFileForm(forms.Form):
     """A codebook as a file."""
 
+    reserved_keys = RESERVED
+
     file = forms.FileField(
         label="File",
         help_text=(
-            "CSV or JSON as exported here, or a .qdc file from any program. If any part of the file is wrong, "
-            "nothing is imported."
+            "A list of codes as CSV, a .qdc file from any program, or JSON as exported here. If any part of the file is "
+            "wrong, nothing is imported."
         ),
-        widget=forms.ClearableFileInput(attrs={"accept": ".csv,.json,.qdc,text/csv,application/json,text/xml"}),
+        widget=forms.FileInput(attrs=FILE_ATTRIBUTES),
     )
 
     def clean_file(self) -> UploadedFile[bytes]:

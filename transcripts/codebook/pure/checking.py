@@ -66,9 +66,14 @@ def clean_text(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
+def clean_name(name: str) -> str:
+    """A name on one line. Letters with marks are one character each, so that a name typed on two systems is one name."""
+    return unicodedata.normalize("NFC", " ".join(name.split()))
+
+
 def clean_names(names: Iterable[str]) -> tuple[str, ...]:
-    """Names on one line each, each once, in order."""
-    return tuple(dict.fromkeys(name for name in (" ".join(name.split()) for name in names) if name))
+    """Names as ``clean_name`` has them, each once, in order."""
+    return tuple(dict.fromkeys(filter(None, map(clean_name, names))))
 
 
 def find_problems(content: CodebookContent) -> Iterator[Problem]:

@@ -24,8 +24,7 @@ NOT_SAID = [("", "not given: its codings need re-review"), *CodeChange.Effect.ch
 def import_file(request: ProjectRequest) -> HttpResponse:
     """Look at a file; when it was looked at, make a draft of it."""
     if request.method != "POST":
-        context = {"form": CodebookFileForm(), "draft": queries.find_open_draft(request.project)}
-        return render(request, "codebook/import.html", context)
+        return _show_form(request, CodebookFileForm())
     if "content" in request.POST and "file" not in request.FILES:
         return _confirm(request)
     form = CodebookFileForm(request.POST, request.FILES)
@@ -41,7 +40,13 @@ def import_file(request: ProjectRequest) -> HttpResponse:
             return _show_plan(
                 request, plan, ConfirmForm(initial={"name": name, "content": content, "keep_missing": ""})
             )
-    return render(request, "codebook/import.html", {"form": form}, status=422)
+    return _show_form(request, form)
+
+
+def _show_form(request: ProjectRequest, form: CodebookFileForm) -> HttpResponse:
+    draft = queries.find_open_draft(request.project)
+    context = {"form": form, "draft": draft}
+    return render(request, "codebook/import.html", context, status=422 if form.errors else 200)
 
 
 def _confirm(request: ProjectRequest) -> HttpResponse:
@@ -49,7 +54,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         file_form = CodebookFileForm(request.POST)
         file_form.add_error("file", "The file was not uploaded completely. Choose it again.")
-        return render(request, "codebook/import.html", {"form": file_form}, status=422)
+        return _show_form(request, file_form)
     chosen = {key.removeprefix("effect-"): value for key, value in request.POST.items() if key.startswith("effect-")}
     known = CodeChange.Effect.values
     try:
@@ -65,7 +70,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
         file_form = CodebookFileForm(request.POST)
         file_form.errors.pop("file", None)
         file_form.add_error("file", error.problems)
-        return render(request, "codebook/import.html", {"form": file_form}, status=422)
+        return _show_form(request, file_form)
     for warning in warnings:
         messages.warning(request, warning)
     if is_new:

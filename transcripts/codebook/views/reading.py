@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from transcripts.accounts.actions import check_may_start_studies
 from transcripts.accounts.models import User
@@ -37,13 +38,14 @@ def start_study(request: HttpRequest) -> HttpResponse:
             address = make_address(typed["slug"], by=person)
             project = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
         except actions.CodebookRefused as error:
-            form.add_error("file", [str(error), *error.problems])
+            form.add_error("file", error.problems)
         except ProjectError as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))
         else:
             messages.success(request, f"{project.name} is set up. The steps below can be taken in any order, or later.")
-            return redirect(project)
+            address = project.get_absolute_url()
+            return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
     return render(request, "codebook/start_study.html", {"form": form}, status=422 if form.errors else 200)
 
 

@@ -548,8 +548,7 @@ class TestToolTraffic:
     def test_a_null_character_in_a_result_is_shown_as_its_symbol(self) -> None:
         file = read_lines({"id": "1", "messages": [{"role": "tool", "tool_call_id": "c", "content": "a\0b"}]})
         assert file.interviews[0].turns[0].text == "a\u2400b"
-        with pytest.raises(ReadError, match=r"U\+0000"):
-            read_lines({"id": "1", "messages": [{"role": "user", "content": "a\0b"}]})
+        assert file.interviews[0].turns[0].details == {"had_null": True}
 
     def test_keys_that_no_rule_names_stay_in_the_details(self) -> None:
         said = [{"role": "user", "content": "Hi", "mood": "calm", "blob": "x" * 5_000}]
@@ -559,6 +558,22 @@ class TestToolTraffic:
             'The key "mood" of a message was kept in the details of its turn.': 1,
             'The key "blob" of a message was left out because it is long.': 1,
         }
+
+
+class TestNumbersThatAreNone:
+    """Python writes NaN where a number has no value."""
+
+    @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
+    def test_a_score_of_a_log_that_is_no_number_is_not_known(self, value: str) -> None:
+        log = json.dumps(told.tell_as_inspect(scores={"accuracy": {"value": "@"}})).replace('"@"', value)
+        [thread] = read_bytes(log.encode(), name="run.json").interviews
+        assert thread.run["scores"] == {"accuracy": None}
+        assert len(thread.turns) == len(told.TURNS)
+
+    def test_lines_of_a_log_may_have_them_too(self) -> None:
+        lines = [json.dumps({**told.tell_as_langfuse(), "cost": "@", "trace": {"id": f"t{at}"}}) for at in (1, 2)]
+        file = read_bytes("\n".join(lines).replace('"@"', "NaN").encode(), name="run.jsonl")
+        assert [thread.external_id for thread in file.interviews] == ["t1", "t2"]
 
 
 class TestCommand:

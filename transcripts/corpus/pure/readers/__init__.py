@@ -42,7 +42,7 @@ from transcripts.corpus.pure.readers.base import (
     ReadTurn,
     Source,
 )
-from transcripts.corpus.pure.readers.checks import FileCheck, clear_names, fit_tool_traffic
+from transcripts.corpus.pure.readers.checks import FileCheck, Unkept, clear_names, fit_tool_traffic, mend_characters
 from transcripts.corpus.pure.readers.contents import Content
 from transcripts.corpus.pure.readers.decoding import read_text
 from transcripts.corpus.pure.readers.details import list_left_out
@@ -66,7 +66,7 @@ KEPT_SIZE = 8_000_000
 """Bytes of a file that is read once and kept in memory; a larger one is read anew each time, where its format allows it."""
 HEAD = 1_000
 """Characters of a text, at least, by which it is looked at."""
-READERS_VERSION = "2"
+READERS_VERSION = "3"
 """Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
 
 FORMATS: dict[str, Reader] = {
@@ -80,13 +80,13 @@ FORMATS: dict[str, Reader] = {
     oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
     hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
     chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
-    inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json),
-    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif),
-    claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code),
-    swe_agent.FORMAT: Reader("SWE-agent run", swe_agent.read_swe_agent),
-    tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench),
-    langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse),
-    otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel),
+    inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
+    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True),
+    claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code, log=True),
+    swe_agent.FORMAT: Reader("SWE-agent run", swe_agent.read_swe_agent, log=True),
+    tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench, log=True),
+    langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse, log=True),
+    otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel, log=True),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
     speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
@@ -147,7 +147,7 @@ class Reading:
                 return
             self._content, self._told_of_archive = unpacked
             self.size = self._content.size
-        source = Source(self.name, self._read_text)
+        source = Source(self.name, self._read_text, lenient=True)
         self.format, self.reason = (format, "as chosen") if format != "auto" else recognise_format(source)
         if self.size > MAX_WHOLE_SIZE and not FORMATS[self.format].divisible:
             found = f"{self.size:,} bytes in a format that is read as a whole, {self.format}"
@@ -163,10 +163,18 @@ class Reading:
             told.update(dict.fromkeys(warning for warning in part.warnings if warning not in counted))
             self.left_out.update(part.left_out)
             for interview in clear_names(fit_tool_traffic(part.interviews, self._changed), self._changed):
-                check.add(interview := self._tell_apart(interview, made))
-                yield interview
+                yield self._add(self._tell_apart(interview, made), check)
         check.finish()
         self._told = list(told)
+
+    def _add(self, interview: ReadInterview, check: FileCheck) -> ReadInterview:
+        """The interview once it is found fit, mended if it has to be."""
+        try:
+            check.add(interview)
+        except Unkept:
+            interview = mend_characters(interview, self._changed)
+            check.add(interview)
+        return interview
 
     def _tell_apart(self, interview: ReadInterview, made: Counter[str]) -> ReadInterview:
         """An interview whose id was made of its line, with its place there where several begin on one line."""
@@ -191,7 +199,7 @@ class Reading:
             yield from (read(Source(self.name, "", [line])) for line in objects)
             return
         if read is not None:
-            self._whole = read(Source(self.name, "".join(self._read_text())))
+            self._whole = read(Source(self.name, "".join(self._read_text()), lenient=FORMATS[self.format].log))
         if self._whole is not None:
             self.read_size = self.size
             yield self._whole

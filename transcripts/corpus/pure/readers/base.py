@@ -120,7 +120,8 @@ class ReadError(Exception):
 class Source:
     """The text of a file for a reader: as a whole, or in pieces that ``read_pieces`` gives as often as it is called.
 
-    ``objects`` are set where only some of a file's JSON objects, each with its line, are to be read.
+    ``objects`` are set where only some of a file's JSON objects, each with its line, are to be read. ``lenient`` says that NaN
+    and Infinity in its JSON are null, as in the logs that Python programs write.
     """
 
     def __init__(
@@ -128,9 +129,12 @@ class Source:
         name: str,
         text: str | Callable[[], Iterator[str]],
         objects: Sequence[tuple[int, dict[str, Any]]] | None = None,
+        *,
+        lenient: bool = False,
     ) -> None:
         self.name = name
         self.objects = objects
+        self.lenient = lenient
         self._text = text
 
     def read_pieces(self) -> Iterator[str]:
@@ -163,11 +167,13 @@ class Reader:
     """A format: the words a person chooses it by, and the function that reads it or raises `ReadError`.
 
     Of a format that is ``divisible`` each JSON object is read by itself: what an object holds does not depend on the others.
+    In a ``log``, which a program wrote for itself, NaN and Infinity are null.
     """
 
     label: str
     read: Callable[[Source], ReadFile]
     divisible: bool = False
+    log: bool = False
 
     def __str__(self) -> str:
         return self.label

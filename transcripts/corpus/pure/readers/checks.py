@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -38,6 +39,8 @@ _MAX_LENGTHS = {
 }
 _MAX_TURN_LENGTHS = {"speaker": 200, "prompt_kind": 30, "call_id": 200}
 _CLASHES_NAMED = 50
+_HALF = re.compile("[\ud800-\udfff]")
+_MORE_TEXTS = ("inclusion", "inclusion_reason", "opening_prompt")
 _NAMES = ("external_id", "title", "model_label", "vendor", "surface", "period", "interviewer", "tier", "language")
 
 
@@ -74,9 +77,8 @@ def _clear(name: str, dropped: Counter[str]) -> str:
 
 
 def fit_tool_traffic(interviews: Iterable[ReadInterview], changed: Counter[str]) -> list[ReadInterview]:
-    """The interviews with tool traffic that can be kept. ``changed`` counts what was done, in sentences: of a result that is
-    larger than a turn may be its head, with size and hash of the whole; in place of U+0000, which no database holds, its symbol
-    U+2400."""
+    """The interviews with tool traffic that can be kept. ``changed`` counts what was done, in a sentence: of a result that is
+    larger than a turn may be its head is kept, with size and hash of the whole."""
     fitting = []
     for interview in interviews:
         turns = tuple(_fit_turn(turn, changed) for turn in interview.turns)
@@ -86,17 +88,45 @@ def fit_tool_traffic(interviews: Iterable[ReadInterview], changed: Counter[str])
 
 
 def _fit_turn(turn: ReadTurn, changed: Counter[str]) -> ReadTurn:
-    if turn.channel not in {"tool_call", "tool_result"}:
-        return turn
     short = _shorten_result(turn)
     if short is not turn:
         changed[
             f"A tool's result of more than {MAX_TURN_SIZE:,} bytes was cut to its beginning; its hash was kept."
         ] += 1
-    if "\x00" not in short.text:
-        return short
-    changed["The character U+0000 in what a tool was given or gave back was replaced by its symbol, U+2400."] += 1
-    return replace(short, text=short.text.replace("\x00", "\u2400"), details={**short.details, "had_null": True})
+    return short
+
+
+def mend_characters(interview: ReadInterview, changed: Counter[str]) -> ReadInterview:
+    """The interview with the characters that no database keeps replaced: U+0000 by its symbol, half of a surrogate pair by
+    U+FFFD. ``changed`` counts the texts, and a turn says so in its details. What a consent rests on stays as it is."""
+    told = {name: _mend(getattr(interview, name), changed) for name in (*_NAMES, *_MORE_TEXTS, "metadata", "run")}
+    turns = tuple(_mend_turn(turn, changed) for turn in interview.turns)
+    hangs_on = interview.hangs_on
+    if hangs_on is not None:
+        # Counted where the id itself is mended.
+        hangs_on = (_mend(hangs_on[0], Counter()), hangs_on[1])
+    return replace(interview, **told, turns=turns, hangs_on=hangs_on)
+
+
+def _mend_turn(turn: ReadTurn, changed: Counter[str]) -> ReadTurn:
+    marks = {"had_null": "\x00" in turn.text, "had_surrogate": _HALF.search(turn.text) is not None}
+    told = {name: _mend(getattr(turn, name), changed) for name in ("speaker", "text", "prompt_kind", "call_id")}
+    details = _mend(turn.details, changed) | {mark: True for mark, is_there in marks.items() if is_there}
+    return replace(turn, **told, details=details)
+
+
+def _mend(value: Any, changed: Counter[str]) -> Any:
+    if isinstance(value, dict):
+        return {_mend(key, changed): _mend(each, changed) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_mend(each, changed) for each in value]
+    if not isinstance(value, str):
+        return value
+    if "\x00" in value:
+        changed["The character U+0000, which no database keeps, was replaced by its symbol, U+2400."] += 1
+    if _HALF.search(value):
+        changed["Half of a surrogate pair, which is no character, was replaced by U+FFFD."] += 1
+    return _HALF.sub("\ufffd", value.replace("\x00", "\u2400"))
 
 
 def _shorten_result(turn: ReadTurn) -> ReadTurn:
@@ -110,6 +140,10 @@ def _shorten_result(turn: ReadTurn) -> ReadTurn:
     return replace(turn, text=head, details={**turn.details, "truncated": truncated})
 
 
+class Unkept(ReadError):
+    """A text with a character that no database keeps."""
+
+
 class FileCheck:
     """Whether the interviews of a file can be kept: each by itself as it is added, and at last all together. Of those that
     were added only their ids and their places are remembered. Every method raises `ReadError`."""
@@ -121,7 +155,7 @@ class FileCheck:
         self._hung: dict[str, tuple[str, int, int]] = {}
 
     def add(self, interview: ReadInterview) -> None:
-        """Refuse what cannot be kept of one interview."""
+        """Refuse what cannot be kept of one interview; with `Unkept` what `mend_characters` mends."""
         _check_interview(interview, self._name)
         external_id, line = interview.external_id, interview.line
         # Ids that differ only in case, white space or the way accents are composed are the same id to a reader.
@@ -248,5 +282,5 @@ def _measure(text: str, place: str, name: str, line: int) -> int:
         odd = text[error.start]
     if odd is not None:
         found = f"{place} with the character U+{ord(odd):04X}"
-        raise ReadError(name, line, found, "text that every database can hold (remove the character)")
+        raise Unkept(name, line, found, "text that every database can hold (remove the character)")
     return size

@@ -35,7 +35,8 @@ def read_json_objects(source: Source) -> Iterator[JsonLine]:
     """Every object of the file: those of a list, one or several written over many lines, or one on each line.
 
     Only the object that is being read is in memory. Raises `ReadError` for a line that holds no object, a key twice in one
-    object, NaN or Infinity, a number with thousands of digits, and nesting deeper than `MAX_NESTING`.
+    object, NaN or Infinity (unless the source is ``lenient``), a number with thousands of digits, and nesting deeper than
+    `MAX_NESTING`.
     """
     if source.objects is not None:
         yield from source.objects
@@ -43,12 +44,13 @@ def read_json_objects(source: Source) -> Iterator[JsonLine]:
     pieces = source.read_pieces()
     head, is_spread = _look_at_beginning(pieces)
     whole = chain([head], pieces)
+    decoder = _LENIENT_DECODER if source.lenient else _DECODER
     if is_spread:
-        yield from _read_spread(_Window(whole, source.name))
+        yield from _read_spread(_Window(whole, source.name, decoder))
         return
     for number, line in enumerate(_split_lines(whole, source.name), 1):
         if line and not line.isspace():
-            yield number, read_line(line, number, source.name)
+            yield number, read_line(line, number, source.name, decoder)
 
 
 def _look_at_beginning(pieces: Iterator[str]) -> tuple[str, bool]:
@@ -82,9 +84,9 @@ def _split_lines(pieces: Iterable[str], name: str) -> Iterator[str]:
 class _Window:
     """The part of a text that is being read: from ``place`` on, which is on ``line``. What was read is forgotten."""
 
-    def __init__(self, pieces: Iterator[str], name: str) -> None:
+    def __init__(self, pieces: Iterator[str], name: str, decoder: json.JSONDecoder) -> None:
         self.text, self.place, self.line, self.name = "", 0, 1, name
-        self._pieces = pieces
+        self._pieces, self._decoder = pieces, decoder
         self._is_whole = False
 
     def move(self, place: int) -> None:
@@ -107,7 +109,7 @@ class _Window:
         line = self.line
         while True:
             try:
-                content, end = _DECODER.raw_decode(self.text, self.place)
+                content, end = self._decoder.raw_decode(self.text, self.place)
             except json.JSONDecodeError as error:
                 if self._breaks_off(error) and self._grow():
                     continue
@@ -176,13 +178,14 @@ def _refuse_size(line: int, name: str) -> ReadError:
     return ReadError(name, line, found, f"at most {MAX_WHOLE_SIZE:,} in one object, such as a conversation (divide it)")
 
 
-def read_line(line: str, number: int, name: str) -> JsonObject:
+def read_line(line: str, number: int, name: str, decoder: json.JSONDecoder | None = None) -> JsonObject:
     """The one object of a line. Raises `ReadError` for what `read_json_objects` refuses."""
+    decoder = decoder or _DECODER
     try:
         # `decode` looks for white space before and after the value, which takes as long as an ordinary line.
-        content, end = _DECODER.raw_decode(line) if line[:1] == "{" else (None, 0)
+        content, end = decoder.raw_decode(line) if line[:1] == "{" else (None, 0)
         if not end or line[end:] not in _LINE_ENDS:
-            content = _DECODER.decode(line)
+            content = decoder.decode(line)
     except json.JSONDecodeError as error:
         raise ReadError(name, number, _describe(error, line), _ONE_OBJECT) from None
     except (ValueError, RecursionError) as error:

@@ -222,6 +222,16 @@ SEEDS: dict[str, Seed] = {
     "atif": ATIF,
     "claude_code": CLAUDE_CODE,
     "swe_agent": told.tell_as_swe_agent(),
+    "mini_swe_agent": {
+        "messages": [
+            *told.tell_as_messages(),
+            {"object": "response", "output": [{"type": "reasoning", "summary": []}], "extra": {"timestamp": 1.5}},
+            {"role": "user", "content": "ok", "extra": {"returncode": 0, "interrupt_type": "UserRejection"}},
+            {"role": "exit", "content": "LimitsExceeded", "extra": {"exit_status": "LimitsExceeded"}},
+        ],
+        "info": {"exit_status": "LimitsExceeded", "config": {"model": {"model_name": "m"}}},
+        "trajectory_format": "mini-swe-agent-1.1",
+    },
     "tau_bench": [{"task_id": 3, "trial": 0, "reward": 1.0, "traj": told.tell_as_messages(), "info": {"a": 1}}],
     "langfuse": told.tell_as_langfuse(),
     "otel_genai": told.tell_as_otel(),

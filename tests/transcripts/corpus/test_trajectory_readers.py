@@ -560,6 +560,81 @@ class TestToolTraffic:
         }
 
 
+class TestOutputOfCommands:
+    """What a command printed is a tool's result, although the log says that a user wrote it."""
+
+    HISTORY: ClassVar = [
+        {"role": "system", "content": "You solve."},
+        {"role": "user", "content": "Solve it."},
+        {"role": "assistant", "content": "List.\n```\nls\n```", "thought": "List.", "action": "ls"},
+        {"role": "user", "content": "a.txt\n(Open file: n/a)"},
+        {"role": "assistant", "content": "```\nsubmit\n```", "action": "submit"},
+    ]
+
+    def test_swe_agent_without_types_of_messages(self) -> None:
+        [thread] = read({"history": self.HISTORY, "info": {}}).interviews
+        roles = [(turn.role, turn.channel) for turn in thread.turns]
+        assert roles[:2] == [("system", "utterance"), ("interviewer", "utterance")]
+        assert roles[2:] == [("model", "utterance"), ("tool", "tool_result"), ("model", "utterance")]
+
+    def test_a_message_of_another_type_is_the_users(self) -> None:
+        for last in ({"role": "user", "content": "Stop.", "message_type": "user"}, self.HISTORY[1]):
+            history = [*self.HISTORY[:2], {"role": "assistant", "content": "Done."}, last]
+            assert read({"history": history, "info": {}}).interviews[0].turns[-1].role == "interviewer"
+
+    def read_mini(self, *messages: dict[str, Any], **more: Any) -> ReadFile:
+        return read({"messages": messages, "trajectory_format": "mini-swe-agent-1.1", **more}, name="a.traj.json")
+
+    def test_mini_swe_agent_as_an_object(self) -> None:
+        file = self.read_mini(
+            *self.HISTORY[:2],
+            {"role": "assistant", "content": "List.\n```\nls\n```"},
+            {"role": "user", "content": "a.txt", "extra": {"returncode": 0, "raw_output": "a.txt"}},
+            {"role": "exit", "content": "a patch", "extra": {"exit_status": "Submitted"}},
+            info={
+                "exit_status": "Submitted",
+                "submission": "a patch",
+                "config": {"model": {"model_name": "m"}},
+                "mini_version": "2.1",
+            },
+        )
+        [thread] = file.interviews
+        assert (file.format, thread.kind, thread.model_label) == ("mini_swe_agent", "trajectory", "m")
+        assert [turn.role for turn in thread.turns] == ["system", "interviewer", "model", "tool"]
+        assert thread.run == {"agent": "mini-swe-agent", "status": "Submitted"}
+        assert thread.metadata["submission"] == "a patch"
+        assert thread.metadata["mini_version"] == "2.1"
+        assert "exit" not in thread.metadata
+        assert not file.warnings
+
+    def test_what_a_person_says_between_commands_stays_hers(self) -> None:
+        [thread] = self.read_mini(
+            *self.HISTORY[:3],
+            {"role": "user", "content": "Interrupted by user: look into b.txt"},
+            {"role": "assistant", "content": "```\ncat b.txt\n```"},
+            {"role": "user", "content": "Please write one command.", "extra": {"interrupt_type": "FormatError"}},
+            {"role": "user", "content": "Not this.", "extra": {"interrupt_type": "UserRejection"}},
+            {"role": "exit", "content": "LimitsExceeded", "extra": {"exit_status": "LimitsExceeded"}},
+            info={"exit_status": "LimitsExceeded", "submission": ""},
+        ).interviews
+        assert [turn.role for turn in thread.turns[3:]] == ["interviewer", "model", "tool", "interviewer"]
+        assert thread.metadata["exit"] == "LimitsExceeded"
+
+    def test_whole_responses_as_answers(self) -> None:
+        call = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command": "ls"}'}
+        said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
+        [thread] = self.read_mini(
+            {"role": "user", "content": "Look."},
+            {"object": "response", "output": [{"type": "reasoning", "summary": []}, said, call], "extra": {}},
+            {"type": "function_call_output", "call_id": "c1", "output": "a.txt", "extra": {"returncode": 0}},
+        ).interviews
+        assert list_turns(thread)[2:] == [
+            ("model", "utterance", "", "I look.", None),
+            ("model", "tool_call", "bash", '{"command": "ls"}', None),
+            ("tool", "tool_result", "bash", "a.txt", 4),
+        ]
+
+
 class TestNumbersThatAreNone:
     """Python writes NaN where a number has no value."""
 

@@ -31,7 +31,16 @@ class ImportInterviews(ProjectView):
         )
         dry_run = TrueOrFalse(default=False, help_text="true: only say what would come in; store nothing.")
         leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
-        roles = serializers.DictField(child=Words(), default=dict, help_text="The role of each speaker, by name.")
+        speakers = serializers.ListField(
+            child=Words(),
+            default=list,
+            help_text="Names that were read as text, although somebody is called so; see read_as_text in the preview.",
+        )
+        roles = serializers.DictField(
+            child=Words(),
+            default=dict,
+            help_text="The role of each speaker, by name; text for a name that does not speak.",
+        )
         titles = serializers.DictField(child=Words(), default=dict, help_text="Other titles of conversations, by id.")
         model = Words(
             default="", allow_blank=True, max_length=MAX_FILE_NAME, help_text="The model, where the file names none."

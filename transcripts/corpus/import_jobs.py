@@ -19,6 +19,7 @@ def read_posted_choices(data: QueryDict) -> dict[str, object]:
     listed, taken = data.getlist("listed"), set(data.getlist("take"))
     chosen = {
         "leave_out": [each for each in listed if each not in taken],
+        "speakers": data.getlist("speaker"),
         "roles": _read_named(data, ROLE),
         "titles": _read_named(data, TITLE),
         "model": data.get("model", ""),

@@ -182,7 +182,7 @@ class _Planning:
         sha256 = content.hash()
         if (earlier := queries.find_imported_file(self._project, sha256)) is not None:
             return Plan(_report_earlier(content.name, earlier), content.size)
-        reading, preview = Reading(content, choices.format), Preview()
+        reading, preview = Reading(content, choices.format, choices.naming), Preview()
         for some in _group(reading):
             tell(content, reading.read_size / max(1, reading.size))
             stored = queries.read_stored_turns(self._project, [interview.external_id for interview in some])
@@ -219,7 +219,9 @@ class _Planning:
             ],
             created=bool(new or grown),
             skipped=not (new or grown),
-            preview=preview.describe(reason=reading.reason, left_out=reading.left_out),
+            preview=preview.describe(
+                reason=reading.reason, left_out=reading.left_out, read_as_text=reading.read_as_text
+            ),
         )
         is_masked = bool(choices.mask and new) or masked.find_sealed(
             self._project, [read.external_id for read, _ in grown]

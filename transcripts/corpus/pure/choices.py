@@ -6,20 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, ROLES, ReadInterview
+from transcripts.corpus.pure.readers.base import CONSENT_SCOPES, NOTHING_SAID, ROLES, Naming, ReadInterview
 from transcripts.corpus.pure.unseen import drop_unseen
 
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})
+TEXT = "text"
+"""What may be chosen in place of a role for a name that does not speak."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """``format`` is a key of the readers' formats or "auto"; ``leave_out`` are ids of conversations, ``roles`` the role of each
-    speaker by name, ``titles`` new titles by id. ``model`` is given to conversations whose file names none, ``consent`` (true
-    by scope) with its ``basis`` to those whose file says nothing of the scope. With ``mask`` what is new comes in masked."""
+    """``format`` is a key of the readers' formats or "auto"; ``naming`` says which names speak and which do not;
+    ``leave_out`` are ids of conversations, ``roles`` the role of each speaker by name, ``titles`` new titles by id. ``model`` is
+    given to conversations whose file names none, ``consent`` (true by scope) with its ``basis`` to those whose file says nothing
+    of the scope. With ``mask`` what is new comes in masked."""
 
     format: str = "auto"
+    naming: Naming = NOTHING_SAID
     leave_out: frozenset[str] = frozenset()
     roles: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -33,8 +37,15 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
     """Choices as they are kept with a job: of JSON. Raises ``ValueError`` with a sentence for what cannot be chosen."""
     roles = dict(options.get("roles") or {})
     for speaker, role in roles.items():
-        if role not in ROLES:
-            raise ValueError(f"There is no role {role!r} for {speaker}. Choose {', '.join(ROLES)}.")
+        if role not in (*ROLES, TEXT):
+            known = ", ".join(ROLES)
+            raise ValueError(
+                f"There is no role {role!r} for {speaker}. Choose {known}; or {TEXT} for a name that does not speak."
+            )
+    speakers = frozenset(filter(None, (str(name).strip().removesuffix(":") for name in options.get("speakers") or ())))
+    texts = frozenset(speaker for speaker, role in roles.items() if role == TEXT)
+    if both := sorted(speakers & texts):
+        raise ValueError(f"{both[0]} cannot be a speaker and text at once. Choose one of the two.")
     titles = {each: drop_unseen(str(title)).strip() for each, title in dict(options.get("titles") or {}).items()}
     if long := next((title for title in titles.values() if len(title) > MAX_TITLE_LENGTH), None):
         raise ValueError(f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept.")
@@ -47,8 +58,9 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
         raise ValueError("A consent needs its basis, such as a signed form and its date.")
     return Choices(
         format=options.get("format") or "auto",
+        naming=Naming(speakers, texts),
         leave_out=frozenset(options.get("leave_out") or ()),
-        roles=roles,
+        roles={speaker: role for speaker, role in roles.items() if role != TEXT},
         titles={each: title for each, title in titles.items() if title},
         model=drop_unseen(str(options.get("model") or "")).strip()[:200],
         consent=consent,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from transcripts.corpus.pure.choices import SPOKEN
@@ -49,9 +50,11 @@ class Preview:
         if len(self._listed) < LISTED:
             self._listed.append(_describe_thread(thread))
 
-    def describe(self, *, reason: str, left_out: Mapping[str, int]) -> dict[str, Any]:
+    def describe(
+        self, *, reason: str, left_out: Mapping[str, int], read_as_text: Mapping[str, int] = MappingProxyType({})
+    ) -> dict[str, Any]:
         """The preview as JSON: what the file is and why (``reason``), sums, speakers with their roles, the first
-        conversations, what was left out and how often."""
+        conversations, what was left out and how often, and which names were ``read_as_text``, each with its lines."""
         models = Counter({model: times for model, times in self._models.items() if model})
         return {
             "reason": reason,
@@ -67,6 +70,9 @@ class Preview:
             "from": self._periods[0] if self._periods else "",
             "to": self._periods[1] if self._periods else "",
             "speakers": self._list_speakers(),
+            "read_as_text": [
+                {"name": name, "lines": lines} for name, lines in Counter(read_as_text).most_common(SPEAKERS)
+            ],
             "left_out": [{"what": what, "times": times} for what, times in Counter(left_out).most_common(20)],
             "listed": self._listed,
             "unlisted": self._threads - len(self._listed),

@@ -32,7 +32,18 @@ class Command(BaseCommand):
             "--leave-out", action="append", default=[], metavar="ID", help="a conversation to leave out"
         )
         parser.add_argument(
-            "--role", action="append", default=[], metavar="SPEAKER=ROLE", help="interviewer, model, system or tool"
+            "--role",
+            action="append",
+            default=[],
+            metavar="SPEAKER=ROLE",
+            help="interviewer, model, system or tool; text for a name that does not speak",
+        )
+        parser.add_argument(
+            "--speaker",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="a name that was read as text, although somebody is called so",
         )
         parser.add_argument(
             "--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"
@@ -64,7 +75,9 @@ class Command(BaseCommand):
         titles = dict(given.partition("=")[::2] for given in options["title"])
         try:
             consent = dict.fromkeys(options["consent"], True)
-            choices = read_choices({**options, "roles": roles, "titles": titles, "consent": consent})
+            choices = read_choices(
+                {**options, "speakers": options["speaker"], "roles": roles, "titles": titles, "consent": consent}
+            )
             if options["dry_run"]:
                 reports = plan_imports(project=project, files=files, choices=choices)
             else:

@@ -35,6 +35,8 @@ from transcripts.corpus.pure.readers import (
 from transcripts.corpus.pure.readers.archives import expand, unpack
 from transcripts.corpus.pure.readers.base import (
     MAX_WHOLE_SIZE,
+    NOTHING_SAID,
+    Naming,
     Reader,
     ReadError,
     ReadFile,
@@ -50,8 +52,10 @@ from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_obje
 
 __all__ = [
     "FORMATS",
+    "NOTHING_SAID",
     "READERS_VERSION",
     "Content",
+    "Naming",
     "ReadError",
     "ReadFile",
     "ReadInterview",
@@ -125,15 +129,18 @@ class Reading:
     """A file that is read some conversations at a time, so that memory stays small. Iterate over it as often as needed.
 
     ``format`` and ``reason`` say what it was taken for and why; ``read_size`` how many bytes of ``size`` the iteration has come
-    through. What else was noticed is known at its end: ``warnings``, and of them those that are counted, ``left_out``.
+    through. What else was noticed is known at its end: ``warnings``, of them those that are counted, ``left_out``, and the names
+    that were ``read_as_text``.
     """
 
-    def __init__(self, content: Content, format: str = "auto") -> None:
+    def __init__(self, content: Content, format: str = "auto", naming: Naming = NOTHING_SAID) -> None:
         """``format`` is a key of ``FORMATS`` or "auto". Raises `ReadError`; ``ValueError`` for a format there is not."""
         if format not in FORMATS and format != "auto":
             raise ValueError(f"There is no format {format!r}. The formats are {', '.join(FORMATS)}.")
         self.name, self.size, self.read_size = content.name, content.size, 0
         self.left_out: Counter[str] = Counter()
+        self.read_as_text: Counter[str] = Counter()
+        self._naming = naming
         self._changed: Counter[str] = Counter()
         self._told: list[str] = []
         self._told_of_archive: list[str] = []
@@ -149,7 +156,7 @@ class Reading:
                 return
             self._content, self._told_of_archive = unpacked
             self.size = self._content.size
-        source = Source(self.name, self._read_text, lenient=True)
+        source = Source(self.name, self._read_text, lenient=True, naming=naming)
         self.format, self.reason = (format, "as chosen") if format != "auto" else recognise_format(source)
         if self.size > MAX_WHOLE_SIZE and not FORMATS[self.format].divisible:
             found = f"{self.size:,} bytes in a format that is read as a whole, {self.format}"
@@ -160,10 +167,12 @@ class Reading:
         check = FileCheck(self.name)
         told, made = dict.fromkeys(self._told_of_archive), Counter[str]()
         self.left_out, self._changed, self.read_size = Counter(), Counter(), 0
+        self.read_as_text = Counter()
         for part in self._read_parts():
             counted = list_left_out(Counter(part.left_out))
             told.update(dict.fromkeys(warning for warning in part.warnings if warning not in counted))
             self.left_out.update(part.left_out)
+            self.read_as_text.update(part.read_as_text)
             for interview in clear_names(fit_tool_traffic(part.interviews, self._changed), self._changed):
                 yield self._add(self._tell_apart(interview, made), check)
         check.finish()
@@ -201,7 +210,8 @@ class Reading:
             yield from (read(Source(self.name, "", [line])) for line in objects)
             return
         if read is not None:
-            self._whole = read(Source(self.name, "".join(self._read_text()), lenient=FORMATS[self.format].log))
+            text, lenient = "".join(self._read_text()), FORMATS[self.format].log
+            self._whole = read(Source(self.name, text, lenient=lenient, naming=self._naming))
         if self._whole is not None:
             self.read_size = self.size
             yield self._whole
@@ -213,16 +223,18 @@ class Reading:
         self.read_size = size
 
 
-def read_bytes(data: bytes, *, name: str, format: str = "auto") -> ReadFile:
+def read_bytes(data: bytes, *, name: str, format: str = "auto", naming: Naming = NOTHING_SAID) -> ReadFile:
     """Read a whole file of interviews.
 
     ``name`` is the file's name, for errors and for ids that the file does not give. ``format`` is a key of ``FORMATS``
-    or "auto". Raises `ReadError` when anything in the file cannot be kept, so that a file comes in whole or not at all;
-    ``ValueError`` for a format there is not.
+    or "auto"; ``naming`` is what a person said of names. Raises `ReadError` when anything in the file cannot be kept, so that
+    a file comes in whole or not at all; ``ValueError`` for a format there is not.
     """
-    reading = Reading(Content.of(name, data), format)
+    reading = Reading(Content.of(name, data), format, naming)
     interviews = list(reading)
-    return ReadFile(reading.format, interviews, reading.warnings, reading.left_out, reading.reason)
+    return ReadFile(
+        reading.format, interviews, reading.warnings, reading.left_out, reading.reason, reading.read_as_text
+    )
 
 
 def recognise_format(source: Source) -> tuple[str, str]:
@@ -240,7 +252,7 @@ def recognise_format(source: Source) -> tuple[str, str]:
         return captions.FORMAT, "it has lines of times"
     if speaker_table.is_speaker_table(source.text):
         return speaker_table.FORMAT, "its first row names the columns of speakers and text"
-    if speaker_text.find_starts(source.text):
+    if speaker_text.find_starts(source.text, source.naming):
         return speaker_text.FORMAT, "its lines begin with who speaks"
     raise ReadError(
         source.name,

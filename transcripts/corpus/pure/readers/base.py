@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 ROLES = ("interviewer", "model", "system", "tool")
 CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
@@ -90,13 +90,25 @@ class ReadInterview:
 @dataclass(frozen=True)
 class ReadFile:
     """A whole file that was read without an error. ``warnings`` are sentences on what was assumed or left out; ``left_out`` has
-    those of them that are counted, each with how often it happened. ``reason`` says what the format was recognised by."""
+    those of them that are counted, each with how often it happened. ``reason`` says what the format was recognised by.
+    ``read_as_text`` are names that begin lines as speakers do and were taken for text, each with the number of its lines."""
 
     format: str
     interviews: list[ReadInterview]
     warnings: list[str]
     left_out: Mapping[str, int] = field(default_factory=dict)
     reason: str = ""
+    read_as_text: Mapping[str, int] = field(default_factory=dict)
+
+
+class Naming(NamedTuple):
+    """What a person said of names: which of those that were read as text speak, and which of the speakers are text."""
+
+    speakers: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+
+
+NOTHING_SAID = Naming()
 
 
 class ReadError(Exception):
@@ -121,7 +133,8 @@ class Source:
     """The text of a file for a reader: as a whole, or in pieces that ``read_pieces`` gives as often as it is called.
 
     ``objects`` are set where only some of a file's JSON objects, each with its line, are to be read. ``lenient`` says that NaN
-    and Infinity in its JSON are null, as in the logs that Python programs write.
+    and Infinity in its JSON are null, as in the logs that Python programs write; ``naming`` who speaks in it and who does not,
+    where a person said so.
     """
 
     def __init__(
@@ -131,10 +144,12 @@ class Source:
         objects: Sequence[tuple[int, dict[str, Any]]] | None = None,
         *,
         lenient: bool = False,
+        naming: Naming = NOTHING_SAID,
     ) -> None:
         self.name = name
         self.objects = objects
         self.lenient = lenient
+        self.naming = naming
         self._text = text
 
     def read_pieces(self) -> Iterator[str]:

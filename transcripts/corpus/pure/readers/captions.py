@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import ReadError, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.corpus.pure.readers.speaker_text import assign_roles
+from transcripts.corpus.pure.readers.speaker_names import assign_roles
 
 FORMAT = "captions"
 

@@ -20,7 +20,7 @@ from typing import Any
 from transcripts.corpus.pure.readers.base import ROLES, ReadError, ReadFile, ReadInterview, ReadTurn, Source
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import shorten
-from transcripts.corpus.pure.readers.speaker_text import assign_roles
+from transcripts.corpus.pure.readers.speaker_names import assign_roles
 from transcripts.formats.csv_input import MAX_CELL_LENGTH, CsvError, is_cell_too_long, read_csv
 
 FORMAT = "speaker_table"

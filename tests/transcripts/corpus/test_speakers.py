@@ -1,0 +1,233 @@
+"""Who speaks in a transcript, and which words before a colon are text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from tests.transcripts.corpus.test_views import upload
+from transcripts.accounts.models import User
+from transcripts.corpus.pure.readers import Naming, ReadError, ReadFile, read_bytes
+from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue
+from transcripts.projects.models import Project
+
+
+def read(text: str, **options: Any) -> ReadFile:
+    return read_bytes(text.encode(), name="talk.txt", **options)
+
+
+def show(file: ReadFile) -> list[tuple[str, str]]:
+    [interview] = file.interviews
+    return [(turn.speaker, turn.text) for turn in interview.turns]
+
+
+def name(file: ReadFile) -> list[str]:
+    [interview] = file.interviews
+    return list(dict.fromkeys(turn.speaker for turn in interview.turns))
+
+
+SignIn = Callable[[User], Client]
+INTERPRETED = """Interviewer: What is home?
+Participant: (speaks)
+Interpreter: She says it is a place.
+Interviewer: Only one?
+Participant: (speaks)
+Interpreter: She says two.
+"""
+FOCUS_GROUP = """Moderator: Who begins?
+Anna: I do.
+Ben: Me too.
+Chris: And me.
+Moderator: Why?
+Anna: It is mine.
+Ben: Mine as well.
+"""
+
+
+class TestWhoSpeaks:
+    def test_a_third_speaker_keeps_her_words(self) -> None:
+        file = read(INTERPRETED)
+        assert show(file)[1:3] == [("Participant", "(speaks)"), ("Interpreter", "She says it is a place.")]
+        assert len(show(file)) == 6
+        assert [turn.role for turn in file.interviews[0].turns[:3]] == ["interviewer", "model", "model"]
+
+    def test_a_name_with_a_number_is_another_person(self) -> None:
+        text = "Interviewer: Who?\nParticipant: I.\nParticipant 2: Me too.\nInterviewer: Why?\nParticipant 3: Mine.\n"
+        assert name(read(text)) == ["Interviewer", "Participant", "Participant 2", "Participant 3"]
+        assert read(text).warnings == []
+
+    def test_a_second_interviewer_asks(self) -> None:
+        file = read("Interviewer 1: Who?\nInterviewer 2: And where?\nParticipant 1: I.\n")
+        assert [turn.role for turn in file.interviews[0].turns] == ["interviewer", "interviewer", "model"]
+
+    def test_a_remark_behind_a_name_leaves_it_the_same_person(self) -> None:
+        file = read("RESEARCHER: What?\nGUEST: A place.\nRESEARCHER: One?\nGUEST (laughs): No, two.\n")
+        assert show(file)[3] == ("GUEST (laughs)", "No, two.")
+        assert file.read_as_text == {}
+
+    def test_who_is_named_once_is_text_and_is_told(self) -> None:
+        file = read(FOCUS_GROUP)
+        assert ("Ben", "Me too.\nChris: And me.") in show(file)
+        assert file.read_as_text == {"Chris": 1}
+        assert "Read as text: Chris:, which begins a line as a speaker does." in file.warnings[-1]
+
+    def test_a_person_makes_a_name_a_speaker(self) -> None:
+        file = read(FOCUS_GROUP, naming=Naming(speakers=frozenset({"Chris"})))
+        assert ("Chris", "And me.") in show(file)
+        assert file.read_as_text == {}
+
+    def test_a_person_makes_a_speaker_text(self) -> None:
+        file = read(INTERPRETED, naming=Naming(texts=frozenset({"Interpreter"})))
+        assert name(file) == ["Interviewer", "Participant"]
+        assert file.read_as_text == {"Interpreter": 2}
+
+    def test_who_opens_a_conversation_speaks_but_the_head_of_a_document_does_not(self) -> None:
+        talk = "Anna: How?\nBen: So.\nAnna: Why?\nBen: Thus.\n"
+        assert name(read(f"Host: Welcome.\n{talk}")) == ["Host", "Anna", "Ben"]
+        headed = read(f"Project: Harbour\nDatum: 3. Mai\n\n{talk}")
+        assert name(headed) == ["Anna", "Ben"]
+        assert headed.interviews[0].metadata == {"preamble": "Project: Harbour\nDatum: 3. Mai"}
+
+    def test_an_article_of_sections_is_no_conversation(self) -> None:
+        text = "Methods: We asked.\nResults: They said.\nMethods: Again.\nResults: The same.\n"
+        with pytest.raises(ReadError, match="none of the formats"):
+            read(text)
+
+
+class TestAnswersOfChatbots:
+    ANSWER = "User: Which?\n\nAssistant: Two ways.\nPros: cheap\nCons: slow\n\nPros: fast\nCons: dear\n\nUser: So?\n\nAssistant: "
+
+    def test_headings_in_an_answer_are_no_speakers(self) -> None:
+        file = read(f"{self.ANSWER}The first.\nPros: done\n")
+        assert name(file) == ["User", "Assistant"]
+        assert file.read_as_text == {"Pros": 3, "Cons": 2}
+
+    @pytest.mark.parametrize(
+        "heading",
+        ["Lemma: one", "**Lemma:** one", "Lemma: one\nLemma: two"],
+        ids=["not behind an empty line", "bold", "not behind an empty line"],
+    )
+    def test_what_does_not_look_like_the_speakers_is_text_and_is_listed(self, heading: str) -> None:
+        file = read(f"{self.ANSWER}Then\n{heading}\n\nUser: And?\n\nAssistant: Then\n{heading}\n")
+        assert name(file) == ["User", "Assistant"]
+        assert "Lemma" in file.read_as_text
+
+    def test_what_comes_in_one_answer_only_is_text(self) -> None:
+        file = read("User: Which?\nAssistant: Two.\nLemma: one\nLemma: two\nUser: So?\nAssistant: No.\n")
+        assert name(file) == ["User", "Assistant"]
+
+    def test_a_third_party_speaks_as_the_others_do(self) -> None:
+        file = read("User: a\nAssistant: b\nObserver: c\nUser: d\nAssistant: e\nObserver: f\n")
+        assert name(file) == ["User", "Assistant", "Observer"]
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("line", "turn"),
+        [
+            ("[00:00:01] {0}: {1}", "00:00:01"),
+            ("00:01 - {0}: {1}", "00:01"),
+            ("(0:01:02.5) {0}: {1}", "0:01:02.5"),
+            ("{0} [00:00:01]: {1}", "00:00:01"),
+            ("{0} (00:01): {1}", "00:01"),
+            ("[{0}]: {1}", ""),
+            ("{0} : {1}", ""),
+            ("{0}\u00a0:\u00a0{1}", ""),
+            ("{0}：{1}", ""),
+            ("\u200f{0}: {1}", ""),
+            ("{0}:\n{1}", ""),
+            ("{0}:({1})", ""),
+        ],
+    )
+    def test_a_time_spaces_and_other_colons_are_no_words(self, line: str, turn: str) -> None:
+        text = "\n".join(
+            line.format(*said) for said in (("Ana", "Why?"), ("Ben", "So."), ("Ana", "Oh."), ("Ben", "Yes."))
+        )
+        [interview] = read(text).interviews
+        assert [(each.speaker, each.text.strip("()")) for each in interview.turns] == [
+            ("Ana", "Why?"),
+            ("Ben", "So."),
+            ("Ana", "Oh."),
+            ("Ben", "Yes."),
+        ]
+        assert interview.turns[0].details == ({"from": turn} if turn else {})
+
+    def test_an_address_and_a_time_are_no_speakers(self) -> None:
+        file = read("User: Where?\nhttps://a.example/b\nBot: There.\nat 10:30\nhttps://a.example/c\nat 10:40\n")
+        assert name(file) == ["User", "Bot"]
+        assert file.read_as_text == {}
+
+    @pytest.mark.parametrize(
+        ("text", "asks"),
+        [
+            ("Interviewerin: Warum?\nBefragte/r: Darum.\nBefragte/r (lacht): Ja.", "Interviewerin"),
+            ("Enquêteur : Pourquoi ?\nEnquêtée : Parce que.", "Enquêteur"),
+            ("受访者：是。\n采访者：为什么？\n受访者：好。", "采访者"),
+            ("המרואיין: כן.\nהמראיין: למה?\nהמרואיין: ככה.", "המראיין"),
+        ],
+    )
+    def test_usual_names_of_other_languages_tell_who_asks(self, text: str, asks: str) -> None:
+        file = read(text)
+        roles = {turn.speaker: turn.role for turn in file.interviews[0].turns}
+        assert [speaker for speaker, role in roles.items() if role == "interviewer"] == [asks]
+        assert not any("do not show who" in warning for warning in file.warnings)
+
+    def test_the_time_of_a_head_line_is_kept(self) -> None:
+        [interview] = read("Sara Lind  00:03\nWhere?\n\nP7 (01:05)\nThere.\n").interviews
+        assert [(turn.speaker, turn.details) for turn in interview.turns] == [
+            ("Sara Lind", {"from": "00:03"}),
+            ("P7", {"from": "01:05"}),
+        ]
+
+
+class TestForeignTexts:
+    def test_a_third_speaker_is_one_in_a_project_of_another_program_too(self) -> None:
+        starts = find_starts(INTERPRETED)
+        assert [speaker for _, speaker, _ in starts][:3] == ["Interviewer", "Participant", "Interpreter"]
+        assert is_dialogue(INTERPRETED, starts)
+
+    def test_a_list_with_each_name_twice_is_no_conversation(self) -> None:
+        text = "Alpha: one\nAlpha: two\nBeta: one\nBeta: two\n"
+        assert not is_dialogue(text, find_starts(text))
+
+
+class TestChoosing:
+    def test_the_page_lists_the_names_and_a_tick_makes_one_a_speaker(
+        self, project: Project, lead: User, client_of: SignIn
+    ) -> None:
+        url = reverse("corpus:import", args=[project.slug])
+        shown = client_of(lead).post(url, upload(FOCUS_GROUP, check="1"))
+        page = " ".join(shown.content.decode().split())
+        assert 'name="speaker" value="Chris"' in page
+        assert '<option value="text">Nobody: this is text</option>' in page
+        typed = {**upload(FOCUS_GROUP), "speaker": "Chris", "role:Chris": "interviewer", "role:Ben": "text"}
+        client_of(lead).post(url, typed)
+        turns = project.interviews.get().turns.order_by("position")
+        assert [(turn.speaker, turn.role) for turn in turns][1:3] == [("Anna", "model"), ("Chris", "interviewer")]
+
+    def test_the_command_makes_a_name_a_speaker(
+        self, project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "group.txt"
+        file.write_text(FOCUS_GROUP)
+        options = {"project": project.slug, "dry_run": True, "json": True}
+        call_command("import_interviews", str(file), **options)
+        [told] = json.loads(capsys.readouterr().out)["files"]
+        assert told["preview"]["read_as_text"] == [{"name": "Chris", "lines": 1}]
+        call_command("import_interviews", str(file), speaker=["Chris:"], **options)
+        [told] = json.loads(capsys.readouterr().out)["files"]
+        assert told["turns"] == 7
+        assert told["preview"]["read_as_text"] == []
+
+    def test_a_name_is_not_both(self, project: Project, lead: User, client_of: SignIn) -> None:
+        typed = {**upload(FOCUS_GROUP), "speaker": "Ben", "role:Ben": "text"}
+        page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+        assert page.status_code == 422
+        assert "Ben cannot be a speaker and text at once" in page.content.decode()

@@ -10,6 +10,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 
 from auditapp.batches.grants import GrantRefused, commit_money, needs_no_grant
 from auditapp.batches.kinds import Answered, announce_end, get_kind
@@ -264,9 +265,15 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
 def pause_granted(*, grant: Grant, by: trail.Actor) -> int:
     """Pause every batch of the study that asks models of the grant's account; their number."""
     arms = Arm.objects.filter(batch__project=grant.project_id, variant__account=grant.account_id)
+    return pause_batches(batches=Batch.objects.filter(pk__in=arms.values("batch")), by=by)
+
+
+@transaction.atomic
+def pause_batches(*, batches: QuerySet[Batch], by: trail.Actor) -> int:
+    """Pause each of ``batches`` that sends calls, or would go on by itself when its server answers; their number."""
     at_work = [
         batch
-        for batch in Batch.objects.filter(pk__in=arms.values("batch"), state__in=SENDING_STATES).order_by("pk")
+        for batch in batches.filter(state__in=SENDING_STATES).order_by("pk")
         if batch.state in WORKING_STATES or batch.awaits_server
     ]
     for batch in at_work:

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
-from auditapp.batches.actions import pause_batch
+from auditapp.batches.actions import pause_batches
 from auditapp.batches.models import Batch
 from auditapp.environment import make_data_folder, mark_data_folder
 from auditapp.operations import archive
@@ -22,7 +22,6 @@ from auditapp.operations.errors import OperationError
 from transcripts.audit_trail import trail
 
 BACKED_UP = "site.backed_up"
-WORKING = (Batch.State.PILOT, Batch.State.RUNNING, Batch.State.PAUSED)
 
 
 def back_up(file: Path) -> dict[str, Any]:
@@ -144,11 +143,7 @@ def _refuse_other_releases(file: Path, manifest: dict[str, Any]) -> None:
 @transaction.atomic
 def _pause_batches(manifest: dict[str, Any]) -> int:
     """Pause what was at work when the backup was made, record the restore, and return how many were paused."""
-    paused = 0
-    for batch in Batch.objects.filter(state__in=WORKING).order_by("pk"):
-        before = batch.state
-        pause_batch(batch=batch, by=trail.SYSTEM)
-        paused += batch.state != before
+    paused = pause_batches(batches=Batch.objects.all(), by=trail.SYSTEM)
     details: dict[str, object] = {
         "made_at": manifest["made_at"],
         "release": manifest["release"],

@@ -11,10 +11,10 @@ from auditapp.probe.pure.winnowing import Rules, RulesRefused, read_rules
 MAX_RULES_BYTES = 1_000_000
 
 
-def load_rules(path: str) -> Rules:
+def load_rules(path: Path) -> Rules:
     """The rules of a file. Raises ``CommandError``."""
     try:
-        with Path(path).open("rb") as file:
+        with path.open("rb") as file:
             data = file.read(MAX_RULES_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from django.core.management.base import CommandError
 
 from auditapp.batches.command_options import list_known
 from auditapp.batches.models import Batch
 from auditapp.scenarios.queries.runs import KIND
+from transcripts.formats.command_files import input_file
 
 
 def find_run(number: int, slug: str = "") -> Batch:
@@ -34,7 +33,7 @@ def read_conditions(pairs: list[str]) -> dict[str, str]:
                 f"--condition {pair!r} is not valid. Write NAME=FILE, each name once, such as prompted=team.txt."
             )
         try:
-            found[name] = Path(path).read_text(encoding="utf-8")
+            found[name] = input_file(path).read_text(encoding="utf-8")
         except OSError as error:
             raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
         except UnicodeDecodeError:

@@ -470,11 +470,10 @@ class TestFailedAndHeld:
         assert find_events(holding).count("batch.held_asked_again") == 1
 
 
-def run_command(*words: str) -> dict[str, Any]:
+def run_command(*words: str) -> Any:
     out = StringIO()
     call_command("batch", *words, "--json", stdout=out)
-    shown: dict[str, Any] = json.loads(out.getvalue())
-    return shown
+    return json.loads(out.getvalue())
 
 
 class TestCommand:
@@ -516,6 +515,37 @@ class TestCommand:
         assert (shown["server_silent_since"], shown["in_flight"]) == (since.isoformat(), 1)
         assert shown["next_try_at"] is not None
         assert (shown["eta_seconds"], shown["eta_basis"]) == (None, "a server does not answer")
+
+    def test_open_batches_are_listed_and_ended_ones_on_request(self, project: Project) -> None:
+        done, running = launch(project, inputs=1), launch(project, inputs=2)
+        answer(done, 1)
+        assert [row["batch"] for row in run_command("list")] == [running.pk]
+        rows = run_command("list", "--all", "--project", project.slug)
+        assert [(row["batch"], row["state"], row["finished"], row["cells"]) for row in rows] == [
+            (done.pk, "done", 1, 1),
+            (running.pk, "running", 0, 2),
+        ]
+
+    def test_all_batches_that_send_calls_are_paused_at_once(self, project: Project) -> None:
+        done, running, silent = (launch(project, inputs=1) for _ in range(3))
+        answer(done, 1)
+        # A batch that waits for its server would go on by itself.
+        Batch.objects.filter(pk=silent.pk).update(state=Batch.State.PAUSED)
+        assert silent.control == Batch.Control.RUN
+        assert run_command("pause", "--all") == {"paused": 2}
+        assert [stands(batch) for batch in (done, running, silent)] == [
+            ("done", "run"),
+            ("paused", "pause"),
+            ("paused", "pause"),
+        ]
+        assert run_command("pause", "--all") == {"paused": 0}
+
+    @pytest.mark.parametrize(
+        "words", [("list", "1"), ("pause",), ("pause", "1", "--all"), ("show", "--all"), ("show",)]
+    )
+    def test_a_number_is_given_where_one_batch_is_meant_and_nowhere_else(self, words: tuple[str, ...]) -> None:
+        with pytest.raises(CommandError, match=r"number|--all"):
+            run_command(*words)
 
     def test_a_retry_of_nothing_says_so(self, project: Project) -> None:
         number = str(launch(project).pk)

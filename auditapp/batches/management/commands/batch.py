@@ -6,11 +6,12 @@ from decimal import Decimal
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
+from django.db.models import QuerySet
 
 from auditapp.batches import actions
-from auditapp.batches.command_options import read_cap, refuse_stopped, wait_for_launched
-from auditapp.batches.models import Batch
-from auditapp.batches.pages.progress import read_progress
+from auditapp.batches.command_options import find_project, read_cap, refuse_stopped, wait_for_launched
+from auditapp.batches.models import OPEN_STATES, Batch
+from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import summarise_batch
 from transcripts.audit_trail import trail
 
@@ -64,8 +65,11 @@ ACTS: dict[str, Callable[[Batch, dict[str, object]], object]] = {
     "release": _release,
     "set": _set,
 }
+LIST = "list"
 # Which options belong to which acts: an option that would be ignored is refused.
 OWN = {
+    "all": {LIST, "pause"},
+    "project": {LIST, "pause"},
     "cap": {"set", "confirm"},
     "concurrency": {"set"},
     "name": {"set"},
@@ -76,13 +80,15 @@ OWN = {
 
 
 class Command(BaseCommand):
-    help = (
-        "Show a batch, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
-    )
+    help = "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("act", choices=list(ACTS))
-        parser.add_argument("number", type=int)
+        parser.add_argument("act", choices=[LIST, *ACTS])
+        parser.add_argument("number", type=int, nargs="?", help="of the batch; list takes none, nor does pause --all")
+        parser.add_argument(
+            "--all", action="store_true", help="list: those that have ended, too; pause: every batch that sends calls"
+        )
+        parser.add_argument("--project", metavar="SLUG", help="list, pause --all: of this study alone")
         parser.add_argument(
             "--anyway", action="store_true", help="confirm: although nothing could be read in the pilot"
         )
@@ -95,13 +101,21 @@ class Command(BaseCommand):
         parser.add_argument("--fail", action="store_true", help="release: count the held cells as failed")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, act: str, number: int, **options: object) -> None:
+    def handle(self, *args: object, act: str, number: int | None, **options: object) -> None:
         for name, acts in OWN.items():
             if options[name] not in {None, False} and act not in acts:
                 raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
+        is_of_many = act == LIST or bool(options["all"])
+        if is_of_many == (number is not None):
+            raise CommandError(f"{act} takes no number here." if is_of_many else f"{act} takes the number of a batch.")
+        if options["project"] and not is_of_many:
+            raise CommandError("--project goes with list and with pause --all.")
+        if number is None:
+            self._act_on_many(act, options)
+            return
         batch = Batch.objects.filter(pk=number).first()
         if batch is None:
-            raise CommandError(f"There is no batch {number}.")
+            raise CommandError(f"There is no batch {number}. `batch list --all` lists them.")
         try:
             done = ACTS[act](batch, options)
         except actions.BatchError as error:
@@ -119,6 +133,43 @@ class Command(BaseCommand):
             self.stdout.write("\n".join(f"{name:>28}  {value}" for name, value in summary.items()))
         if act == "wait":
             refuse_stopped(batch)
+
+    def _act_on_many(self, act: str, options: dict[str, object]) -> None:
+        batches = Batch.objects.order_by("pk")
+        if options["project"]:
+            batches = batches.filter(project=find_project(str(options["project"])))
+        if act == "pause":
+            paused = actions.pause_batches(batches=batches, by=trail.SYSTEM)
+            self.stdout.write(json.dumps({"paused": paused}) if options["json"] else f"Paused: {paused}.")
+            return
+        rows = _list_batches(batches if options["all"] else batches.filter(state__in=OPEN_STATES))
+        if options["json"]:
+            self.stdout.write(json.dumps(rows))
+            return
+        lines = [
+            f"{row['batch']:>6}  {row['state']:<9}  {row['finished']:>7,} of {row['cells']:<7,}  "
+            f"{row['study']}  {row['kind']}  {row['title']}"
+            for row in rows
+        ]
+        self.stdout.write("\n".join(lines) or "No batch is open. `batch list --all` lists those that have ended, too.")
+
+
+def _list_batches(batches: QuerySet[Batch]) -> list[dict[str, object]]:
+    """Number, study, kind, title, state and size of each batch."""
+    found = list(batches.select_related("project"))
+    progress = read_progress_of(found)
+    return [
+        {
+            "batch": batch.pk,
+            "study": batch.project.slug,
+            "kind": batch.kind,
+            "title": batch.title,
+            "state": batch.state,
+            "finished": progress[batch.pk].finished,
+            "cells": progress[batch.pk].cells,
+        }
+        for batch in found
+    ]
 
 
 def _read_new_cap(options: dict[str, object]) -> Decimal | None:

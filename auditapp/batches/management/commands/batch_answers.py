@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.batches.models import Batch
 from auditapp.batches.routes.answer_files import AnswerFileError, import_answer_file
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -17,16 +18,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("number", type=int, metavar="N")
-        parser.add_argument("file", metavar="FILE")
+        parser.add_argument("file", type=input_file, metavar="FILE")
         parser.add_argument("--dry-run", action="store_true", help="check every line and store nothing")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, number: int, file: str, dry_run: bool, **options: object) -> None:
+    def handle(self, *args: object, number: int, file: Path, dry_run: bool, **options: object) -> None:
         batch = Batch.objects.filter(pk=number).first()
         if batch is None:
             raise CommandError(f"There is no batch {number}.")
         try:
-            with Path(file).open("rb") as stream:
+            with file.open("rb") as stream:
                 imported = import_answer_file(batch=batch, file=stream, by=trail.SYSTEM, dry_run=dry_run)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error

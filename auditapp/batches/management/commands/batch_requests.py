@@ -12,6 +12,7 @@ from auditapp.batches.models import Batch
 from auditapp.batches.routes.answer_files import FORMS, AnswerFileError, export_requests
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import output_file
 
 
 class Command(BaseCommand):
@@ -29,20 +30,21 @@ class Command(BaseCommand):
 
     def handle(self, *args: object, number: int, output: str, model: str, form: str, **options: object) -> None:
         batch = find_batch(number)
-        if Path(output).exists() and not options["overwrite"]:
-            raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
         variant = ModelVariant.objects.filter(label=model).first() if model else None
         if model and variant is None:
             raise CommandError(f"There is no model {model!r}.")
-        try:
-            cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
-            write_whole(Path(output), lines)
-        except AnswerFileError as error:
-            raise CommandError(str(error)) from error
-        except OSError as error:
-            raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
-        answer = {"batch": batch.pk, "requests": cells, "path": output}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
+        with output_file(self, output) as path:
+            if path.exists() and not options["overwrite"]:
+                raise CommandError(f"{output} already exists. Name another file, or add --overwrite.")
+            try:
+                cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=variant, form=form)
+                write_whole(path, lines)
+            except AnswerFileError as error:
+                raise CommandError(str(error)) from error
+            except OSError as error:
+                raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+            answer = {"batch": batch.pk, "requests": cells, "path": output}
+            self.stdout.write(json.dumps(answer) if options["json"] else f"{cells} requests in {output}")
 
 
 def find_batch(number: int) -> Batch:

@@ -12,16 +12,17 @@ from auditapp.experiments.management.finding import find_experiment
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
     help = "Load the units of an experiment whose plan is locked: all of a file, or none."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("units", type=Path, help="CSV with unit, arm, group and outcomes")
+        parser.add_argument("units", type=input_file, help="CSV with unit, arm, group and outcomes")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--experiment", required=True, metavar="NAME")
-        parser.add_argument("--plan", type=Path, help="refuse unless this is the plan that was locked")
+        parser.add_argument("--plan", type=input_file, help="refuse unless this is the plan that was locked")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -12,13 +12,14 @@ from auditapp.experiments.management.finding import find_study
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
     help = "Lock the plan of an experiment, before its outcomes come in. It cannot be changed afterwards."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("plan", type=Path, help="the plan, as JSON")
+        parser.add_argument("plan", type=input_file, help="the plan, as JSON")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--name", default="", help="of the experiment (default: that in the plan)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -11,6 +11,7 @@ from auditapp.experiments.pure.listing import list_report
 from auditapp.experiments.pure.plans import PlanRefused, read_plan
 from auditapp.experiments.pure.units import UnitsRefused, read_units
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -18,8 +19,8 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("units", nargs="?", type=Path, help="CSV with unit, arm, group and outcomes")
-        parser.add_argument("--plan", type=Path, help="the plan, as JSON")
+        parser.add_argument("units", nargs="?", type=input_file, help="CSV with unit, arm, group and outcomes")
+        parser.add_argument("--plan", type=input_file, help="the plan, as JSON")
         parser.add_argument("--project", metavar="SLUG", help="in place of files: a study")
         parser.add_argument("--experiment", metavar="NAME", help="and one of its experiments")
         parser.add_argument("--coder", default="", metavar="NAME", help="whose codings give the moves of the sample")

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.llm.queries import find_broken_seals
 from auditapp.operations.actions import restore
 from auditapp.operations.errors import OperationError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -15,7 +16,7 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path)
+        parser.add_argument("file", type=input_file)
         parser.add_argument("--verify", action="store_true", help="check the audit trail and the batches afterwards")
 
     def handle(self, *args: object, file: Path, verify: bool, **options: object) -> None:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from auditapp.preannotation.evaluation.pure.calibrating import USUAL_RESAMPLES
 from auditapp.preannotation.evaluation.pure.label_files import Row, list_figures, list_report, read_file, report_file
 from transcripts.agreement.pure.label_files import LabelFileError
+from transcripts.formats.command_files import input_file
 
 USUAL_SEED = 1
 
@@ -24,7 +25,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "file", type=Path, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
+            "file", type=input_file, help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"
         )
         parser.add_argument("--seed", type=int, default=USUAL_SEED, help="seed of the resamples (default: %(default)s)")
         parser.add_argument(

@@ -13,6 +13,7 @@ from auditapp.preannotation.annotators.pure.learning import (
     name_reader,
 )
 from auditapp.preannotation.annotators.pure.learning_files import BadFile, read_texts, report_file
+from transcripts.formats.command_files import input_file
 
 USUAL_SEED = 1
 
@@ -27,7 +28,9 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="CSV or JSON lines in UTF-8; several codes between semicolons")
+        parser.add_argument(
+            "file", type=input_file, help="CSV or JSON lines in UTF-8; several codes between semicolons"
+        )
         parser.add_argument(
             "--seed", type=int, default=USUAL_SEED, help="seed of the split into halves (default: %(default)s)"
         )

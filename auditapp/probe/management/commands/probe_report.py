@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -11,6 +10,7 @@ from auditapp.probe.pure.report import make_report
 from auditapp.probe.pure.tables import AXES
 from auditapp.probe.pure.trials import read_themes, read_trials
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -21,9 +21,11 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", nargs="?", help="trials as JSON lines")
+        source.add_argument("file", type=input_file, nargs="?", help="trials as JSON lines")
         source.add_argument("--batch", type=int, metavar="N", help="a batch of the kind probe")
-        parser.add_argument("--themes", metavar="FILE", help="of a file: themes of the rationales as JSON lines")
+        parser.add_argument(
+            "--themes", type=input_file, metavar="FILE", help="of a file: themes of the rationales as JSON lines"
+        )
         parser.add_argument(
             "--axis", choices=AXES, default=AXES[0], help="of Table 2: the name-inferred category, or the prediction"
         )
@@ -45,12 +47,12 @@ class Command(BaseCommand):
 
 def _report_file(options: dict[str, Any]) -> dict[str, Any]:
     try:
-        with Path(options["file"]).open("rb") as lines:
-            trials, inside = read_trials(lines, name=options["file"])
+        with options["file"].open("rb") as lines:
+            trials, inside = read_trials(lines, name=options["file"].name)
         themes = inside or None
         if options["themes"]:
-            with Path(options["themes"]).open("rb") as lines:
-                themes = read_themes(lines, trials, name=options["themes"])
+            with options["themes"].open("rb") as lines:
+                themes = read_themes(lines, trials, name=options["themes"].name)
     except OSError as error:
         raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
     except ReadError as error:

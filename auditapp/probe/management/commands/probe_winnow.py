@@ -10,6 +10,7 @@ from auditapp.probe.management.reading import load_rules
 from auditapp.probe.pure.listing import list_funnel
 from auditapp.probe.pure.reviews import ReviewFile, ReviewsRefused
 from auditapp.probe.pure.winnowing import Rules, RulesRefused, winnow
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -22,8 +23,8 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="CSV")
-        parser.add_argument("--rules", required=True, metavar="FILE", help="declared rules as JSON")
+        parser.add_argument("file", type=input_file, metavar="CSV")
+        parser.add_argument("--rules", type=input_file, required=True, metavar="FILE", help="declared rules as JSON")
         parser.add_argument("--text", default="", metavar="COLUMN", help="the heading of the text (default: text)")
         parser.add_argument(
             "--category",
@@ -49,13 +50,13 @@ class Command(BaseCommand):
             "--json", action="store_true", help="print one JSON object, with what the file calls the reviews kept"
         )
 
-    def handle(self, *args: object, file: str, **options: Any) -> None:
+    def handle(self, *args: object, file: Path, **options: Any) -> None:
         rules = load_rules(options["rules"])
         if options["into"]:
             self._store(file, rules, options)
             return
         try:
-            with Path(file).open("rb") as opened:
+            with file.open("rb") as opened:
                 reviews = ReviewFile(opened, text=options["text"], category=options["category"])
                 winnowing = winnow(reviews, rules)
                 kept = [review.identifier for review in winnowing]
@@ -78,17 +79,17 @@ class Command(BaseCommand):
         if reviews.without_text:
             self.stdout.write(f"{reviews.without_text:,} rows without a text were passed over.")
 
-    def _store(self, file: str, rules: Rules, options: dict[str, Any]) -> None:
+    def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
         from auditapp.batches.command_options import find_project
         from auditapp.probe.actions.reviews import load_reviews
         from auditapp.probe.errors import ProbeError
         from transcripts.audit_trail import trail
 
         try:
-            with Path(file).open("rb") as opened:
+            with file.open("rb") as opened:
                 stored = load_reviews(
                     project=find_project(options["into"]),
-                    name=options["name"] or Path(file).stem,
+                    name=options["name"] or file.stem,
                     file=opened,
                     rules=rules,
                     category_method=options["method"],

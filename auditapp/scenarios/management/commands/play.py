@@ -29,6 +29,7 @@ from auditapp.scenarios.queries.scripts import find_script, latest_scripts
 from auditapp.scenarios.queries.talks import Exchange, read_talk
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         script = _add(acts, "script", "write a script of interviews, or its next number", of_play=False)
         script.add_argument("--project", required=True, metavar="SLUG")
         script.add_argument("--name", default="", help="what it is called, where its file does not say it")
-        script.add_argument("--file", type=Path, help="a JSON object; without it, the published opening alone")
+        script.add_argument("--file", type=input_file, help="a JSON object; without it, the published opening alone")
         script.add_argument("--reason", default="", help="why the wording changes, for the next number")
         opened = _add(acts, "open", "open an interview; its opening is sent at once", of_play=False)
         opened.add_argument("--project", required=True, metavar="SLUG")

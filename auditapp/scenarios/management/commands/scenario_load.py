@@ -13,6 +13,7 @@ from auditapp.scenarios.pure.scripts import list_halves, read_scripts
 from auditapp.scenarios.pure.shipped import SHIPPED, SHIPPED_FILE
 from transcripts.audit_trail import trail
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -20,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", type=Path, nargs="?")
+        source.add_argument("file", type=input_file, nargs="?")
         source.add_argument("--shipped", action="store_true", help=f"the suite that comes with the program, {SHIPPED}")
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none")

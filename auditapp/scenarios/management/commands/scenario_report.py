@@ -10,6 +10,7 @@ from auditapp.scenarios.pure.listing import list_report
 from auditapp.scenarios.pure.measures import report_plays
 from auditapp.scenarios.pure.plays_file import read_plays
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -20,7 +21,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("--plays", type=Path, metavar="FILE", help="outcomes of plays, as JSON lines")
+        source.add_argument("--plays", type=input_file, metavar="FILE", help="outcomes of plays, as JSON lines")
         source.add_argument("--batch", type=int, metavar="N", help="a batch that ran a suite")
         parser.add_argument(
             "--project", default="", metavar="SLUG", help="of a batch: the study that it is looked for in"

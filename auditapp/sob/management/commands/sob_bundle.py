@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -10,6 +9,7 @@ from auditapp.sob.errors import SobError
 from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.actions import write_sob_bundle
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import output_file
 
 
 class Command(BaseCommand):
@@ -26,17 +26,19 @@ class Command(BaseCommand):
         found = Batch.objects.filter(pk=batch, kind=KIND).select_related("project").first()
         if found is None:
             raise CommandError(f"There is no sob batch {batch}.")
-        path = Path(output)
-        if path.exists() and not options["overwrite"]:
-            raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
-        try:
-            facts = write_sob_bundle(batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"])
-        except SobError as error:
-            raise CommandError(str(error)) from error
-        if options["json"]:
-            self.stdout.write(json.dumps({**facts, "path": str(facts["path"])}))
-            return
-        self.stdout.write(
-            f"{facts['path']}: {facts['answers']:,} answers, {facts['attempts']:,} attempts, {facts['texts']:,} texts"
-            f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {facts['sha256']}"
-        )
+        with output_file(self, output) as path:
+            if path.exists() and not options["overwrite"]:
+                raise CommandError(f"{output} already exists. Choose another name, or add --overwrite.")
+            try:
+                facts = write_sob_bundle(
+                    batch=found, path=path, by=trail.SYSTEM, with_texts=not options["without_texts"]
+                )
+            except SobError as error:
+                raise CommandError(str(error)) from error
+            if options["json"]:
+                self.stdout.write(json.dumps({**facts, "path": output}))
+                return
+            self.stdout.write(
+                f"{output}: {facts['answers']:,} answers, {facts['attempts']:,} attempts, {facts['texts']:,} texts"
+                f"{' as hashes' if options['without_texts'] else ''}. SHA-256 {facts['sha256']}"
+            )

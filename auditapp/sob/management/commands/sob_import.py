@@ -11,6 +11,7 @@ from auditapp.sob.judging.actions.imported_answers import import_answers
 from auditapp.sob.management.choices import find_dataset
 from auditapp.sob.pure.instruments import BASE_TASK, TASKS
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file
 from transcripts.projects.actions import ProjectError
 
 
@@ -18,7 +19,7 @@ class Command(BaseCommand):
     help = "Import answers from another run: the authors' sob_results.csv, or an Inspect log (.json, .eval)."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file")
+        parser.add_argument("file", type=input_file)
         parser.add_argument("--dataset", required=True, help="the texts that were asked about")
         parser.add_argument("--project", default="")
         parser.add_argument(
@@ -30,12 +31,12 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, file: str, dataset: str, **options: Any) -> None:
+    def handle(self, *args: object, file: Path, dataset: str, **options: Any) -> None:
         try:
-            data = Path(file).read_bytes()
+            data = file.read_bytes()
             imported = import_answers(
                 dataset=find_dataset(dataset, options["project"]),
-                file_name=Path(file).name,
+                file_name=file.name,
                 data=data,
                 by=trail.SYSTEM,
                 task=options["task"],

@@ -16,6 +16,7 @@ from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts.actions.datasets import load_dataset
 from transcripts.audit_trail import trail
+from transcripts.formats.command_files import input_file
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import Project
 
@@ -27,7 +28,7 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file")
+        parser.add_argument("file", type=input_file)
         parser.add_argument("--name", required=True)
         parser.add_argument("--project", default="", help="slug of the study (default: the only one, or `benchmarks`)")
         parser.add_argument(
@@ -55,7 +56,7 @@ class Command(BaseCommand):
             parser.add_argument(f"--{field}", default="", help="stored with the dataset")
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, file: str, name: str, project: str, column: list[str], **options: object) -> None:
+    def handle(self, *args: object, file: Path, name: str, project: str, column: list[str], **options: object) -> None:
         data = read_file(file)
         try:
             study = choose_project(project)
@@ -63,7 +64,7 @@ class Command(BaseCommand):
             texts, created = load_dataset(
                 project=study,
                 name=name,
-                file_name=Path(file).name,
+                file_name=file.name,
                 data=data,
                 columns=read_columns(column),
                 targets=targets,
@@ -85,10 +86,10 @@ class Command(BaseCommand):
         write_notes(answer, self.stdout.write)
 
 
-def read_file(path: str) -> bytes:
+def read_file(path: Path) -> bytes:
     """The file's bytes, unless it is larger than any file we take. Raises ``CommandError``."""
     try:
-        with Path(path).open("rb") as file:
+        with path.open("rb") as file:
             return file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error

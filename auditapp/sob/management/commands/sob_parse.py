@@ -6,6 +6,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from auditapp.sob.pure.metrics import ResponseFileError, parse_file
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -13,17 +14,17 @@ class Command(BaseCommand):
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file")
+        parser.add_argument("file", type=input_file)
         parser.add_argument("--json", action="store_true")
 
-    def handle(self, *args: object, file: str, **options: object) -> None:
+    def handle(self, *args: object, file: Path, **options: object) -> None:
         try:
-            with Path(file).open("rb") as lines:
+            with file.open("rb") as lines:
                 answer = parse_file(lines)
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except ResponseFileError as error:
-            raise CommandError(f"{Path(file).name}, {error}") from error
+            raise CommandError(f"{file.name}, {error}") from error
         if options["json"]:
             self.stdout.write(json.dumps(answer))
             return

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from transcripts.formats.command_files import input_file, output_file
+
 if TYPE_CHECKING:
     from auditapp.sob.pure.measures.mapping import Rows
     from auditapp.sob.pure.measures.report import ReportOptions
@@ -21,9 +23,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
         source.add_argument("--batch", type=int, metavar="N")
-        source.add_argument("--responses", metavar="FILE", help="JSON lines; needs no database")
+        source.add_argument("--responses", type=input_file, metavar="FILE", help="JSON lines; needs no database")
         source.add_argument("--published", action="store_true", help="Table 4 of the paper; needs no database")
-        source.add_argument("--bundle", metavar="FILE", help="needs no database")
+        source.add_argument("--bundle", type=input_file, metavar="FILE", help="needs no database")
         parser.add_argument("--format", choices=FORMATS, default="text")
         parser.add_argument("--json", action="store_true", help="the same as --format json")
         parser.add_argument("--output", metavar="PATH", help="write there instead of printing")
@@ -51,7 +53,8 @@ class Command(BaseCommand):
             self.stdout.write(text)
             return
         try:
-            Path(str(options["output"])).write_text(text, encoding="utf-8", newline="")
+            with output_file(self, str(options["output"])) as path:
+                path.write_text(text, encoding="utf-8", newline="")
         except OSError as error:
             raise CommandError(f"{options['output']} cannot be written: {error.strerror}.") from error
 
@@ -79,7 +82,7 @@ def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
         return published_report(choose_options(options))
     if options["responses"] is not None:
-        return report_file(str(options["responses"]), choose_options(options))
+        return report_file(options["responses"], choose_options(options))
     if options["bundle"] is not None:
         return report_bundle(str(options["bundle"]))
     return report_batch(int(options["batch"]), options)
@@ -97,7 +100,7 @@ def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in ("seed", "resamples") if options[name] is not None}
 
 
-def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
+def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
     from auditapp.sob.pure.measures.report import build_report, relate_published
     from auditapp.sob.pure.measures.tallies import tally_observations
@@ -105,12 +108,12 @@ def report_file(path: str, options: ReportOptions) -> Mapping[str, Any]:
 
     warnings: list[str] = []
     try:
-        with Path(path).open("rb") as lines:
+        with path.open("rb") as lines:
             tallies = tally_observations(read_observations(lines, warnings=warnings))
     except OSError as error:
         raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
     except (ResponseFileError, ValueError) as error:
-        raise CommandError(f"{Path(path).name}, {error}") from error
+        raise CommandError(f"{path.name}, {error}") from error
     models = {group.model for group in tallies.groups}
     return build_report(tallies, options=relate_published(models, replace(options, warnings=tuple(warnings))))
 

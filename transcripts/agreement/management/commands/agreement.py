@@ -13,6 +13,7 @@ from transcripts.agreement.pure.label_table import LabelTable, RatingTable
 from transcripts.agreement.pure.listing import list_agreement
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, measure_agreement
 from transcripts.agreement.pure.measuring_scales import measure_ratings
+from transcripts.formats.command_files import input_file
 
 USUAL_SEED = 1
 
@@ -25,7 +26,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "file", type=Path, help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)"
+            "file",
+            type=input_file,
+            help="CSV in UTF-8; value is 1 (code applied), 0 (not applied) or empty (not decided)",
         )
         parser.add_argument(
             "--level",

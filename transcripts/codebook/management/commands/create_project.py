@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -9,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookRefused, start_study
 from transcripts.codebook.models import Beginning
+from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.actions import ProjectError
 from transcripts.projects.models import MethodStance
@@ -63,6 +63,7 @@ def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
     if given is None or given == Beginning.EMPTY:
         return given or Beginning.BUILT_IN, None
     try:
-        return Beginning.FILE, (Path(given).name, Path(given).read_bytes())
+        path = input_file(given)
+        return Beginning.FILE, (path.name, path.read_bytes())
     except OSError as error:
         raise CommandError(f"{given} cannot be read: {error.strerror}. Name a file, or: empty.") from error

@@ -12,6 +12,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import CodebookError, CodebookRefused, import_codebook, plan_import, publish_version
 from transcripts.codebook.actions.files import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
+from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.models import Project
 
@@ -22,7 +23,7 @@ class Command(BaseCommand):
     help = "Import a codebook into a study as a draft, which is published on its page or with --publish."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="a codebook as CSV, JSON or .qdc")
+        parser.add_argument("file", type=input_file, metavar="FILE", help="a codebook as CSV, JSON or .qdc")
         parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
         parser.add_argument(
             "--effect",

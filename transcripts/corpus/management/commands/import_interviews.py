@@ -14,6 +14,7 @@ from transcripts.corpus.planning import ImportRefused, ImportReport
 from transcripts.corpus.pure.choices import read_choices
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.unseen import drop_unseen
+from transcripts.formats.command_files import input_file
 from transcripts.projects.models import Project
 
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
     help = "Import files of interviews into a study. If one file fails, nothing is imported."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+        parser.add_argument("files", nargs="+", type=input_file, metavar="FILE")
         parser.add_argument("--project", required=True, metavar="SLUG", help="the study")
         parser.add_argument(
             "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -16,7 +17,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="a text file in UTF-8, plain or Markdown")
+        parser.add_argument("file", type=input_file, help="a text file in UTF-8, plain or Markdown")
         parser.add_argument("--language", default="en", help="language tag of the text (default: en)")
         parser.add_argument("--json", action="store_true", help="print one JSON object")
 

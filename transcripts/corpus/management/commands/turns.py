@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from transcripts.corpus.pure.readers import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.corpus.pure.readers.calls import pair_results
 from transcripts.corpus.pure.readers.threads import find_stage
+from transcripts.formats.command_files import input_file
 
 
 class Command(BaseCommand):
@@ -18,7 +19,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, help="a file of interviews or trajectories")
+        parser.add_argument("file", type=input_file, help="a file of interviews or trajectories")
         parser.add_argument(
             "--format", default="auto", choices=["auto", *FORMATS], help="default: recognised from the file"
         )

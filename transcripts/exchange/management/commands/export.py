@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -17,6 +16,7 @@ from transcripts.exchange.registry import (
     list_exports,
     say_without_consent,
 )
+from transcripts.formats.command_files import output_file
 from transcripts.projects.models import Project
 
 
@@ -50,18 +50,19 @@ class Command(BaseCommand):
         if run and not is_fact(run):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
         scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
-        try:
-            rows, sha256 = write_export(
-                export=export,
-                scope=scope,
-                format=str(options["format"]) or export.formats[0],
-                path=Path(output),
-                by=trail.SYSTEM,
-                exact=bool(options["exact"]),
-            )
-        except ExportError as error:
-            raise CommandError(str(error)) from error
-        if without := count_without_consent(export, scope):
-            self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
-        answer = {"path": output, "rows": rows, "sha256": sha256}
-        self.stdout.write(json.dumps(answer) if options["json"] else f"{rows} rows in {output}")
+        with output_file(self, output) as path:
+            try:
+                rows, sha256 = write_export(
+                    export=export,
+                    scope=scope,
+                    format=str(options["format"]) or export.formats[0],
+                    path=path,
+                    by=trail.SYSTEM,
+                    exact=bool(options["exact"]),
+                )
+            except ExportError as error:
+                raise CommandError(str(error)) from error
+            if without := count_without_consent(export, scope):
+                self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
+            answer = {"path": output, "rows": rows, "sha256": sha256}
+            self.stdout.write(json.dumps(answer) if options["json"] else f"{rows} rows in {output}")

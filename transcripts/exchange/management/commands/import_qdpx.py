@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.report import StudyReport
+from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import list_once
 from transcripts.projects.models import Project
 
@@ -16,7 +17,7 @@ class Command(BaseCommand):
     help = "Import a REFI-QDA project from another program into a study. If any part fails, nothing is imported."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", metavar="FILE", type=Path)
+        parser.add_argument("file", metavar="FILE", type=input_file)
         parser.add_argument("--project", required=True, metavar="SLUG")
         parser.add_argument("--dry-run", action="store_true", help="show what would be imported; store nothing")
         parser.add_argument(

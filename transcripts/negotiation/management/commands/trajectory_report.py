@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from transcripts.corpus.pure.readers.base import ReadError
+from transcripts.formats.command_files import input_file
 from transcripts.negotiation.pure.listing import list_report
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
@@ -30,7 +31,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         source = parser.add_mutually_exclusive_group(required=True)
-        source.add_argument("file", nargs="?", type=Path, help="a file as the export trajectories writes it")
+        source.add_argument("file", nargs="?", type=input_file, help="a file as the export trajectories writes it")
         source.add_argument("--project", metavar="SLUG", help="a study, of which blind codings are read")
         parser.add_argument(
             "--coder", action="append", default=[], metavar="NAME", help="only what this person did; may be given again"

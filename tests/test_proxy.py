@@ -11,7 +11,7 @@ import socket
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,33 +104,40 @@ def make_certificate(folder: Path) -> None:
     )
 
 
+@contextmanager
+def start_proxy(folder: Path, web: int) -> Iterator[Proxy]:
+    """The proxy in front of the web server at that port."""
+    make_certificate(folder)
+    ports = {number: find_free_port() for number in ("8080", "8443", "8081")}
+    # Names are looked up again and again in containers alone, and older releases of nginx do not know how.
+    text = re.sub(r"server web:8000 resolve", f"server {HOST}:{web}", CONFIGURATION)
+    text = re.sub(r"resolver .*;", "", text)
+    text = re.sub("/(tmp|run/secrets)/", f"{folder}/", text)
+    text = re.sub(r"listen (?:127.0.0.1:)?(\d+)", lambda found: f"listen {HOST}:{ports[found[1]]}", text)
+    # Whoever starts it here may open fewer files than a container.
+    text = re.sub(r"worker_rlimit_nofile \d+;", "", text)
+    text = text.replace("worker_connections 4096", "worker_connections 400")
+    (folder / "nginx.conf").write_text(text, encoding="utf-8")
+    # Its workers would be somebody else, who may not open this folder.
+    user = ["-g", "user root;"] if os.geteuid() == 0 else []
+    command = [str(NGINX), "-e", "stderr", "-c", str(folder / "nginx.conf"), *user]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        yield Proxy(ports["8443"], ports["8080"], folder / "log")
+    finally:
+        process.terminate()
+        process.wait()
+
+
 @pytest.fixture(scope="module")
 def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """The proxy in front of a server of ``tests.stuck``."""
-    folder = tmp_path_factory.mktemp("proxy")
-    make_certificate(folder)
     with ExitStack() as stack:
         web, _ = stack.enter_context(serve())
-        ports = {number: find_free_port() for number in ("8080", "8443", "8081")}
-        text = CONFIGURATION.replace("server web:8000", f"server {HOST}:{web}")
-        text = re.sub("/(tmp|run/secrets)/", f"{folder}/", text)
-        text = re.sub(r"listen (?:127.0.0.1:)?(\d+)", lambda found: f"listen {HOST}:{ports[found[1]]}", text)
-        # Whoever starts it here may open fewer files than a container.
-        text = re.sub(r"worker_rlimit_nofile \d+;", "", text)
-        text = text.replace("worker_connections 4096", "worker_connections 400")
-        (folder / "nginx.conf").write_text(text, encoding="utf-8")
-        # Its workers would be somebody else, who may not open this folder.
-        user = ["-g", "user root;"] if os.geteuid() == 0 else []
-        command = [str(NGINX), "-e", "stderr", "-c", str(folder / "nginx.conf"), *user]
-        with (folder / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-        try:
-            made = Proxy(ports["8443"], ports["8080"], folder / "log")
-            wait_until(lambda: answers(made), what="the proxy answers", patience=30)
-            yield made
-        finally:
-            process.terminate()
-            process.wait()
+        made = stack.enter_context(start_proxy(tmp_path_factory.mktemp("proxy"), web))
+        wait_until(lambda: answers(made), what="the proxy answers", patience=30)
+        yield made
 
 
 @pytest.mark.processes
@@ -195,6 +202,16 @@ class TestProcess:
             assert ask(proxy, "/echo", body=b"four") == (200, "4")
             assert ask(proxy, "/livez") == (200, "alive")
 
+    def test_while_the_web_server_is_away_people_are_told_to_try_again(self, tmp_path: Path) -> None:
+        """The desk keeps what was coded at a 503, and sends it again."""
+        with start_proxy(tmp_path, find_free_port()) as made:
+            wait_until(lambda: knocks(made), what="the proxy answers", patience=30)
+            with closing(http.client.HTTPSConnection(HOST, made.port, context=trusting(), timeout=30)) as connection:
+                connection.request("GET", "/p/a/interviews/1/")
+                answer = connection.getresponse()
+                assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+                assert "Try again in a moment" in answer.read().decode()
+
     def test_its_log_shows_addresses_without_what_follows_them(self, proxy: Proxy) -> None:
         ask(proxy, "/static/x?q=hunter2")
         ask(proxy, "/sign-in/hunter3/")
@@ -223,6 +240,12 @@ def ask(
             connection.request("GET" if body is None else "POST", path, body, headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
+
+
+def knocks(proxy: Proxy) -> bool:
+    with suppress(OSError):
+        return ask(proxy, "/livez")[0] > 0
+    return False
 
 
 def answers(proxy: Proxy) -> bool:

@@ -133,22 +133,36 @@ class TestFile:
         assert ports == {"proxy": ["80:8080", "443:8443"]}
         in_front = {name for name, service in SERVICES.items() if "front" in service["networks"]}
         assert in_front == {"proxy", "web"}
+        assert {name for name, service in SERVICES.items() if "edge" in service["networks"]} == {"proxy"}
         assert "back" not in SERVICES["proxy"]["networks"], "database and broker are out of its reach"
+
+    def test_visitors_by_ipv6_come_with_their_own_addresses(self) -> None:
+        """Where the network of published ports has IPv4 only, Docker hands them on as one: its own gateway."""
+        assert read_compose()["networks"]["edge"]["enable_ipv6"] == "${IPV6:-true}"
+        assert read_compose()["networks"]["front"]["internal"] is True, "it is no way in or out"
 
     def test_the_web_server_believes_the_proxy_alone(self) -> None:
         [trusted] = {service["environment"]["TRUSTED_PROXIES"] for name, service in SERVICES.items() if name in OURS}
-        addresses = {name: SERVICES[name]["networks"]["front"]["ipv4_address"] for name in ("proxy", "web")}
-        assert trusted == addresses["proxy"]
+        address = SERVICES["proxy"]["networks"]["front"]["ipv4_address"]
+        assert trusted == address
         [network] = read_compose()["networks"]["front"]["ipam"]["config"]
         hosts = list(ipaddress.ip_network(network["subnet"]).hosts())
         # The first is Docker's own.
-        assert {ipaddress.ip_address(address) for address in addresses.values()} <= set(hosts[1:])
+        assert ipaddress.ip_address(address) in hosts[1:]
+        given = ipaddress.ip_network(network["ip_range"])
+        assert given.subnet_of(ipaddress.ip_network(network["subnet"]))
+        assert ipaddress.ip_address(address) not in given, "no other container is given the proxy's address"
+
+    def test_there_can_be_two_web_servers(self) -> None:
+        """A second one, and `docker compose run web`, need an address of their own."""
+        assert SERVICES["web"]["networks"] == ["front", "back"]
 
     def test_what_must_be_given_has_no_default(self) -> None:
         text = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
         used = re.findall(r"(?<!\$)\$\{([^}]*)\}", text)
         assert [each.split(":?")[0] for each in used if ":?" in each] == ["BASE_URL"]
-        assert all(each.endswith(":-") for each in used if ":?" not in each), "what may be left out is empty then"
+        left_out = [each for each in used if ":?" not in each and each != "IPV6:-true"]
+        assert all(each.endswith(":-") for each in left_out), "what may be left out is empty then"
 
     def test_the_lines_of_the_guide_make_the_secrets_that_the_site_needs(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

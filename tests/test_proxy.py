@@ -68,6 +68,11 @@ class TestConfiguration:
     def test_it_serves_no_file_and_knows_no_folder(self) -> None:
         assert not re.search(r"^\s*(alias|root|autoindex|try_files)\b", CONFIGURATION, re.MULTILINE)
 
+    def test_it_listens_to_ipv6_wherever_it_listens_to_people(self) -> None:
+        by_four = re.findall(r"listen (\d+(?: ssl)?);", CONFIGURATION)
+        assert by_four
+        assert re.findall(r"listen \[::\]:(.*);", CONFIGURATION) == by_four
+
     def test_it_speaks_no_old_tls(self) -> None:
         assert re.findall(r"ssl_protocols (.*);", CONFIGURATION) == ["TLSv1.2 TLSv1.3"]
 
@@ -111,7 +116,7 @@ def start_proxy(folder: Path, web: int) -> Iterator[Proxy]:
     ports = {number: find_free_port() for number in ("8080", "8443", "8081")}
     # Names are looked up again and again in containers alone, and older releases of nginx do not know how.
     text = re.sub(r"server web:8000 resolve", f"server {HOST}:{web}", CONFIGURATION)
-    text = re.sub(r"resolver .*;", "", text)
+    text = re.sub(r"resolver .*;|listen \[::\].*;", "", text)
     text = re.sub("/(tmp|run/secrets)/", f"{folder}/", text)
     text = re.sub(r"listen (?:127.0.0.1:)?(\d+)", lambda found: f"listen {HOST}:{ports[found[1]]}", text)
     # Whoever starts it here may open fewer files than a container.

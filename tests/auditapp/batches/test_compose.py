@@ -149,8 +149,8 @@ class TestFile:
         hosts = list(ipaddress.ip_network(network["subnet"]).hosts())
         # The first is Docker's own.
         assert ipaddress.ip_address(address) in hosts[1:]
-        given = ipaddress.ip_network(network["ip_range"])
-        assert given.subnet_of(ipaddress.ip_network(network["subnet"]))
+        given = ipaddress.IPv4Network(network["ip_range"])
+        assert given.subnet_of(ipaddress.IPv4Network(network["subnet"]))
         assert ipaddress.ip_address(address) not in given, "no other container is given the proxy's address"
 
     def test_there_can_be_two_web_servers(self) -> None:

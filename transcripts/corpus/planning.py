@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +25,9 @@ IDS_NAMED = 5
 READING = "Reading the files"
 # Cutting so many characters into sentences takes two seconds or three; a preview does not count those of a larger file.
 COUNTED_CHARACTERS = 20_000_000
+LONG_UNIT = 1_000
+# Units that full stops end; a line of code, or what a tool gave back, may be long.
+PROSE_KINDS = frozenset({"prose", "list_item"})
 # Interviews of so many characters are compared with the study at once.
 COMPARED_CHARACTERS = 4_000_000
 
@@ -146,6 +149,8 @@ class _New(NamedTuple):
 
     turns: int
     sentences: int
+    long: int
+    longest: int
 
 
 class _Planning:
@@ -214,6 +219,7 @@ class _Planning:
             warnings=[
                 *reading.warnings,
                 *told,
+                *_tell_of_long(new.values()),
                 *self._warn_of_known(known, len(self._hung) - len(out)),
                 *_tell_of_grown(grown),
             ],
@@ -237,7 +243,7 @@ class _Planning:
         if known is None and external_id in self._beside:
             known, contents = self._beside[external_id], _mark(read)
         if known is None:
-            self._new[external_id] = _New(len(interview.turns), self._count_sentences(interview))
+            self._new[external_id] = _New(len(interview.turns), *self._count_sentences(interview))
             if remembers:
                 self._marks[external_id] = _mark(read)
         elif list(known) == list(contents):
@@ -251,15 +257,19 @@ class _Planning:
                 "a changed text. (If a file has no ids, they are made from its name and the line: rename the file.)"
             )
 
-    def _count_sentences(self, interview: ReadInterview) -> int:
+    def _count_sentences(self, interview: ReadInterview) -> tuple[int, int, int]:
+        """How many sentences an interview has, how many of them are long, and the length of the longest."""
         if not self._counts_sentences or self._uncounted:
-            return 0
+            return 0, 0, 0
         self._characters += sum(len(turn.text) for turn in interview.turns)
         self._uncounted = self._characters > COUNTED_CHARACTERS
         if self._uncounted:
-            return 0
+            return 0, 0, 0
         stored = mask_interview(interview, "") if self._choices.mask else interview
-        return sum(map(len, prepare_interview(stored)))
+        rows = [row for turn in prepare_interview(stored) for row in turn]
+        lengths = [end - start for _, start, end, kind, _ in rows if kind in PROSE_KINDS]
+        long = [length for length in lengths if length > LONG_UNIT]
+        return len(rows), len(long), max(lengths, default=0)
 
     def _warn_of_known(self, known: Sequence[str], of: int) -> list[str]:
         if not known:
@@ -294,6 +304,18 @@ def _find_difference(known: Sequence[object], read: Sequence[object]) -> int:
     """The position of the first turn that differs; behind the shorter one if all of it is in the other."""
     pairs = zip(known, read, strict=False)
     return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), min(len(known), len(read)) + 1)
+
+
+def _tell_of_long(counted: Collection[_New]) -> list[str]:
+    """A warning of units in which hardly anything can be told apart, such as captions without full stops."""
+    long = sum(each.long for each in counted)
+    if not long:
+        return []
+    are = f"{long:,} units are" if long > 1 else "One unit is"
+    longest = max(each.longest for each in counted)
+    because = f"(the longest has {longest:,}), because hardly a full stop ends a sentence there"
+    advice = "People and models code a unit as a whole. Put in full stops, or divide the units after the import."
+    return [f"{are} longer than {LONG_UNIT:,} characters {because}. {advice}"]
 
 
 def _tell_of_grown(grown: Sequence[tuple[ReadInterview, int]]) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from typing import Any
 
 import pytest
 
 from tests.shared import shared
 from transcripts.accounts.models import User
-from transcripts.corpus.actions import import_files
+from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import ImportedFile
-from transcripts.corpus.pure.readers import ReadError, ReadFile, read_bytes
+from transcripts.corpus.pure.readers import Naming, ReadError, ReadFile, read_bytes
 from transcripts.projects.models import Project
 
 
@@ -50,7 +51,8 @@ class TestCaptions:
     def test_where_nobody_is_named_a_pause_begins_a_turn(self) -> None:
         file = read("start\tend\ttext\n0\t900\tOne\n1000\t2000\ttwo.\n4500\t5000\tThree: four.\n", name="talk.tsv")
         assert [text for _, _, text in show(file)] == ["One two.", "Three: four."]
-        assert file.warnings == ["The captions do not say who speaks. Every turn was assumed to be the model's."]
+        assert file.warnings[0] == "The captions do not say who speaks. Every turn was assumed to be the model's."
+        assert file.read_as_text == {"Three": 1}
 
     def test_a_broken_line_of_a_table_is_refused_with_its_place(self) -> None:
         with pytest.raises(ReadError, match=r"talk.tsv, line 3: found a line of another form"):
@@ -62,6 +64,164 @@ class TestCaptions:
         turns = show(read_bytes(file.read_bytes(), name=file.name))
         assert len(turns) == 45
         assert turns[0][2].startswith("Hello everyone and welcome to yet another Hit Save podcast. I'm here with Rick")
+
+
+def cues(*said: tuple[str, str, str], head: str = "") -> str:
+    """SubRip of these times and words; WebVTT with its head."""
+    blocks = [f"{number}\n{start} --> {end}\n{words}\n" for number, (start, end, words) in enumerate(said, 1)]
+    return head + "\n".join(blocks)
+
+
+def follow(*words: str, head: str = "") -> str:
+    """Captions of a second each, one after the other."""
+    return cues(*((f"00:00:{n:02},000", f"00:00:{n + 1:02},000", text) for n, text in enumerate(words)), head=head)
+
+
+class TestWhoSpeaksInCaptions:
+    def turns(self, text: str, **options: Any) -> list[tuple[str, str]]:
+        return [(speaker, words) for _, speaker, words in show(read(text, **options))]
+
+    def test_two_voices_in_a_caption_are_two_speakers(self) -> None:
+        text = follow("<v Ben>It was fine.</v>\n<v Ana>It was\nnot.</v>", "<v Ben>I see.</v>", head="WEBVTT\n\n")
+        assert self.turns(text) == [("Ben", "It was fine."), ("Ana", "It was not."), ("Ben", "I see.")]
+
+    def test_two_names_in_a_caption_are_two_speakers(self) -> None:
+        assert self.turns(follow("ANA: Was it?\nBEN: It was.", "ANA: Oh.")) == [
+            ("ANA", "Was it?"),
+            ("BEN", "It was."),
+            ("ANA", "Oh."),
+        ]
+
+    def test_marks_of_place_and_look_are_before_a_name(self) -> None:
+        text = follow("ANA: Did you?", "BEN: {\\i1}I did.{\\i0}", "{\\an8}ANA: And?", "<i>BEN:</i> <b>That.</b>")
+        assert self.turns(text) == [("ANA", "Did you?"), ("BEN", "I did."), ("ANA", "And?"), ("BEN", "That.")]
+
+    @pytest.mark.parametrize("form", ["[{}]: {}", "[{}] {}", "({}): {}", "{}: {}", "[{}]\n{}"])
+    def test_speakers_of_whisper_are_speakers(self, form: str) -> None:
+        text = follow(form.format("SPEAKER_00", "Did you?"), form.format("SPEAKER_01", "I did."))
+        assert self.turns(text) == [("SPEAKER_00", "Did you?"), ("SPEAKER_01", "I did.")]
+
+    def test_what_is_heard_is_no_speaker(self) -> None:
+        text = follow("ANA: One.", "[music] Two.", "[laughter]", "BEN: Three.", "[music]", "ANA: Four.")
+        assert {speaker for speaker, _ in self.turns(text)} == {"ANA", "BEN"}
+
+    def test_dashes_part_a_dialogue(self) -> None:
+        assert self.turns(follow("- Was it?\n- It was.", "Fine then.", "-And you?", "Not me.\nNor him.")) == [
+            ("", "Was it?"),
+            ("", "It was. Fine then."),
+            ("", "And you? Not me. Nor him."),
+        ]
+
+    def test_a_dash_within_words_and_a_number_below_zero_part_nothing(self) -> None:
+        assert self.turns(follow("It was\n-5 degrees", "— or less —", "well-known.")) == [
+            ("", "It was -5 degrees — or less — well-known.")
+        ]
+
+    def test_two_arrows_say_that_another_speaks(self) -> None:
+        assert self.turns(follow(">> ANA: Was it? >> It was.", ">> BEN: No.")) == [
+            ("ANA", "Was it?"),
+            ("", "It was."),
+            ("BEN", "No."),
+        ]
+
+    def test_names_in_brackets_behind_a_dash_are_speakers_and_a_voice_without_name_is_nobody(self) -> None:
+        assert self.turns(follow("- [Interviewer] Why?", "- [Guest] So.")) == [
+            ("Interviewer", "Why?"),
+            ("Guest", "So."),
+        ]
+        assert self.turns(follow("<v Ana>Why?", "<v ->So.", "<v ->No.", head="WEBVTT\n\n")) == [
+            ("Ana", "Why?"),
+            ("", "So."),
+            ("", "No."),
+        ]
+
+    def test_who_is_named_once_is_text_and_a_sentence_before_a_colon_is_not_even_listed(self) -> None:
+        text = follow("ANA: One.", "BEN: Two.", "Chris: Three.", "ANA: and then she said: no", "BEN: Four.")
+        file = read(text)
+        assert file.read_as_text == {"Chris": 1}
+        assert [speaker for _, speaker, _ in show(file)] == ["ANA", "BEN", "ANA", "BEN"]
+        chosen = read_bytes(text.encode(), name="a.srt", naming=Naming(speakers=frozenset({"Chris"})))
+        assert [speaker for _, speaker, _ in show(chosen)] == ["ANA", "BEN", "Chris", "ANA", "BEN"]
+
+
+class TestWithoutAName:
+    def test_where_every_caption_is_named_one_without_a_name_is_nobodys(self) -> None:
+        file = read(follow("ANA: One.", "ANA: Two.", "Three.", "BEN: Four.", "BEN: Five."))
+        assert [(speaker, text) for _, speaker, text in show(file)] == [
+            ("ANA", "One. Two."),
+            ("", "Three."),
+            ("BEN", "Four. Five."),
+        ]
+        assert "One turn has no name in the captions." in " ".join(file.warnings)
+
+    def test_a_caption_without_a_voice_is_nobodys(self) -> None:
+        file = read(follow("<v Ana>One.", "Two.", "<v Ben>Three.</v> Four.", head="WEBVTT\n\n"))
+        assert [(speaker, text) for _, speaker, text in show(file)] == [
+            ("Ana", "One."),
+            ("", "Two."),
+            ("Ben", "Three."),
+            ("", "Four."),
+        ]
+
+    def test_after_a_pause_nobody_speaks_on(self) -> None:
+        late = cues(
+            ("00:00:01,000", "00:00:02,000", "ANA: One?"),
+            ("00:00:02,000", "00:00:03,000", "BEN: Two."),
+            ("00:00:03,100", "00:00:04,000", "And more."),
+            ("00:01:31,000", "00:01:32,000", "What now?"),
+        )
+        file = read(late)
+        assert [(speaker, text) for _, speaker, text in show(file)] == [
+            ("ANA", "One?"),
+            ("BEN", "Two. And more."),
+            ("", "What now?"),
+        ]
+        assert "Captions without a name that follow a named one were joined to it (1)." in file.warnings
+
+
+class TestOddCaptions:
+    def test_words_behind_an_empty_line_are_kept_and_notes_and_numbers_are_not(self) -> None:
+        srt = "1\n00:00:01,000 --> 00:00:03,000\nFirst\n\nhalf.\n\n2\n00:00:03,000 --> 00:00:04,000\n1984\n\n3\n"
+        assert [text for _, _, text in show(read(f"{srt}00:00:04,000 --> 00:00:05,000\nEnd.\n"))] == [
+            "First half. 1984 End."
+        ]
+        vtt = "WEBVTT\n\nSTYLE\n::cue {}\n\nc1\n00:01.000 --> 00:02.000\nOne.\n\nNOTE x\ny\n\nc2\n00:02.000 --> 00:03.000\nTwo.\n"
+        assert [text for _, _, text in show(read(vtt))] == ["One. Two."]
+        close = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n2\n00:00:02,000 --> 00:00:03,000\nTwo.\n"
+        assert [text for _, _, text in show(read(close))] == ["One. Two."]
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            ["One two.", "One two.\nThree four.", "Three four.\nFive."],
+            ["<u>One</u> two.", "One <u>two.</u>", "<u>Three</u> four.", "Three <u>four.</u>", "Five."],
+            ["<c>One</c><c> two.</c>", "One two.", "One two.\n<c>Three</c> four.", "Three four.", "Three four.\nFive."],
+            ["One two.", "One two. Three", "One two. Three four.", "Five."],
+        ],
+        ids=["lines", "words", "as of YouTube", "growing"],
+    )
+    def test_rolling_captions_are_read_once(self, words: list[str]) -> None:
+        file = read(follow(*words))
+        assert " ".join(text for _, _, text in show(file)) == "One two. Three four. Five."
+        assert "Each was read once." in " ".join(file.warnings)
+
+    def test_who_says_a_thing_twice_is_heard_twice(self) -> None:
+        file = read(follow("No.", "No.", "ANA: No.", "BEN: No.", "BEN: No.", "No, no."))
+        assert " ".join(text for _, _, text in show(file)).count("o") == 7
+
+    def test_captions_that_go_back_in_time_are_told(self) -> None:
+        file = read(
+            cues(
+                ("00:00:08,000", "00:00:09,000", "One."),
+                ("00:00:02,000", "00:00:03,000", "Two."),
+                ("00:00:09,000", "00:00:10,000", "Three."),
+            )
+        )
+        assert [text for _, _, text in show(file)] == ["One.", "Two.", "Three."]
+        told = (
+            "A caption begins before the one above, the first at 00:00:02.000. They were read in the order of the file."
+        )
+        assert told in file.warnings
 
 
 class TestText:
@@ -115,6 +275,20 @@ class TestOpenDocument:
     def test_broken_and_deceitful_xml_is_refused(self, content: str) -> None:
         with pytest.raises(ReadError, match=r"content\.xml"):
             read_bytes(pack({"META-INF/manifest.xml": "<a/>", "content.xml": content}), name="talk.odt")
+
+
+class TestLongUnits:
+    def test_units_of_more_than_a_thousand_characters_are_counted_in_the_preview(self, project: Project) -> None:
+        words = [f"and then {n} and so on and on" for n in range(80)]
+        text = follow(*words[:50]) + "\n" + cues(("00:02:00,000", "00:02:09,000", " ".join(words[:40])))
+        [report] = plan_imports(project=project, files=[("talk.srt", text.encode())])
+        told = "2 units are longer than 1,000 characters (the longest has 1,439), because hardly a full stop"
+        assert [warning for warning in report.warnings if warning.startswith(told)]
+
+    def test_long_lines_of_code_are_no_warning(self, project: Project) -> None:
+        line = json.dumps({"id": "a", "text": f"```\n{'x = 1; ' * 500}\n```"})
+        [report] = plan_imports(project=project, files=[("a.jsonl", line.encode())])
+        assert not any("longer than" in warning for warning in report.warnings)
 
 
 class TestSeveralFiles:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
 from collections.abc import Callable
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from auditapp.clients import find_client
 from auditapp.outage import is_outage, show_outage
 from transcripts.corpus.archive_views import show_left_out
 from transcripts.projects.access import visible_projects
+from transcripts.projects.downloads import sends_large_files
 from transcripts.ui.navigation import TASKS
 
 
@@ -110,66 +110,33 @@ class NoStore:
         return response
 
 
-class FewSlowPages:
-    """Lets nobody take more than three of the server's eight places with slow pages: two are made, and one waits.
-
-    Somebody who opened the slowest page of a large study twelve times kept the coders of every study from saving. The page that
-    she asked for last waits until one of the others is done, and one that waited before it is refused: a person who clicks on
-    while pages are slow has left it, and gets what she wants. Fast pages are not counted, so that a browser may open all its
-    tabs again. Nor is what changes something: no work is refused here.
-    """
-
-    SLOW_SECONDS = 1.0
-    MAX_MADE = 2
-    WAIT_SECONDS = 15.0
+class KnownToServer:
+    """Tells the web server whose request it is, so that it can share its places out by person, and asks it for a place before a
+    large file is made to be sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
-        self._changed = threading.Condition()
-        self._begun: dict[int, dict[object, float]] = {}
-        self._waiting: dict[int, object] = {}
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        person = request.user.pk if request.method in {"GET", "HEAD"} else None
-        if person is None:
-            return self.get_response(request)
-        mark = object()
-        with self._changed:
-            if not self._await_place(person, mark):
-                return self._refuse(request)
-            begun = self._begun.setdefault(person, {})
-            begun[mark] = time.monotonic()
-        try:
-            return self.get_response(request)
-        finally:
-            with self._changed:
-                del begun[mark]
-                if not begun and self._begun.get(person) is begun:
-                    del self._begun[person]
-                self._changed.notify_all()
+        client = find_client(request)
+        if client is not None and request.user.pk is not None:
+            client.tell_person(request.user.pk)
+        return self.get_response(request)
 
-    def _await_place(self, person: int, mark: object) -> bool:
-        """Whether one more page of hers is made: at once, or when one of the slow ones is done, unless she asks for another."""
-        if self._has_place(person):
-            return True
-        self._waiting[person] = mark
-        self._changed.notify_all()
-        self._changed.wait_for(
-            lambda: self._waiting.get(person) is not mark or self._has_place(person), timeout=self.WAIT_SECONDS
-        )
-        if self._waiting.get(person) is not mark:
-            return False
-        del self._waiting[person]
-        return self._has_place(person)
-
-    def _has_place(self, person: int) -> bool:
-        now = time.monotonic()
-        return sum(now - at > self.SLOW_SECONDS for at in self._begun.get(person, {}).values()) < self.MAX_MADE
-
-    def _refuse(self, request: HttpRequest) -> HttpResponse:
-        message = "Slow pages of yours are being made at this moment. Wait for them, then open this one again."
-        response = _show(request, 429, "Too many slow pages at once", message)
-        response["Retry-After"] = "10"
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponseBase], arguments: object, named: object
+    ) -> HttpResponseBase | None:
+        """Refuse a file, before anything is recorded or unblinded for it, where enough are being sent."""
+        client = find_client(request)
+        if client is None or not sends_large_files(view) or not (problem := client.begin_file()):
+            return None
+        response: HttpResponse
+        if request.path.startswith("/api/"):
+            error = {"code": "too_many_files", "message": problem, "fields": None}
+            response = JsonResponse({"error": error}, status=429)
+        else:
+            response = _show(request, 429, "Too many files at once", problem)
+        response["Retry-After"] = "60"
         return response
 
 

@@ -117,7 +117,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "auditapp.pages.WrongMethodPage",
     "auditapp.pages.NoStore",
-    "auditapp.pages.FewSlowPages",
+    "auditapp.pages.KnownToServer",
 ]
 
 ROOT_URLCONF = "auditapp.urls"

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
@@ -21,17 +21,21 @@ from waitress.adjustments import Adjustments
 from auditapp.environment import env_networks
 from auditapp.serving import (
     BODY_SECONDS,
+    FILES_AT_ONCE,
     HEADER_SECONDS,
     LIMITS,
+    READING_SECONDS,
     ROOM_FOR_BODIES,
     STRANGERS_BYTES,
+    Channel,
     Parser,
     is_trusted_proxy,
 )
 from tests.instance import HOST, ROOT, find_free_port, wait_until
+from tests.stuck import LARGE
 from transcripts.ui.uploads import MEGABYTE, USUAL_BYTES, read_largest_request
 
-COOKIE = "Cookie: session=invented\r\n"
+COOKIE = "Cookie: session=of-ann\r\n"
 
 
 @contextmanager
@@ -106,7 +110,13 @@ def test_health_and_refusals_are_told_while_every_thread_is_at_work() -> None:
 
 @pytest.mark.parametrize(
     ("size", "more"),
-    [(STRANGERS_BYTES + 1, ""), (400 * MEGABYTE, "Cookie: csrf=invented\r\n"), (USUAL_BYTES + 1, COOKIE)],
+    [
+        (STRANGERS_BYTES + 1, ""),
+        (400 * MEGABYTE, "Cookie: csrf=invented\r\n"),
+        (STRANGERS_BYTES + 1, "Cookie: session=invented\r\n"),
+        (STRANGERS_BYTES + 1, "Authorization: Bearer invented\r\n"),
+        (USUAL_BYTES + 1, COOKIE),
+    ],
 )
 @pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
 def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
@@ -116,6 +126,136 @@ def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
         said = read(connection)
     assert said.startswith("HTTP/1.1 413")
     assert "takes requests of up to" in said
+
+
+@pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
+def test_a_person_may_send_more_than_a_stranger(port: int, expect: str) -> None:
+    size = 3 * STRANGERS_BYTES
+    for who in ("Cookie: session=of-ann-too\r\n", "Authorization: Bearer of-ben\r\n"):
+        with closing(connect(port, announce("/echo", size, f"{who}{expect}Connection: close\r\n"))) as connection:
+            if expect:
+                assert connection.recv(25) == b"HTTP/1.1 100 Continue\r\n\r\n"
+            connection.sendall(bytes(size))
+            assert read(connection).endswith(f"\r\n\r\n{size}")
+
+
+def test_nobody_has_more_than_a_few_of_the_threads() -> None:
+    """By pages, by what changes something, and by the API; a quick request of hers that changes something is not kept waiting
+    by pages."""
+    with ExitStack() as stack:
+        port, _ = stack.enter_context(serve())
+        assert ask(port, "/who", COOKIE).startswith("HTTP/1.1 200")
+        for _ in range(20):
+            stack.enter_context(closing(connect(port, f"GET /stuck HTTP/1.1\r\nHost: {HOST}\r\n{COOKIE}\r\n")))
+        assert send(port, COOKIE).endswith("\r\n\r\n4")
+        for more in (COOKIE, "Authorization: Bearer of-ann-too\r\n"):
+            for _ in range(10):
+                request = f"POST /stuck HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: 0\r\n{more}\r\n"
+                stack.enter_context(closing(connect(port, request)))
+        for more in ("", "Cookie: session=of-ben\r\n"):
+            assert ask(port, "/echo", more).endswith("\r\n\r\n0")
+
+
+def send(port: int, more: str) -> str:
+    with closing(connect(port, announce("/echo", 4, f"{more}Connection: close\r\n") + "four")) as connection:
+        return read(connection)
+
+
+def test_many_quick_pages_at_once_are_all_answered(port: int) -> None:
+    with ExitStack() as stack:
+        request = f"GET /who HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{COOKIE}\r\n"
+        asked = [stack.enter_context(closing(connect(port, request))) for _ in range(12)]
+        assert all(read(each).startswith("HTTP/1.1 200") for each in asked)
+
+
+def test_a_page_that_nobody_waits_for_any_more_is_not_made() -> None:
+    """The ten of hers that were left would take five seconds, two at a time."""
+    with ExitStack() as stack:
+        port, _ = stack.enter_context(serve())
+        page = f"GET /brief HTTP/1.1\r\nHost: {HOST}\r\n{COOKIE}\r\n"
+        for _ in range(2):
+            stack.enter_context(closing(connect(port, page)))
+        for _ in range(10):
+            connect(port, page).close()
+        begun = time.monotonic()
+        assert ask(port, "/who", COOKIE).startswith("HTTP/1.1 200")
+        assert time.monotonic() - begun < 4
+
+
+class TestFiles:
+    @pytest.fixture
+    def readers(self) -> Iterator[tuple[int, list[socket.socket]]]:
+        """A server, and what reads slowly from it."""
+        with ExitStack() as stack:
+            port, _ = stack.enter_context(serve())
+            yield port, stack.enter_context(closing_all())
+
+    def test_who_reads_slowly_holds_no_thread(self, readers: tuple[int, list[socket.socket]]) -> None:
+        """Waitress alone would keep a thread for each of these, until they have read all but 16 MB."""
+        port, slow = readers
+        people = [f"Cookie: session=of-{number}\r\n" for number in range(2 * int(str(LIMITS["threads"])))]
+        for who in people:
+            slow.append(take_file(port, who))
+        for _ in range(3):
+            assert ask(port, "/echo").endswith("\r\n\r\n0")
+        # Each gets all of it in the end.
+        assert read_all(slow[0]) == LARGE
+
+    def test_a_person_gets_few_at_once(self, readers: tuple[int, list[socket.socket]]) -> None:
+        port, slow = readers
+        assert ask(port, "/who", COOKIE).startswith("HTTP/1.1 200")
+        assert ask(port, "/who", "Authorization: Bearer of-ann-too\r\n").startswith("HTTP/1.1 200")
+        for _ in range(FILES_AT_ONCE):
+            slow.append(take_file(port, COOKIE))
+        for who in (COOKIE, "Authorization: Bearer of-ann-too\r\n"):
+            assert ask(port, "/large", who).startswith("HTTP/1.1 429")
+        assert ask(port, "/echo", COOKIE).endswith("\r\n\r\n0")
+        slow.append(take_file(port, "Cookie: session=of-ben\r\n"))
+        assert read_all(slow[0]) == LARGE
+        slow.append(take_file(port, COOKIE))
+
+    def test_who_reads_next_to_nothing_is_given_up(self) -> None:
+        channel = Channel(MagicMock(), MagicMock(), ("", 0), Adjustments(**LIMITS), map={})
+        assert not channel.is_too_slow(0)
+        channel.total_outbufs_len = 1_000_000
+        assert not channel.is_too_slow(100)
+        channel.sent = 500_000
+        assert not channel.is_too_slow(100 + READING_SECONDS + 90)
+        assert channel.is_too_slow(100 + READING_SECONDS + 110)
+        channel.total_outbufs_len = 0
+        assert not channel.is_too_slow(1_000)
+
+
+@contextmanager
+def closing_all() -> Iterator[list[socket.socket]]:
+    made: list[socket.socket] = []
+    try:
+        yield made
+    finally:
+        for each in made:
+            each.close()
+
+
+def take_file(port: int, more: str) -> socket.socket:
+    """A connection on which a large file comes, of which its beginning is read."""
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+    connection.settimeout(10)
+    connection.connect((HOST, port))
+    connection.sendall(f"GET /large HTTP/1.1\r\nHost: {HOST}\r\n{more}\r\n".encode())
+    said = b""
+    while b"\r\n\r\n" not in said:
+        said += connection.recv(1)
+    assert said.startswith(b"HTTP/1.1 200")
+    return connection
+
+
+def read_all(connection: socket.socket) -> int:
+    """How much of a file comes on a connection."""
+    came = 0
+    while came < LARGE and (part := connection.recv(1_000_000)):
+        came += len(part)
+    return came
 
 
 def test_who_is_refused_and_goes_on_sending_is_told_so(port: int) -> None:

@@ -19,6 +19,7 @@ from auditapp.batches.kinds import find_visibility
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages.answers import read_answers
 from transcripts.blinding.viewers import Viewer
+from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 
 LINES_AT_A_TIME = 200
@@ -27,6 +28,7 @@ HIDDEN = "X-Answers-Hidden"
 write_line = json.JSONEncoder(separators=(",", ":")).encode
 
 
+@sends_files
 class ReadAnswers(ProjectView):
     """The answers of a batch that count, in the order in which they were stored: a line of JSON for each, to the latest.
 

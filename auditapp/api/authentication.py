@@ -6,6 +6,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from auditapp.clients import find_client
 from transcripts.accounts.actions import note_token_use
 from transcripts.accounts.models import ApiToken, User
 from transcripts.accounts.queries import find_token
@@ -28,6 +29,8 @@ class TokenAuthentication(BaseAuthentication):
                 "This token is unknown, revoked or expired, or its account is closed. Create a new one on your account page."
             )
         note_token_use(token)
+        if (client := find_client(request._request)) is not None:  # noqa: SLF001
+            client.tell_person(token.user_id)
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

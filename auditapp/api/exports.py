@@ -27,6 +27,7 @@ from transcripts.imports.actions import record_taking
 from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import read_result
 from transcripts.imports.runs import JobRefused
+from transcripts.projects.downloads import sends_files
 
 OWN, ALL = "own", "all"
 # Named for the schema, which tells fields that are named alike apart.
@@ -96,6 +97,7 @@ class JobOutput(serializers.Serializer[Any]):
         ref_name = "ExportFile"
 
 
+@sends_files
 class WriteExport(ProjectView):
     """Export something: the file itself, or, where writing takes long, 202 and the number under which a worker writes it.
 
@@ -182,6 +184,7 @@ class ReadExportFile(ProjectView):
         return self.answer(find_job(self, export_id))
 
 
+@sends_files
 class TakeExportFile(ProjectView):
     """Take a file of yours that a worker has written. It is recorded, as every export is."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
-from django.contrib.sessions.backends.base import SessionBase
-from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 
-from auditapp.pages import FewSlowPages
+from auditapp.clients import CLIENT
+from tests.instance import ROOT
+from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
+from transcripts.audit_trail.models import AuditEvent
 from transcripts.projects.models import Project
 
 ClientOf = Callable[[User], Client]
@@ -89,81 +89,60 @@ class TestLog:
         assert "Traceback" in logging.Formatter("%(message)s").format(record)
 
 
-class TestFewSlowPages:
-    """An attack by reading: twelve slow pages of one person kept everybody else from saving."""
+class FakeClient:
+    """What the web server tells of a connection, without one."""
 
-    @pytest.fixture
-    def done(self) -> threading.Event:
-        """Set when the slow pages may end."""
-        return threading.Event()
+    def __init__(self, problem: str = "") -> None:
+        self.problem, self.people, self.files = problem, list[int](), 0
 
-    @pytest.fixture
-    def waiting(self) -> list[Future[HttpResponseBase]]:
-        """What was asked for, in its order."""
-        return []
+    def tell_person(self, person: int) -> None:
+        self.people.append(person)
 
-    @pytest.fixture
-    def ask(
-        self, monkeypatch: pytest.MonkeyPatch, done: threading.Event, waiting: list[Future[HttpResponseBase]]
-    ) -> Iterator[Callable[..., int]]:
-        """Ask for a page as somebody: the status, or 0 for one that is still being made."""
-        monkeypatch.setattr(FewSlowPages, "SLOW_SECONDS", -1.0)
-        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 30.0)
+    def begin_file(self) -> str:
+        self.files += 1
+        return self.problem
 
-        def make_slowly(request: HttpRequest) -> HttpResponse:
-            assert done.wait(30)
-            return HttpResponse()
 
-        server = FewSlowPages(make_slowly)
+def at(server: FakeClient) -> dict[str, Any]:
+    """A request that this server received."""
+    return {CLIENT: server}
 
-        def ask(person: User, method: str = "GET") -> int:
-            request = RequestFactory().generic(method, "/")
-            request.user = person
-            request.session = SessionBase()
-            answer = pool.submit(server, request)
-            waiting.append(answer)
-            try:
-                return answer.result(timeout=0.3).status_code
-            except TimeoutError:
-                return 0
 
-        with ThreadPoolExecutor(20) as pool:
-            yield ask
-            done.set()
-            assert {each.result(timeout=30).status_code for each in waiting} <= {200, 429}
-        assert server._begun == server._waiting == {}
-
-    def test_of_many_slow_pages_of_one_person_two_are_made_and_the_last_one_waits(
-        self, ask: Callable[..., int], coder: User, waiting: list[Future[HttpResponseBase]], done: threading.Event
+class TestKnownToServer:
+    def test_the_server_learns_whose_request_it_is(
+        self, client_of: ClientOf, coder: User, client: Client, project: Project
     ) -> None:
-        assert [ask(coder) for _ in range(5)] == [0] * 5
-        assert [each.done() for each in waiting] == [False, False, True, True, False]
-        assert [each.result().status_code for each in waiting[2:4]] == [429, 429], "she went on to another page"
-        done.set()
-        assert waiting[4].result(timeout=30).status_code == 200, "made when one of the others was done"
+        server = FakeClient()
+        client_of(coder).get("/", **at(server))
+        client.get("/sign-in/", **at(server))
+        assert server.people == [coder.pk]
+        _, secret = create_token(user=coder, name="script", by=coder)
+        client.get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"}, **at(server))
+        assert (server.people, server.files) == ([coder.pk] * 2, 0)
 
-    def test_a_page_that_has_waited_long_is_refused(
-        self, ask: Callable[..., int], coder: User, monkeypatch: pytest.MonkeyPatch
+    @pytest.mark.parametrize("by_api", [False, True])
+    def test_a_file_that_is_one_too_many_is_refused_before_anything_is_recorded(
+        self, project: Project, lead: User, client_of: ClientOf, by_api: bool
     ) -> None:
-        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 0.01)
-        assert [ask(coder) for _ in range(4)] == [0, 0, 429, 429]
-
-    def test_pages_of_others_and_what_changes_something_are_not(
-        self, ask: Callable[..., int], coder: User, lead: User
-    ) -> None:
-        assert [ask(coder) for _ in range(2)] == [0, 0]
-        assert (ask(lead), ask(coder, "POST")) == (0, 0)
-
-    def test_fast_pages_are_not_counted(
-        self, ask: Callable[..., int], coder: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(FewSlowPages, "SLOW_SECONDS", 60.0)
-        assert [ask(coder) for _ in range(8)] == [0] * 8
-
-    def test_the_page_says_what_to_do(self, client_of: ClientOf, coder: User, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(FewSlowPages, "MAX_MADE", 0)
-        monkeypatch.setattr(FewSlowPages, "WAIT_SECONDS", 0.01)
-        answer = client_of(coder).get("/")
-        assert (answer.status_code, answer["Retry-After"]) == (429, "10")
-        assert "Wait for them" in answer.content.decode()
+        server, events = FakeClient("Three files are on their way."), AuditEvent.objects.count()
+        if by_api:
+            address = f"/api/v1/projects/{project.slug}/exports/codebook/"
+            answer = Client().post(address, {"format": "csv"}, **at(server))
+            assert answer.json()["error"]["message"] == server.problem
+        else:
+            address = reverse("exchange:download", args=[project.slug, "codebook", "csv"])
+            answer = client_of(lead).post(address, **at(server))
+            assert server.problem in answer.content.decode()
+        assert (answer.status_code, answer["Retry-After"]) == (429, "60")
         assert "no-store" in answer["Cache-Control"]
+        assert AuditEvent.objects.count() == events
+
+    def test_every_view_that_answers_in_pieces_asks_for_a_place(self) -> None:
+        """Whoever adds one decorates it with ``sends_files``."""
+        modules = dict[str, set[str]]()
+        for room in (ROOT / "transcripts", ROOT / "auditapp"):
+            for path in room.rglob("*.py"):
+                text = path.read_text(encoding="utf-8")
+                if re.search(r"\b(StreamingHttpResponse|FileResponse)\(|\bsend_export\(|\b_send_bundle\(", text):
+                    modules[str(path.relative_to(ROOT))] = set(re.findall(r"^@sends_files$", text, re.MULTILINE))
+        assert {path for path, marked in modules.items() if not marked} == {"transcripts/exchange/export_jobs.py"}

@@ -37,7 +37,7 @@ from transcripts.imports.models import ImportJob
 from transcripts.imports.queries import list_own_files, list_recent_jobs
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
 from transcripts.ui.chart_files import read_chart
 from transcripts.ui.uploads import takes_uploads
@@ -76,6 +76,7 @@ def show_methods(request: ProjectRequest) -> HttpResponse:
     return render(request, "exchange/methods.html", {"text": draft_methods(request.project)})
 
 
+@sends_files
 @require_POST
 @project_view(Permission.VIEW)
 def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBase:

@@ -14,6 +14,7 @@ from transcripts.imports.kinds import JobKind, find_kind
 from transcripts.imports.models import ImportJob
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 
 MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RUNNING)
@@ -64,6 +65,7 @@ def cancel(request: ProjectRequest, job_id: int) -> HttpResponse:
     return redirect(job)
 
 
+@sends_files
 @require_POST
 @project_view(Permission.VIEW)
 def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:

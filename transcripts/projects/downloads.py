@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.http import HttpResponse
@@ -10,6 +12,19 @@ from django.utils.http import content_disposition_header
 
 from transcripts.audit_trail import trail
 from transcripts.projects.models import Project
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+def sends_files(view: View) -> View:
+    """Decorate a view that may send a large file, so that few of them are sent at once."""
+    view.sends_files = True  # type: ignore[attr-defined]
+    return view
+
+
+def sends_large_files(view: Callable[..., Any]) -> bool:
+    """Whether a view, or the class that it was made of, is decorated so."""
+    return bool(getattr(getattr(view, "cls", view), "sends_files", False))
 
 
 @transaction.atomic

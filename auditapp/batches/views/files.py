@@ -11,10 +11,12 @@ from auditapp.batches.forms import MAX_ANSWER_FILE, AnswersForm
 from auditapp.batches.routes import answer_files
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
 from auditapp.batches.views.pages import render_batch
+from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
 
+@sends_files
 @require_http_methods(["GET", "HEAD", "POST"])
 @batch_view(Permission.RUN_BATCHES, hides_by_itself=True)
 @leads_back

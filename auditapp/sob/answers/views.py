@@ -40,6 +40,7 @@ from auditapp.sob.tables.mappings import TABLE, UnknownMapping, find_mapping
 from auditapp.sob.tables.queries import find_texts
 from auditapp.sob.texts.queries import count_repeats, count_targets
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
+from transcripts.projects.downloads import sends_files
 from transcripts.projects.roles import Permission
 
 FILTERS = (
@@ -98,6 +99,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "sob/responses.html", context)
 
 
+@sends_files
 @require_POST
 @project_view(Permission.EXPORT)
 def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpResponse:

@@ -10,6 +10,7 @@ from dataclasses import asdict
 
 import pytest
 from django.db import OperationalError as OperationalDatabaseError
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -409,7 +410,7 @@ class TestComputedByWorkers:
         batch = launch(dataset, owner)
         answer_all(batch)
         Cell.objects.filter(batch=batch).update(state=Cell.State.DONE)
-        with django_capture_on_commit_callbacks(execute=True):
+        with django_capture_on_commit_callbacks(execute=True), transaction.atomic():
             assert finish_if_complete(batch)
         assert asked == [(batch.pk, asdict(ReportChoice()))]
         tasks.compute_report(*asked[0])

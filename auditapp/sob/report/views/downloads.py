@@ -33,7 +33,7 @@ from transcripts.charts.png import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
 from transcripts.imports.runs import JobRefused
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import send_download, sends_files
 from transcripts.projects.roles import Permission
 
 
@@ -50,6 +50,7 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "sob/files.html", context)
 
 
+@sends_files
 @require_POST
 @project_view(Permission.EXPORT)
 def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:

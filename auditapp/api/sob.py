@@ -50,8 +50,8 @@ class ScoreOutput(serializers.Serializer[Any]):
         allow_null=True, help_text="How many of the non-refused answers a model (the formatter) read."
     )
     n_person = serializers.IntegerField(allow_null=True, help_text="How many of them a person read.")
-    few_answers = serializers.BooleanField(
-        allow_null=True, help_text="Whether there are fewer than ten non-refused answers."
+    few_items = serializers.BooleanField(
+        allow_null=True, help_text="Whether the non-refused answers are about fewer than ten texts."
     )
     ci_note = serializers.CharField(allow_null=True, help_text="Why `ci` has no width; null if it has one.")
     ci_strict_note = serializers.CharField(allow_null=True, help_text="The same of `ci_strict`.")

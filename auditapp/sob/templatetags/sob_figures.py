@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.sob.pure.measures.cautions import (
-    FEW_ANSWERS,
+    FEW_ITEMS,
     FEW_MARK,
     FEW_SENTENCE,
     describe_cell_readers,
@@ -82,18 +82,20 @@ def _write_below(words: str) -> SafeString:
 
 
 @register.filter
-def few_mark(n: int | str | None) -> str:
-    """The mark of a score over so few answers; "" where there are enough, or none."""
-    if not n or int(n) >= FEW_ANSWERS:
+def few_mark(n: int | str | None, texts: int | str | None) -> str:
+    """The mark of a figure over ``n`` answers that are about few ``texts``; "" where there are enough, no answer, or no count.
+
+    Of an excerpt of the answers, ``texts`` may be those of all: they are then at most as many as the answers."""
+    if not n or texts is None or texts == "" or min(int(n), int(texts)) >= FEW_ITEMS:
         return ""
     return format_html(
-        '<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} answers)</span>', FEW_MARK, FEW_ANSWERS
+        '<span aria-hidden="true">{}</span><span class="vh"> (fewer than {} texts)</span>', FEW_MARK, FEW_ITEMS
     )
 
 
 @register.simple_tag
 def few_sentence() -> str:
-    """What the mark of few answers means."""
+    """What the mark of few texts means."""
     return FEW_SENTENCE
 
 

@@ -68,7 +68,7 @@ def find_cell(given: list[str | int]) -> dict[str, Any]:
     ("given", "value", "cautions", "alarm"),
     [
         ([2] * 6 + [0] * 6, "1.00 [", [], ""),
-        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 answers"], ""),
+        ([2] * 4 + [0] * 5, "0.89 [", ["fewer than 10 texts"], ""),
         ([0] * 12, "0.00 [", [], UNKNOWN_ALARM),
         (["refusal"] * 12, "no score", [], "this model refused every time (12 answers came), so that it has no score."),
         (
@@ -184,7 +184,7 @@ def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
     assert [figure.name.rpartition(" ")[2] for figure in part.figures] == [
         str(each.pk) for each in (batch, pilots[2], pilots[1])
     ]
-    assert "over 4 answers, fewer than 10 answers, batch done, imported" in part.summary
+    assert "over 4 answers, fewer than 10 texts, batch done, imported" in part.summary
     assert part.figures[0].basis.endswith("batch done, imported")
 
 
@@ -243,7 +243,7 @@ def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, own
     client.force_login(owner)
     listed = client.get(f"/p/{project.slug}/judges/")
     assert b"1.00 [" in listed.content
-    assert b"over 4 answers, fewer than 10 answers, batch running" in listed.content
+    assert b"over 4 answers, fewer than 10 texts, batch running" in listed.content
     assert listed.content.count(b"Unknown is the only warranted answer") == 1
     variant = ModelVariant.objects.get()
     assert b"does not certify a judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content

@@ -26,6 +26,7 @@ from auditapp.sob.models import Dataset
 from auditapp.sob.pure.measures.cautions import write_notice
 from auditapp.sob.pure.outputs.bundle import read_bundle
 from auditapp.sob.pure.outputs.bundle_writing import INPUTS
+from auditapp.sob.pure.outputs.csv_tables import print_table
 from auditapp.sob.pure.outputs.latex_tables import write_latex
 from auditapp.sob.pure.showing.figures import describe_cell
 from auditapp.sob.pure.showing.heat_map import draw_heat_map
@@ -167,9 +168,36 @@ class TestAlarms:
         answer_cells(asked, ["I'm sorry, but I can't help with that."] * 12)
         answer_cells(asked, ["Acceptable."] * 12, task="base")
         page = get(client_of(coder), "report", asked)
-        assert "These figures are no findings" in page
+        assert "This score is no finding" in page
         assert "model a, acceptability: refused every time (12 answers came), so that it has no score." in page
-        assert "model a, base task: gave the same verdict, acceptable, every time (12 verdicts)." in page
+
+    def test_an_alarm_of_the_base_task_is_only_where_its_verdicts_are(
+        self, asked: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(asked, ['{"Race": "White"}'] * 10 + ["Person: Unknown"] * 2)
+        answer_cells(asked, ["Acceptable."] * 12, task="base")
+        said = "model a, base task: gave the same verdict, acceptable, every time (12 verdicts)."
+        client = client_of(coder)
+        for name in ("report", "values", "statistics", "map"):
+            assert "no finding" not in get(client, name, asked)
+        for name in ("sensitivity", "model"):
+            page = get(client, name, asked)
+            assert "These verdicts are no findings" in page
+            assert said in page
+        report = compute_report(asked).report
+        assert said in print_table(report, "base")
+        assert said not in print_table(report, "cells")
+        [alarm] = report["alarms"]
+        assert alarm.startswith(said)
+
+    def test_the_share_of_unreadable_answers_names_its_denominator_and_what_it_leaves_out(
+        self, asked: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(asked, ['{"Race": "White"}'] * 11 + ["???"])
+        answer_cells(asked, ["???"] * 12, task="base")
+        page = " ".join(get(client_of(coder), "report", asked).split())
+        assert "1 of 12 answers to the scored tasks: empty, truncated, off format or failed" in page
+        assert "Apart from them, 12 of 12 to the Base prompt" in page
 
     def test_it_stays_away_where_there_is_no_alarm(self, asked: Batch, coder: User, client_of: ClientOf) -> None:
         answer_cells(asked, ['{"Race": "White"}'] * 10 + ["Person: Unknown"] * 2)

@@ -59,12 +59,12 @@ class TestDashboard:
             order = [page.index(part) for part in ('<table class="heat">', '<ul class="cards">', 'class="made-with"')]
             assert order == sorted(order)
 
-    def test_shares_of_fewer_than_ten_answers_are_marked(
+    def test_shares_of_answers_about_fewer_than_ten_texts_are_marked(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(batch, ["Person: Unknown", "I cannot help with that."])
         page = get(client_of(coder), "sob:dashboard", project.slug)
-        assert "† marks a share of fewer than ten answers." in page
+        assert "† marks a share of answers about fewer than ten texts." in page
 
     def test_fake_answers_are_named_as_such(
         self, batch: Batch, project: Project, coder: User, client_of: ClientOf

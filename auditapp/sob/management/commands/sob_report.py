@@ -207,7 +207,7 @@ def write_text(report: Mapping[str, Any]) -> str:
         *filter(None, cautions),
         *([FEW_SENTENCE] if figures.has_few else []),
         *(readers or filter(None, [figures.readers])),
-        *(f"Alarm: {sentence}" for sentence in figures.alarms),
+        *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
         *(f"Note: {sentence}" for sentence in report["warnings"]),
         *(f"Read with it: {sentence}" for sentence in report["reading"]),
     ]

@@ -11,7 +11,13 @@ from typing import Any
 from auditapp.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.sob.pure.limits import READING
 from auditapp.sob.pure.measures.attributions import AttributionTally, list_mapping
-from auditapp.sob.pure.measures.cautions import describe_cut_off, find_base_alarm, list_alarms, write_notice
+from auditapp.sob.pure.measures.cautions import (
+    describe_cut_off,
+    find_base_alarm,
+    list_alarms,
+    list_base_alarms,
+    write_notice,
+)
 from auditapp.sob.pure.measures.harms import list_harms
 from auditapp.sob.pure.measures.mapping import Rule
 from auditapp.sob.pure.measures.paired import compare_pairs
@@ -35,7 +41,7 @@ from auditapp.sob.pure.parsing import PARSER_VERSION, Outcome
 from auditapp.sob.pure.published import TARGETS, published_rows, published_source
 from auditapp.sob.pure.verdicts import VERDICTS
 
-REPORT_VERSION = "5"
+REPORT_VERSION = "6"
 
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
@@ -115,7 +121,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
             notices=options.notices,
             invented=options.invented_readings,
         ),
-        "alarms": list_alarms(cells, base),
+        "alarms": [*list_alarms(cells), *list_base_alarms(base)],
         "providers": options.providers,
         "versions": _name_versions(options),
         "cells": cells,

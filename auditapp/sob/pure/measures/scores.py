@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from auditapp.sob.pure.counting import OVERALL, Counts
-from auditapp.sob.pure.measures.cautions import FEW_ANSWERS, explain_no_width, find_alarm
+from auditapp.sob.pure.measures.cautions import FEW_ITEMS, explain_no_width, find_alarm
 from auditapp.sob.pure.measures.intervals import Sample, resample_scores
 from auditapp.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.sob.pure.parsing import Outcome
@@ -25,7 +25,7 @@ CELL_FIELDS = (
     *("model", "task", "target", "n_responses", "n_refused", "n_null", "n_nonrefused", "n_attributed"),
     *("attribution_rate", "mean_attributes", "sob", "n_attributes", "outcomes", "n_items"),
     *("attribution_rate_strict", "sob_strict", "sob_released", "attribution_rate_released", "ci", "ci_strict"),
-    *("n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm", "output_limit"),
+    *("n_formatter", "n_person", "few_items", "ci_note", "ci_strict_note", "alarm", "output_limit"),
 )
 """The figures of a cell, in the order of the report."""
 
@@ -123,9 +123,9 @@ def score_tallies(
     is the number of texts with an answer that stays in the denominator. Rates are None where ``n_nonrefused`` is 0: never
     measured, which is not 0. Those that end in ``_released`` round as the released pipeline does and count an object without
     a known value as attributed. Intervals are None under two texts; ``ci_note`` explains one without width. ``n_formatter``
-    and ``n_person`` are the answers among ``n_nonrefused`` that a formatter or a person read, ``few_answers`` says that these
-    are fewer than ``FEW_ANSWERS``, and ``alarm`` is one of ``Alarm``. ``output_limit`` is the caller's to say. Cells come in the
-    order of ``GroupTable.list_keys``.
+    and ``n_person`` are the answers among ``n_nonrefused`` that a formatter or a person read, ``few_items`` says that these
+    are about fewer than ``FEW_ITEMS`` texts, and ``alarm`` is one of ``Alarm``. ``output_limit`` is the caller's to say.
+    Cells come in the order of ``GroupTable.list_keys``.
     """
     keys = list(table.list_keys(targets))
     figures = _CellFigures(table)
@@ -235,7 +235,7 @@ class _CellFigures:
             "ci_strict": intervals[1],
             "n_formatter": at(self.formatter),
             "n_person": at(self.person),
-            "few_answers": answered < FEW_ANSWERS,
+            "few_items": n_items < FEW_ITEMS,
             "ci_note": notes[0],
             "ci_strict_note": notes[1],
             "alarm": find_alarm(

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from auditapp.sob.pure.measures.cautions import FEW_ANSWERS
+from auditapp.sob.pure.measures.cautions import FEW_ITEMS
 from auditapp.sob.pure.measures.intervals import (
     Sample,
     draw_scores,
@@ -40,7 +40,7 @@ def score_secondary(matrices: Mapping[str, ItemMatrix], *, seed: int, resamples:
             "n_nonrefused": int(sample.usable.sum()),
             "sob": _score(sample),
             "ci": found[0] if found else None,
-            "few_answers": int(sample.usable.sum()) < FEW_ANSWERS,
+            "few_items": _count_items(sample) < FEW_ITEMS,
             "ci_note": explain_intervals(sample, found)[0],
         }
         for sample, found in zip(samples, intervals, strict=True)

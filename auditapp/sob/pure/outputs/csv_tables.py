@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.sob.pure.parsing import Outcome
+from auditapp.sob.pure.showing.figures import Figures
 from transcripts.formats.tabular import TextSink, write_csv
 
 Report = Mapping[str, Any]
@@ -114,7 +115,7 @@ _CELLS = (
     *("attribution_rate_strict", "sob_strict", "ci_strict_low", "ci_strict_high"),
     *("attribution_rate_released", "sob_released"),
     *(f"outcome_{outcome}" for outcome in _OUTCOMES),
-    *("provider", "n_formatter", "n_person", "few_answers", "ci_note", "ci_strict_note", "alarm"),
+    *("provider", "n_formatter", "n_person", "few_items", "ci_note", "ci_strict_note", "alarm"),
 )
 _FRIEDMAN = (
     *("task", "blocks", "counting", "chi2", "df", "p", "kendalls_w", "n_blocks", "k_treatments", "ties_corrected"),
@@ -184,7 +185,7 @@ TABLES = {
         CsvTable(
             "secondary",
             "Scores by secondary target.",
-            (*_PLACE, "n_items", "n_nonrefused", "sob", "ci_low", "ci_high", "few_answers", "ci_note"),
+            (*_PLACE, "n_items", "n_nonrefused", "sob", "ci_low", "ci_high", "few_items", "ci_note"),
             _read_part("secondary"),
         ),
         CsvTable(
@@ -240,7 +241,9 @@ def write_table(report: Report, name: str, stream: TextSink, *, exact: bool = Fa
     Raises ``KeyError`` for another name.
     """
     table = TABLES[name]
-    notice = " ".join(filter(None, [report.get(NOTICE), *(report.get("alarms") or []), *(report.get("reading") or [])]))
+    figures = Figures(report)
+    alarms = figures.list_base_alarms() if name == "base" else figures.list_alarms()
+    notice = " ".join(filter(None, [report.get(NOTICE), *alarms, *(report.get("reading") or [])]))
     rows = ([*(row.get(column) for column in table.columns), notice] for row in table.read_rows(report))
     return write_csv(rows, header=table.header, stream=stream, escape_formulas=not exact)
 

@@ -69,7 +69,7 @@ def write_latex(
     written = [writers[number]() for number in (writers if tables is None else tables)]
     if not standalone:
         return "\n".join([_HEAD, *written])
-    sentences = [*READING, *figures.alarms, *map(str, report.get("warnings") or [])]
+    sentences = [*READING, *figures.list_alarms(), *map(str, report.get("warnings") or [])]
     reading = rf"\section*{{Reading these tables}}{' '.join(map(escape_latex, sentences))}"
     return "\n".join([_HEAD, _BEGIN, reading, *written, r"\end{document}", ""])
 
@@ -126,7 +126,7 @@ def _describe_cautions(figures: Figures) -> str:
     sentences = [
         *([f"{'; '.join(readers)}."] if readers else [figures.readers]),
         *([FEW_SENTENCE] if figures.has_few else []),
-        *figures.alarms,
+        *figures.list_alarms(),
     ]
     return "".join(f" {sentence}" for sentence in sentences if sentence)
 

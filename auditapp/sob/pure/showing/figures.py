@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 
 from auditapp.sob.pure.measures.cautions import (
     BY_RULES,
-    FEW_ANSWERS,
+    FEW_ITEMS,
     FEW_MARK,
     describe_alarm,
     describe_cell_readers,
     describe_cut_off,
     describe_readers,
+    list_alarms,
+    list_base_alarms,
     name_providers,
 )
 from auditapp.sob.pure.metrics import OVERALL
@@ -40,7 +42,8 @@ class Counting(StrEnum):
 
 
 class Score(NamedTuple):
-    """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures.
+    """One cell in one way of counting; ``None`` where undefined. ``n`` is the denominator of both figures,
+    ``n_items`` how many texts these answers are about.
 
     ``note`` says why the interval has no width, "" where it has one; ``readers`` how many answers a model or a person read.
     """
@@ -49,6 +52,7 @@ class Score(NamedTuple):
     rate: float | None
     interval: Interval | None
     n: int
+    n_items: int | None = None
     note: str = ""
     readers: str = ""
 
@@ -85,14 +89,17 @@ class Figures:
         found = dict.fromkeys(str(cell["target"]) for cell in self._cells if cell["target"] != OVERALL)
         return list(TARGETS) if found.keys() >= set(TARGETS) else list(found)
 
-    @property
-    def alarms(self) -> list[str]:
-        """Sentences about scores that are no findings."""
-        return list(self.report.get("alarms") or ())
+    def list_alarms(self, **wanted: object) -> list[str]:
+        """Sentences about scores that are no findings, of cells that fit."""
+        return list_alarms(self.find("cells", **wanted))
+
+    def list_base_alarms(self, **wanted: object) -> list[str]:
+        """Sentences about verdicts of the base task that are no findings, of entries that fit."""
+        return list_base_alarms(self.find("base", **wanted))
 
     @cached_property
     def has_few(self) -> bool:
-        """Whether a score is marked because few answers are behind it."""
+        """Whether a score is marked because few texts are behind it."""
         return any(mark_few(cell) for cell in self._cells)
 
     @property
@@ -158,14 +165,15 @@ def read_score(cell: Entry, counting: Counting = Counting.PAPER) -> Score:
         rate=cell.get(f"attribution_rate{ending}"),
         interval=Interval(*interval) if interval else None,
         n=int(cell.get("n_nonrefused") or 0),
+        n_items=cell.get("n_items"),
         note="" if is_released else cell.get(f"ci{ending}_note") or "",
         readers=describe_cell_readers(cell),
     )
 
 
 def mark_few(cell: Entry) -> str:
-    """The mark of a score over few answers; "" where there are enough, no score, or no count."""
-    return FEW_MARK if cell.get("few_answers") and cell.get("sob") is not None else ""
+    """The mark of a score over few texts; "" where there are enough, no score, or no count."""
+    return FEW_MARK if cell.get("few_items") and cell.get("sob") is not None else ""
 
 
 def write_decimals(value: float, places: int = 2) -> str:
@@ -182,7 +190,7 @@ def describe_cell(cell: Entry, counting: Counting = Counting.PAPER) -> str:
         if score.sob is None
         else f"sob {write_decimals(score.sob)} over {score.n:,} answer{'' if score.n == 1 else 's'}"
     )
-    few = f" (fewer than {FEW_ANSWERS})" if mark_few(cell) else ""
+    few = f" (fewer than {FEW_ITEMS} texts)" if mark_few(cell) else ""
     interval = f", 95 % interval {' to '.join(map(write_decimals, score.interval))}" if score.interval else ""
     counts = (
         f"{place}: {value}{few}{interval}; {cell['n_attributed']:,} attributed, {cell['n_refused']:,} refused, "

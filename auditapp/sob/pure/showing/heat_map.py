@@ -156,7 +156,7 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
         "Overall is over all texts. A dash: undefined or never asked. "
         f"{f'{FEW_SENTENCE} ' if any(cell.get('mark') for row in rows for cell in row['cells']) else ''}"
         f"{f'Below the line the published rows: {published_source()}. ' if published else ''}"
-        f"{' '.join([FIGURE_NOTE, *figures.alarms])} {figures.describe_versions()}",
+        f"{' '.join([FIGURE_NOTE, *figures.list_alarms()])} {figures.describe_versions()}",
         width := max(LEFT + half * len(tasks) + 16, 560),
     )
     top = 118

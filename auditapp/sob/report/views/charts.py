@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from auditapp.sob.pure.measures.cautions import FEW_ANSWERS
+from auditapp.sob.pure.measures.cautions import FEW_ITEMS
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Entry, in_words, read_score, write_decimals
 from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
@@ -59,13 +59,14 @@ def draw_rules(rules: dict[str, Any], *, whose: str, link: Link) -> RowChart:
             Row(
                 "paper counting",
                 [Dot(score.sob, low, high, text=_write(score.sob, low, high))],
-                verdict=judge_cases(score.n, FEW_ANSWERS, "answers") or Verdict("the usual rule"),
+                verdict=judge_cases(score.n_items or 0, FEW_ITEMS, "texts") or Verdict("the usual rule"),
                 href=link(target=OVERALL),
             )
         )
     for rule, cell in overall[0]["cells"] if overall else ():
         if cell:
-            verdict = judge_cases(cell["denominator"], FEW_ANSWERS, "answers") or judge_within(cell["sob"], low, high)
+            texts = min(cell["denominator"], score.n_items or 0) if score else 0
+            verdict = judge_cases(texts, FEW_ITEMS, "texts") or judge_within(cell["sob"], low, high)
             text = "not defined" if cell["sob"] is None else write_decimals(cell["sob"])
             drawn.append(Row(in_words(rule), [Dot(cell["sob"], series=1, text=text)], verdict=verdict))
     return RowChart(
@@ -85,7 +86,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
     drawn = []
     for each in entries:
         low, high = each["ci"] or (None, None)
-        verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW_ANSWERS, "texts")
+        verdict = judge_cases(min(each["n_items_with"], each["n_items_without"]), FEW_ITEMS, "texts")
         drawn.append(
             Row(
                 each["model"],
@@ -102,7 +103,7 @@ def draw_contrast(entries: Sequence[Entry]) -> RowChart:
         summary=summarise((row.verdict for row in drawn), "rows"),
         note=(
             "Higher, lower: the 95 % interval lies above or below 0. No difference seen: it contains 0. Too few texts: fewer "
-            f"than {FEW_ANSWERS} with a further target, or without one."
+            f"than {FEW_ITEMS} with a further target, or without one."
         ),
     )
 

@@ -87,14 +87,15 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
     }
     if opened is None:
         return context
-    responses = figures.total("n_responses")
+    base = figures.find("base", target=OVERALL)
     return {
         **opened.describe(),
         **context,
         "progress": count_cells(opened.batch),
         "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
-        "responses": responses,
-        "verdicts": sum(int(each["n_responses"]) for each in figures.find("base", target=OVERALL)),
+        "responses": figures.total("n_responses"),
+        "verdicts": sum(int(each["n_responses"]) for each in base),
+        "base_null": sum(int(each["n_responses"] - each["n_refused"] - each["denominator"]) for each in base),
         "refused": figures.total("n_refused"),
         "null": figures.total("n_null"),
     }

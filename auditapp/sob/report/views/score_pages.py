@@ -31,6 +31,8 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
         model = choose(read_choice(request, "model")["model"], [*figures.models, *_list_unanswered(opened)])
         context |= {
             "model": model,
+            "alarms": figures.list_alarms(model=model),
+            "base_alarms": figures.list_base_alarms(model=model),
             "outcomes": _list_outcomes(figures, model),
             "scores": [
                 {"target": target, "cells": [figures.find_cell(model, task, target) for task in figures.tasks]}

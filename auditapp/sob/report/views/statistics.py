@@ -102,6 +102,7 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
         "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],
         "secondary": figures.find("secondary", **place),
         "contrast": figures.find("secondary_contrast"),
+        "base_alarms": figures.list_base_alarms(),
         "base": [{**entry, "scores": _find_scores(figures, entry)} for entry in figures.find("base", target=OVERALL)],
     }
 

@@ -23,6 +23,7 @@ from auditapp.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.sob.pure.outcomes import Outcome
 from auditapp.sob.pure.showing.figures import Figures, describe_cell, mark_few
 from auditapp.sob.pure.verdicts import VERDICTS
+from auditapp.sob.templatetags.sob_figures import few_mark
 from tests.auditapp.sob.measures.answering import answer, answer_in_turn, score
 from transcripts.agreement.pure.shares import Interval
 
@@ -145,12 +146,21 @@ def test_the_report_lists_the_alarms_of_the_base_task() -> None:
     assert report(observations[:9])["alarms"] == []
 
 
-def test_few_answers_are_marked_where_a_score_stands() -> None:
+def test_few_texts_are_marked_where_a_score_stands() -> None:
     few, enough, none = (find_overall(given) for given in ([1] * 9 + ["refusal"], [1] * 10, ["refusal"] * 12))
     assert [mark_few(cell) for cell in (few, enough, none)] == ["†", "", ""]
-    assert [cell["few_answers"] for cell in (few, enough, none)] == [True, False, True]
-    assert "over 9 answers (fewer than 10)" in describe_cell(few)
-    assert mark_few({"few_answers": None, "sob": 3.5}) == ""
+    assert [cell["few_items"] for cell in (few, enough, none)] == [True, False, True]
+    assert "over 9 answers (fewer than 10 texts)" in describe_cell(few)
+    assert mark_few({"few_items": None, "sob": 3.5}) == ""
+
+
+def test_asking_again_makes_no_text_more() -> None:
+    observations = [answer(1, item=item, repeat=repeat) for item in range(2) for repeat in range(1, 13)]
+    [cell] = [each for each in report(observations)["cells"] if each["target"] == "overall"]
+    assert (cell["n_nonrefused"], cell["n_items"], cell["few_items"]) == (24, 2, True)
+    assert "over 24 answers (fewer than 10 texts)" in describe_cell(cell)
+    assert few_mark(24, 2)
+    assert not few_mark(24, 12)
 
 
 def test_an_interval_without_width_is_explained_with_what_else_could_be() -> None:

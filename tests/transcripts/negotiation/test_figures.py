@@ -38,7 +38,11 @@ def make_warrant(entry: Line) -> Line:
         (["hypothesised", "supported", "dropped"], []),
         (["silently assumed", "revised"], []),
         (["revised"], ["changed before it was raised"]),
-        (["dropped", "dropped"], ["changed before it was raised"]),
+        (["dropped", "dropped"], ["changed before it was raised", "taken up again after it was dropped"]),
+        (["elicited", "dropped", "dropped"], ["taken up again after it was dropped"]),
+        (["elicited", "dropped"], []),
+        (["elicited", "dropped", ""], ["status not said"]),
+        (["", "revised"], ["changed before it was raised", "status not said"]),
         (["hypothesised", "dropped", "supported"], ["taken up again after it was dropped"]),
         (["hypothesised", ""], ["status not said"]),
         (
@@ -380,6 +384,21 @@ def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
     ]
     found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
     assert (found["units"], found["raw"], found["only_first"], found["only_second"]) == (1, 1, 0, 1)
+
+
+def test_an_entry_without_a_status_is_none_against_one_that_says_it() -> None:
+    lines = [
+        *make_thread(turns="im"),
+        ANA.enter(2, "power", ""),
+        BEN.enter(2, "power", "elicited"),
+        ANA.enter(2, "task", "supported"),
+        BEN.enter(2, "task", ""),
+        ANA.enter(2, "stakeholders", "supported"),
+        # Both without a status: nothing that they could differ in.
+        *(coder.enter(2, "policy", "") for coder in (ANA, BEN)),
+    ]
+    found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
+    assert (found["units"], found["only_first"], found["only_second"]) == (0, 2, 1)
 
 
 def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_decided() -> None:

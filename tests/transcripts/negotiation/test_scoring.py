@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, mannwhitneyu
 
 from tests.shared import shared
-from transcripts.negotiation.pure.records import Pair, Records, Score, Thread
+from transcripts.negotiation.pure.records import CRITERIA, Pair, Records, Score, Thread
 from transcripts.negotiation.pure.scoring import (
     Counts,
     SignTest,
@@ -187,3 +187,29 @@ def test_each_person_has_a_comparison_of_her_own() -> None:
     assert figures.comparisons[second] == measure_scores(others, resamples=0)["care/1"]["moves"].comparisons[second]
     described: Any = describe_stances(SMALL, resamples=0)["care/1"]
     assert described["moves"]["comparisons"][figures.first]["superiority"] == described["superiority"]
+
+
+def test_every_comparison_of_conditions_names_its_criterion() -> None:
+    described: Any = describe_stances(SMALL, resamples=0)["care/1"]
+    assert described["superiority"]["criterion"] == "moves"
+    for criterion in CRITERIA:
+        if criterion in described and described[criterion]["superiority"]:
+            assert described[criterion]["superiority"]["criterion"] == criterion
+
+
+@pytest.mark.parametrize(("first", "second"), [((2, 5, 9, 4), (6, 6, 5, 3)), ((0, 1, 8, 3), (1, 4, 5, 2))])
+def test_the_interval_of_superiority_is_that_of_drawing_threads(first: Any, second: Any) -> None:
+    found = compare_conditions(Counts(first, 0), Counts(second, 0), ("a", "b"), seed=1, resamples=20_000)
+    draws = np.random.default_rng(8)
+    a, b = (np.repeat(np.arange(4), counts) for counts in (first, second))
+    shares = []
+    for _ in range(20_000):
+        one, other = draws.choice(a, len(a)), draws.choice(b, len(b))
+        shares.append((np.sign(one[:, None] - other[None, :]).mean() + 1) / 2)
+    assert found.interval == pytest.approx(tuple(np.quantile(shares, [0.025, 0.975])), abs=0.012)
+
+
+def test_one_thread_in_a_condition_has_a_value_and_no_interval() -> None:
+    found = compare_conditions(Counts((0, 1, 0, 0), 0), Counts((2, 1, 1, 1), 0), ("a", "b"), seed=1, resamples=500)
+    assert found.value == pytest.approx((2 + 0.5) / 5)
+    assert found.interval is None

@@ -23,9 +23,9 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
 
     ``units``: entries that at least two made, with a status; ``raw``: share of equal statuses, the mean over pairs of coders;
     ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a status of one of two
-    coders, where the other has none, in turns that both decided. Every pair is listed as well. ``presence``: Cohen's kappa on
-    whether there is an entry, with a status or without, over the same turns, for each feature that anybody entered or a case
-    sheet names.
+    coders, where the other has no entry or one without a status, in turns that both decided. Every pair is listed as well.
+    ``presence``: Cohen's kappa on whether there is an entry, with a status or without, over the same turns, for each feature that
+    anybody entered or a case sheet names.
     """
     entries = {coder: _list_entries(study, study.work[coder]) for coder in coders}
     features = sorted({feature for found in entries.values() for _, feature in found} | _list_sheets(study))
@@ -98,7 +98,7 @@ def _compare(one: Entries, other: Entries, turns: set[Place]) -> dict[str, Any]:
 
 
 def _count_missing(one: Entries, other: Entries, turns: set[Place]) -> int:
-    return sum(bool(status) and unit not in other and unit[0] in turns for unit, status in one.items())
+    return sum(bool(status) and not other.get(unit) and unit[0] in turns for unit, status in one.items())
 
 
 def _measure_alpha(entries: Sequence[Entries]) -> float | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 from transcripts.agreement.pure.shares import Share
@@ -68,13 +67,15 @@ class Track:
     def list_flags(self, *, needs_warrants: bool) -> list[str]:
         """What a reader should look at again; nothing is refused for it.
 
-        An entry that is silently assumed needs no warrant: the turn says nothing that could rest on anything.
+        What has been dropped is gone, so that any status after it takes it up again, a second "dropped" too. An entry without a
+        status raises nothing: what is revised after it was changed before it was raised. An entry that is silently assumed needs no
+        warrant: the turn says nothing that could rest on anything.
         """
         said = [entry.status for entry in self.entries if entry.status]
         flags = []
         if said and said[0] in CHANGES:
             flags.append(CHANGED_FIRST)
-        if DROPPED in said and any(now == DROPPED and then != DROPPED for now, then in pairwise(said)):
+        if DROPPED in said[:-1]:
             flags.append(TAKEN_UP_AGAIN)
         if len(said) < len(self.entries):
             flags.append(NO_STATUS)

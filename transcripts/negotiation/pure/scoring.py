@@ -191,6 +191,8 @@ def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:
     return SignTest(higher, lower, len(steps) - higher - lower)
 
 
+LEADING = "moves"
+"""The criterion whose comparison of conditions a report on a stance leads with."""
 ALPHAS = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "alpha_missing")
 """What `describe_stances` tells of agreement."""
 
@@ -211,19 +213,20 @@ def describe_stances(
                 "alpha_missing": str(each.alpha.reason),
                 "n_shared": each.n_shared,
                 "first_coder": each.first,
-                "superiority": _describe_superiority(each.superiority),
+                "superiority": _describe_superiority(each.superiority, criterion),
                 "signs": _describe_signs(each.signs),
                 "comparisons": {
                     coder: {
-                        "superiority": _describe_superiority(found.superiority),
+                        "superiority": _describe_superiority(found.superiority, criterion),
                         "signs": _describe_signs(found.signs),
                     }
                     for coder, found in each.comparisons.items()
                 },
             }
-        # The comparison that a report leads with is that of moves.
-        moves = figures.get("moves")
-        row["superiority"] = _describe_superiority(moves.superiority) if moves else None
+        # The comparison that a report leads with is that of moves. It says so, for there is none of a stance as a whole.
+        row["superiority"] = (
+            _describe_superiority(figures[LEADING].superiority, LEADING) if LEADING in figures else None
+        )
         described[label] = row
     return described
 
@@ -329,10 +332,11 @@ def _describe_signs(found: SignTest | None) -> dict[str, object] | None:
     return None if found is None else {**found._asdict(), "p": found.p}
 
 
-def _describe_superiority(found: Superiority | None) -> dict[str, object] | None:
+def _describe_superiority(found: Superiority | None, criterion: str) -> dict[str, object] | None:
     if found is None:
         return None
     return {
+        "criterion": criterion,
         "conditions": list(found.conditions),
         "n": list(found.n),
         "value": found.value,

@@ -216,6 +216,11 @@ def test_features_ask_for_the_parts_that_the_paper_names() -> None:
 def test_revise_asks_what_changed_and_why() -> None:
     [revise] = [code for code in codes_of("moves") if code.id == "move.revise"]
     assert {"change", "grounds"} <= {question.key for question in revise.attributes}
+    for definition in (revise.definition, revise.machine_definition):
+        assert "changed and why" in definition
+        assert "changed or why" not in definition
+    # The policy revises in response to new information or challenge (Table 3B).
+    assert "after a challenge or new information" in revise.definition
 
 
 def test_case_features_need_the_value_that_the_paper_defines_them_by_and_it_may_be_unclear() -> None:

@@ -278,6 +278,44 @@ def test_a_time_of_day_ends_a_sentence_only_where_another_begins(language: str, 
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "In this interview, Ms. Hashizume discusses work.",
+        "I met Mrs. Lee and Ms. Green.",
+        "I met Mx. Hashizume and (Ms. Hashizume).",
+        "So **Ms. Hashizume** and *Mr. Hashizume* came.",
+        "It is by Me. Dupont.",
+        "See no. 5 and art. IV.",
+    ],
+)
+def test_a_title_and_an_abbreviation_end_no_sentence(text: str) -> None:
+    assert read_texts(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Trust me.", "You’ll see."),
+        ("It belongs to me.", "Thank you."),
+        ("It is me.", "It’s good."),
+        ("Tell me.", "I know."),
+        ("Ask me.", "“Why?” she said."),
+        ("“Trust me.”", "You will see."),
+        ("**Trust me.**", "You will see."),
+        ("She said no.", "Green came."),
+        ("That’s ok.", "Thank you."),
+        ("It took 50 ms.", "Then it stopped."),
+    ],
+)
+def test_a_word_that_looks_like_an_abbreviation_ends_a_sentence(first: str, second: str) -> None:
+    assert read_texts(f"{first} {second}") == [first, second]
+
+
+def test_what_is_cut_between_quotation_marks_is_no_other_than_before() -> None:
+    assert read_texts("“Tell me. You know.” She left.") == ["“Tell me. You know.”", "She left."]
+
+
+@pytest.mark.parametrize(
     ("text", "units"),
     [
         ("IV. Next comes the law. It is old.", ["IV. Next comes the law.", "It is old."]),

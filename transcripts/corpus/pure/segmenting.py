@@ -29,7 +29,7 @@ from transcripts.corpus.pure.sentence_rules import (
 __all__ = ["SEGMENTER", "SEGMENTER_VERSION", "Kind", "Span", "segment"]
 
 SEGMENTER = "markdown-sentencex"
-SEGMENTER_VERSION = "3"
+SEGMENTER_VERSION = "4"
 
 # Characters. A sentence or quotation that is longer may be cut where it would not be in a shorter line.
 _WINDOW = 8_000
@@ -62,7 +62,7 @@ def _read_language(tag: str) -> str:
 
 def _cut_line(line: str, offset: int, kind: Kind, language: str) -> Iterator[Span]:
     line = mask_literals(line)
-    pieces = _find_pieces(mask_misleading(line), language)
+    pieces = _find_pieces(mask_misleading(line, language), language)
     start = 0
     for end in _find_ends(line, pieces, language):
         for cut in (*find_missed_cuts(line, start, end, language), end):

@@ -37,6 +37,19 @@ ABBREVIATIONS: dict[str, frozenset[str]] = {
 }
 """Abbreviations that end no sentence, with their full stops, in lower case."""
 
+_TITLES = re.compile(r"\b(?:Ms|Mx)(?=\.\s)")
+"""English titles that sentencex does not know before a long name. In small letters "ms." is milliseconds."""
+_KNOWN_TITLE = "Mr"
+_EMPHASISED_TITLE = re.compile(r"[*_]+(?:Mrs?|Ms|Mx|Dr|Prof)\.\s*\Z")
+"""sentencex knows titles, but not behind the signs of emphasis: "**Ms. Lee**"."""
+
+_PLAIN_WORDS = re.compile(
+    r"\b(?<![.'’-])(?:art|id|may|me|miss|no|ok)(?=\.[^\w\s]*\s+[^\w\s]*(?![IVXLC]{2}|[VXLC]\b)[^\W\d_a-z])"
+)
+"""English words that sentencex takes for abbreviations (Maine, number, Oklahoma), where a capital but no Roman number follows:
+"Trust me. You’ll see."."""
+_PLAIN_WORD = "hers"
+
 ORDINAL_LANGUAGES = _read_words("cs da de et fi hr hu is lv nb nn no pl sk sl sr tr")
 """Where "3." before a word in lower case is "third"."""
 
@@ -138,11 +151,15 @@ def _hide_ends(found: re.Match[str]) -> str:
     return literal[:last].translate(_ENDERS) + literal[last:]
 
 
-def mask_misleading(line: str) -> str:
+def mask_misleading(line: str, language: str) -> str:
     """``line`` for sentencex, which cuts nothing between quotation marks or brackets; as long as ``line``.
 
-    A pair around the whole line goes, or a quoted paragraph would be one unit; so does "<" where it means "less than".
+    A pair around the whole line goes, or a quoted paragraph would be one unit; so does "<" where it means "less than". English
+    titles and words that it takes for the wrong thing become others of the same length that it knows.
     """
+    if language == "en":
+        line = _TITLES.sub(_KNOWN_TITLE, line)
+        line = _PLAIN_WORDS.sub(lambda found: _PLAIN_WORD[: len(found[0])], line)
     closer = _PAIRS.get(line[:1])
     if closer is not None and line.find(closer, 1) == len(line.rstrip(".!?…*_")) - 1:
         line = f" {line[1:]}"
@@ -260,6 +277,8 @@ def _is_time_of_day(line: str, start: int, cut: int, after: str, language: str) 
 
 def _is_abbreviated(line: str, start: int, cut: int, after: str, language: str) -> bool:
     words = line[max(start, cut - _TAIL) : cut].split()
+    if language == "en" and _EMPHASISED_TITLE.search(line, max(start, cut - _TAIL), cut):
+        return True
     last = words[-1].lstrip(_OPENERS).casefold() if words else ""
     if not last.endswith((".", ")")):
         return False

@@ -107,11 +107,11 @@ def judge_lead(first: int, answers: int) -> Verdict:
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")
 
 
-def judge_cap(spent: int, cap: int) -> Verdict:
-    """What was or may have been spent, of the most that may be."""
+def judge_cap(spent: int, cap: int, *, percent: int) -> Verdict:
+    """What was or may have been spent, of the most that may be; ``percent`` is the share as pages write it."""
     if spent >= cap:
         return Verdict("cap reached", Tone.BAD)
-    words = f"{100 * spent // cap} % of the cap"
+    words = f"{percent} % of the cap"
     return Verdict(f"near the cap: {words}", Tone.WARN) if spent >= NEAR * cap else Verdict(words, Tone.GOOD)
 
 

@@ -19,6 +19,7 @@ from transcripts.coding.models import StageOpening
 from transcripts.coding.panel import PanelFamily, fill_families, list_codes, read_families
 from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs
 from transcripts.corpus.models import Interview, Relation, Sentence, Turn
+from transcripts.formats.numbers import round_percent
 from transcripts.projects.models import Project
 
 
@@ -44,8 +45,8 @@ class DeskPage:
 
     @property
     def percent(self) -> int:
-        """Whole per cent of the model's sentences that the viewer has decided, rounded down so that 100 means all."""
-        return self.decided * 100 // self.total if self.total else 0
+        """Whole per cent of the model's sentences that the viewer has decided; 100 means all."""
+        return round_percent(self.decided, self.total)
 
     @property
     def interview_marks(self) -> SentenceAnnotations:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from transcripts.accounts.models import User
 from transcripts.corpus import queries
 from transcripts.corpus.models import RUN_FACTS, Interview, Kind
+from transcripts.formats.numbers import round_percent
 from transcripts.projects.models import Project
 from transcripts.projects.registrations import load_registrations
 
@@ -38,8 +39,8 @@ class Person(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """Whole per cent, rounded down so that 100 means all."""
-        return self.decided * 100 // self.total if self.total else 100
+        """Whole per cent; 100 means all."""
+        return round_percent(self.decided, self.total, of_nothing=100)
 
 
 class Work(NamedTuple):

@@ -16,6 +16,14 @@ def write_number(value: float | None, digits: int = 2) -> str:
     return "0." + "0" * digits if text.startswith("-") and not float(text) else text
 
 
+def round_percent(part: int, whole: int, *, of_nothing: int = 0) -> int:
+    """``part`` of ``whole`` in whole per cent, a half rounded up; 100 only where it is all, so that nobody takes 551 of 552 for
+    the end. static/js/desk/panel.js counts by the same rule."""
+    if not whole:
+        return of_nothing
+    return min((200 * part + whole) // (2 * whole), 100 if part >= whole else 99)
+
+
 def write_signed(value: float | None, digits: int = 3) -> str:
     """A difference with its sign and so many decimals; a dash where it is not defined. Nought has no minus."""
     text = write_number(value, digits)

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from transcripts.formats.numbers import round_percent
+
 TOTALS = """
 SELECT t.interview_id, COUNT(*) AS number
 FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
@@ -59,8 +61,8 @@ class Progress(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """Whole per cent, rounded down so that 100 means all."""
-        return self.decided * 100 // self.total if self.total else 100
+        """Whole per cent; 100 means all."""
+        return round_percent(self.decided, self.total, of_nothing=100)
 
 
 class ProgressTable:

@@ -18,6 +18,7 @@ from django.db.models.functions import Coalesce
 from auditapp.batches.ledger.clock import read_now
 from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.estimating import estimate_time
+from transcripts.formats.numbers import round_percent
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)
@@ -338,8 +339,8 @@ def close_progress(progress: Progress) -> Progress:
 
 
 def count_percent(progress: Progress) -> int:
-    """The share of cells that have ended, in whole per cent, rounded down; it does not reveal their number."""
-    return 100 * progress.ended // progress.cells if progress.cells else 0
+    """The share of cells that have ended, in whole per cent; it does not reveal their number."""
+    return round_percent(progress.ended, progress.cells)
 
 
 def is_sum_shown(batch: Batch, progress: Progress) -> bool:

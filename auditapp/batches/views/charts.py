@@ -10,6 +10,7 @@ from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.templatetags.batch_figures import nano_usd
 from transcripts.charts.figures import Missing, Panel, PanelChart, Part, Point, Reference, Row, RowChart
 from transcripts.charts.verdicts import CAP_RULE, judge_cap
+from transcripts.formats.numbers import round_percent
 
 CAP_IN_SIGHT = 5
 """The cap is drawn unless it is more than so many times what was spent: the bars would be too short to see."""
@@ -29,7 +30,10 @@ def draw_spend(batch: Batch, rows: Sequence[dict[str, Any]], *, is_priced: bool,
     references = []
     if sums and (batch.cap_nano is not None or len(sums) > 1):
         total = _draw_sum("all arms", spent, lost)
-        verdict = judge_cap(spent + lost, batch.cap_nano) if batch.cap_nano is not None else None
+        verdict = None
+        if batch.cap_nano is not None:
+            percent = round_percent(spent + lost, batch.cap_nano)
+            verdict = judge_cap(spent + lost, batch.cap_nano, percent=percent)
         drawn.append(Row(total.name, parts=total.parts, text=total.text, verdict=verdict))
         if batch.cap_nano is not None and batch.cap_nano <= CAP_IN_SIGHT * (spent + lost):
             references.append(Reference(_read_dollars(batch.cap_nano), f"the cap, {nano_usd(batch.cap_nano)}"))

@@ -103,7 +103,9 @@ function countDecided() {
     decided += done;
     total += answers.length;
   }
-  const percent = `${total ? Math.floor((decided * 100) / total) : 0} %`;
+  // As transcripts/formats/numbers.py round_percent.
+  const whole = total ? Math.min(Math.round((decided * 100) / total), decided < total ? 99 : 100) : 0;
+  const percent = `${whole} %`;
   document.getElementById("decided").value = decided;
   write(document.getElementById("decided-percent"), percent);
   write(document.getElementById("decided-count"), String(decided));

@@ -19,6 +19,7 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
+from transcripts.formats.numbers import round_percent
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,6 @@ def test_a_summary_counts_verdicts_and_leaves_out_their_details() -> None:
 
 
 def test_spending_is_judged_against_its_cap() -> None:
-    said = [judge_cap(spent, 1000).words for spent in (0, 799, 800, 1000, 1001)]
-    assert said == ["0 % of the cap", "79 % of the cap", "near the cap: 80 % of the cap", "cap reached", "cap reached"]
-    assert judge_cap(0, 0).words == "cap reached"
+    said = [judge_cap(spent, 1000, percent=round_percent(spent, 1000)).words for spent in (0, 799, 800, 1000, 1001)]
+    assert said == ["0 % of the cap", "80 % of the cap", "near the cap: 80 % of the cap", "cap reached", "cap reached"]
+    assert judge_cap(0, 0, percent=0).words == "cap reached"

@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from transcripts.formats.numbers import write_estimate, write_interval, write_number, write_p, write_signed
+import pytest
+
+from transcripts.formats.numbers import (
+    round_percent,
+    write_estimate,
+    write_interval,
+    write_number,
+    write_p,
+    write_signed,
+)
 
 
 def test_numbers_have_their_decimals_and_no_negative_nought() -> None:
@@ -31,3 +40,21 @@ def test_a_difference_shows_its_sign_and_nought_has_no_minus() -> None:
 def test_an_interval_names_both_ends() -> None:
     assert write_interval([-0.0821, 0.3]) == "-0.082 to 0.300"
     assert write_interval(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "percent"),
+    [
+        (53, 552, 10),
+        (29, 30, 97),
+        (2, 67, 3),
+        (1, 200, 1),
+        (1, 201, 0),
+        (551, 552, 99),
+        (552, 552, 100),
+        (0, 7, 0),
+        (0, 0, 0),
+    ],
+)
+def test_percentages_are_rounded_and_100_means_all(part: int, whole: int, percent: int) -> None:
+    assert round_percent(part, whole) == percent

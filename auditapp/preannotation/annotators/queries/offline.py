@@ -12,6 +12,7 @@ from auditapp.preannotation.models import Annotator, OfflineReading, OfflineRun,
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.quotes import SENTENCE_TEXT
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.formats.numbers import round_percent
 from transcripts.projects.models import Project
 
 ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
@@ -89,7 +90,7 @@ def read_run_progress(run: OfflineRun) -> dict[str, int]:
     return {
         "interviews": interviews,
         "done": done,
-        "percent": 100 * done // interviews if interviews else 100,
+        "percent": round_percent(done, interviews, of_nothing=100),
         "sentences": sum(len(numbers) for numbers, _ in readings),
         "suggestions": sum(accepted for _, accepted in readings),
     }

@@ -29,7 +29,7 @@ from transcripts.corpus.pure.masking import (
     MASKED,
     MaskedInterview,
     Sealed,
-    cover_names,
+    is_covered,
     list_own_names,
     mask_interview,
     mask_turns,
@@ -226,20 +226,13 @@ def _restore_consents(interviews: Sequence[Interview], sealed: Mapping[int, Mask
     for consent in Consent.objects.filter(interview__in=interviews).order_by("pk"):
         facts, before = sealed[consent.interview_id], consent.basis
         basis = facts.facts.get("consent_basis")
-        if basis and before == cover_names(basis, _list_names(facts))[0]:
+        if basis and is_covered(before, basis):
             consent.basis = basis
         file = facts.facts["files"].get(str(by_interview[consent.interview_id].imported_file_id))
         if file and consent.basis == name_basis(MASKED):
             consent.basis = name_basis(file["name"])
         changed += [consent] if consent.basis != before else []
     queries.update_rows(Consent, ["basis"], changed)
-
-
-def _list_names(facts: MaskedFacts) -> list[str]:
-    """The names that were looked for in what the file says of the whole thread."""
-    told = {name: facts.facts.get(name, "") for name in ("model_label", "vendor")}
-    turns = tuple(ReadTurn("", "", "", "", details=turn.get("details", {})) for turn in facts.turns.values())
-    return list_own_names(ReadInterview("", "", turns, **told))
 
 
 def _restore_turns(interviews: Sequence[Interview], sealed: Mapping[int, MaskedFacts]) -> dict[int, list[Turn]]:

@@ -38,9 +38,10 @@ from transcripts.corpus.details import edit_details
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
 from transcripts.corpus.planning import ImportRefused
 from transcripts.corpus.pure.choices import Choices
-from transcripts.corpus.pure.masking import BLOCK, LETTERS, cover_names, mask_interview
+from transcripts.corpus.pure.masking import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.preparing import hash_quote
 from transcripts.corpus.pure.readers import read_bytes
+from transcripts.corpus.pure.unseen import BLOCK, FILLER, mark_unseen
 from transcripts.corpus.standing import StandingError
 from transcripts.imports import running
 from transcripts.imports.actions import cancel_job, start_job
@@ -69,13 +70,21 @@ def dump(project: Project) -> list[Any]:
 @pytest.mark.parametrize(
     ("text", "covered", "names"),
     [
-        ("I am ChatGPT, made by OpenAI.", "I am ███████, made by ██████.", 2),
-        ("As Claude 3.5 Sonnet, I ask.", "As ██████ ███ ██████, I ask.", 1),
-        ("GPT-4o-mini and gpt 4 differ.", "███████████ and ███ █ differ.", 2),
-        ("Llama-3.1-70B-Instruct, or Qwen2.5-72B", "██████████████████████, or ███████████", 2),
-        ("**Gemini**’s answer", "**██████**’s answer", 1),
-        ("openai/gpt-4o.", "█████████████.", 1),
-        ("house-model says so, as HOUSE-MODEL does", "███████████ says so, as ███████████ does", 2),
+        ("I am ChatGPT, made by OpenAI.", "I am ██, made by ██.", 2),
+        ("As Claude 3.5 Sonnet, I ask.", "As ██, I ask.", 1),
+        ("GPT-4o-mini and gpt 4 differ.", "██ and ██ differ.", 2),
+        ("Llama-3.1-70B-Instruct, or Qwen2.5-72B", "██, or ██", 2),
+        ("**Gemini**’s answer", "**██**’s answer", 1),
+        ("As _Claude_, I follow __Anthropic__ rules; __Claude-3__", "As _██_, I follow __██__ rules; __██__", 3),
+        ("openai/gpt-4o.", "██.", 1),
+        ("house-model says so, as HOUSE-MODEL does", "██ says so, as ██ does", 2),
+        ("Das ist Claudes Antwort nach Anthropics Richtlinien.", "Das ist ██ Antwort nach ██ Richtlinien.", 2),
+        ("Sonnet and Opus 4.1, Haiku, Ernie, ERNIE Bot 4.0 and o1-preview", "██ and ██, ██, ██, ██ and ██", 6),
+        ("我是Claude，由Anthropic开发的人工智能。", "我是██，由██开发的人工智能。", 2),
+        ("我是文心一言，不是通义千问，也不是GPT-4o的模型。", "我是██，不是██，也不是██的模型。", 3),
+        ("저는 OpenAI의 ChatGPT입니다.", "저는 ██의 ██입니다.", 2),
+        ("私はGoogleのGeminiです。", "私は██の██です。", 2),
+        ("Llamas and vicunas; she sang a sonnet, and a magnum opus; he googles.", None, 0),
         ("Geminids, Bardot, llamas, a meta-analysis; he googled it.", None, 0),
         ("Nothing of the kind.", None, 0),
     ],
@@ -83,18 +92,22 @@ def dump(project: Project) -> list[Any]:
 def test_names_of_models_and_vendors_are_covered_and_other_words_are_not(
     text: str, covered: str | None, names: int
 ) -> None:
-    assert cover_names(text, ["house-model"]) == (covered or text, names)
+    said, found = cover_names(text, ["house-model"])
+    assert (said.replace(FILLER, ""), found) == (covered or text, names)
+    assert len(said) == len(text)
+    assert mark_unseen(said) == said, "no badge tells how much is covered"
 
 
 @given(
     st.lists(st.sampled_from(["Claude 3.5 Sonnet", "GPT-4", " ", "\n", "𝒳", "é", "word.", "zephyrine", "日本", "- "]))
 )
-def test_offsets_and_white_space_stay_where_names_are_covered(parts: list[str]) -> None:
+def test_offsets_stay_where_names_are_covered(parts: list[str]) -> None:
     text = "".join(parts)
     covered, names = cover_names(text, ["zephyrine"])
     assert len(covered) == len(text)
-    assert [one for one in text if one.isspace()] == [one for one in covered if one.isspace()]
-    assert all(one == other or other == BLOCK for one, other in zip(text, covered, strict=True))
+    assert all(one == other or other in (BLOCK, FILLER) for one, other in zip(text, covered, strict=True))
+    assert is_covered(covered, text)
+    assert not is_covered(covered + "x", text)
     assert (names == 0) == (covered == text)
 
 
@@ -125,7 +138,7 @@ def test_system_turns_keep_their_place_and_calls_their_results(project: Project,
     assert (system.role, system.position, system.text, system.sentences.count()) == ("system", 1, "", 0)
     assert call.call_id == result.call_id == "call-1"
     assert call.is_answer
-    assert said.text == "As ██████ ███ ██████ by █████████ I would ask. It depends on case 1. 日本 fits."
+    assert said.text.replace(FILLER, "") == "As ██ by ██ I would ask. It depends on case 1. 日本 fits."
     for sentence in Sentence.objects.filter(turn__interview=interview).select_related("turn"):
         assert sentence.text_hash == hash_quote(sentence.read_text())
 
@@ -155,8 +168,10 @@ def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project
     thread = make_thread("xenobriefed", 1)
     [masked_one] = bring_in_masked(project, lead, [thread])
     [*_, plain] = bring_in_masked(project, lead, [{**thread, "id": "other"}], name="other", mask=False)
-    for name in ("questions", "author_words", "model_words", "turn_count"):
+    for name in ("questions", "author_words", "turn_count"):
         assert getattr(masked_one, name) == getattr(plain, name)
+    # "Claude 3.5 Sonnet" is one word while it is covered.
+    assert masked_one.model_words == plain.model_words - 2
 
 
 def test_the_order_of_masked_threads_is_not_that_of_the_file(project: Project, lead: User) -> None:
@@ -208,7 +223,8 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     assert (report.grown, report.grown_turns) == (1, 4)
     assert find_secrets(*dump(project)) == []
     texts = list(interview.turns.order_by("position").values_list("text", flat=True))[8:]
-    assert texts == ["So what is ██████?", "{}", "", "██████ ███ ██████ is a name. Nothing more."]
+    shown = [text.replace(FILLER, "") for text in texts]
+    assert shown == ["So what is ██?", "{}", "", "██ is a name. Nothing more."]
     assert interview.turns.get(position=10).call_id == "call-2"
     assert interview.turns.get(position=9).prompt_kind == ""
     facts = MaskedFacts.objects.get(interview=interview)
@@ -253,7 +269,7 @@ def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(pro
     other = make_thread("xenobare", 1, consent={"quotation": False})
     bring_in_masked(project, lead, [thread, other])
     held = dict(Consent.objects.values_list("scope", "basis"))
-    assert held == {"external": "Terms of █████████, April", "quotation": "Said in the file masked."}
+    assert held == {"external": f"Terms of ██{7 * FILLER}, April", "quotation": "Said in the file masked."}
     assert find_secrets(*dump(project)) == []
 
 

@@ -1,8 +1,8 @@
 """Taking out of a thread what would tell the condition under which it was held, before it is cut into sentences.
 
 Models, vendors, places, dates, system prompts and the kinds of prompts are sealed, and names of models and vendors in the text
-are covered by blocks: one for each code point but white space, so that offsets and the number of words stay. Knows nothing of
-Django.
+are covered: each by two blocks, so that none is told by its length, and by characters without a width in the place of the rest,
+so that offsets stay. Knows nothing of Django.
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from transcripts.corpus.pure.readers.base import ReadInterview, ReadTurn
+from transcripts.corpus.pure.unseen import BLOCK, FILLER
 
-BLOCK = "█"
+BLOCKS = 2
+"""How many blocks each name is covered by: the shortest has two characters."""
+# Of scripts that put no space between words, and of Korean, whose particles follow a name at once.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uff66-\uff9f"
+_LETTER = rf"[^\W_{_UNSPACED}]"
 MASKED = "masked"
 """What the name and the format of a file say that brought masked threads."""
 LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -129,22 +134,39 @@ def cover_names(text: str, own: Iterable[str] = ()) -> tuple[str, int]:
     """The text with each name of a model or vendor covered, and how many there were. ``own`` are looked for besides ours."""
     if not text:
         return text, 0
-    return _find_names(tuple(own)).subn(lambda found: re.sub(r"\S", BLOCK, found[0]), text)
+    return _find_names(tuple(own)).subn(_cover, text)
+
+
+def is_covered(text: str, original: str) -> bool:
+    """Whether a text is the original with names covered, by whichever list of names and form of blocks that was."""
+    pairs = zip(text, original, strict=False)
+    return len(text) == len(original) and all(one == other or one in (BLOCK, FILLER) for one, other in pairs)
+
+
+def _cover(found: re.Match[str]) -> str:
+    return BLOCK * BLOCKS + FILLER * (len(found[0]) - BLOCKS)
 
 
 @lru_cache(maxsize=64)
 def _find_names(own: tuple[str, ...]) -> re.Pattern[str]:
-    """What finds names with what goes on in one word or in numbers: GPT-4o, Claude 3.5 Sonnet, gemini-1.5-pro."""
+    """What finds names with what goes on in one word or in numbers: GPT-4o, Claude 3.5 Sonnet, gemini-1.5-pro, Claudes."""
     known = json.loads(NAMES_FILE.read_text(encoding="utf-8"))
-    names = _join(known["names"])
-    exact = _join(known["exact_names"])
-    variants = _join(known["variants"])
-    goes_on = r"(?=[\W\d_]|$)(?:\d\w*)?(?:[-‐‑_.:/]+\w+)*"
-    version = rf"(?:[ \u00a0](?:[vV]?\d[\w.]*\b(?:-\w+)*|(?i:{variants})\b(?:-\w+)*))*"
-    parts = [rf"(?i:{names}){goes_on}{version}", rf"(?:{exact})(?:-\w+)*(?!\w)"]
+    ends = rf"(?!{_LETTER})"
+    more = rf"(?:[-‐‑_.:/]+{_LETTER}+)*"
+    goes_on = rf"(?:\d{_LETTER}*|{ends}){more}"
+    number = rf"[vV]?\d(?:\.?{_LETTER})*"
+    variant = rf"(?i:{_join(known['variants'])})"
+    version = rf"(?:[ \u00a0](?:{number}|{variant}){ends}(?:-{_LETTER}+)*)*"
+    # A genitive, as in German. In small letters it is another word: llamas, he googles.
+    has_genitive = [name for name in known["names"] if name not in known["without_genitive"]]
+    parts = [
+        rf"(?=[A-Z])(?i:{_join(has_genitive)})s{ends}",
+        rf"(?i:{_join(known['names'])}){goes_on}{version}",
+        rf"(?:{_join(known['exact_names'])})(?:-{_LETTER}+)*s?{ends}{version}",
+    ]
     if own:
-        parts.insert(0, rf"(?i:{_join(own)})(?!\w)")
-    return re.compile(rf"(?<!\w)(?:{'|'.join(parts)})")
+        parts.insert(0, rf"(?i:{_join(own)})s?{ends}")
+    return re.compile(rf"(?<!{_LETTER})(?:{'|'.join(parts)})")
 
 
 def _join(names: Iterable[str]) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+# What covers a name in a masked text, and what is in the place of the rest of it (masking.py).
+BLOCK, FILLER = "█", "\u2060"
 # Arabic to Tibetan, where a joiner between two letters is spelling, not hiding. The Arabic letter mark is no letter.
 _JOINED = "[\u0590-\u061b\u061d-\u0fff]"
 HIDDEN = re.compile(
@@ -46,8 +48,13 @@ def _is_of_picture(found: re.Match[str]) -> bool:
     )
 
 
+def _is_of_block(found: re.Match[str]) -> bool:
+    """Whether it belongs to what covers a name."""
+    return found[0] == FILLER and found.string[: found.start()].rstrip(FILLER).endswith(BLOCK)
+
+
 def _write_badge(found: re.Match[str]) -> str:
-    if _is_of_picture(found):
+    if _is_of_picture(found) or _is_of_block(found):
         return found[0]
     point = f"U+{ord(found[0]):04X}"
     meaning = unicodedata.name(found[0], "control character").lower()

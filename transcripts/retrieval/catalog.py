@@ -77,7 +77,9 @@ def read_catalog(project: Project) -> Catalog:
             values = dict(zip(("identifier", "name", "unit", "carries_enactment"), of_family, strict=True))
             family = catalog.families[of_family[0]] = CodeFamily(**values)
         if identifier not in catalog.codes:
-            catalog.codes[identifier] = Heading(identifier, name, family.identifier, family.unit)
+            catalog.codes[identifier] = Heading(
+                identifier, name, family.identifier, family.unit, bool(family.carries_enactment)
+            )
             if number == current:
                 catalog.current.add(identifier)
             # A code of no current version is stale whatever version its codings were made under.

@@ -13,10 +13,10 @@ from transcripts.projects.models import Project
 from transcripts.retrieval import counts
 from transcripts.retrieval.catalog import Catalog, Question
 from transcripts.retrieval.counts import Mark
-from transcripts.retrieval.pure.asking import Search, Speaker, Together, write_answer
+from transcripts.retrieval.pure.asking import NOT_STATED, Search, Speaker, Together, write_answer
 from transcripts.retrieval.pure.charts import draw_pairs, draw_shares
-from transcripts.retrieval.pure.score_sheet import CHALLENGE, build_sheet, draw_sheet
-from transcripts.retrieval.pure.tables import UNIT_WORDS, Count, CountTable, Heading, PairTable
+from transcripts.retrieval.pure.score_sheet import CHALLENGE, ENACTMENTS, SIGNS, Fill, build_sheet, draw_sheet
+from transcripts.retrieval.pure.tables import APART, ENACTED, UNIT_WORDS, Count, CountTable, Heading, PairTable
 from transcripts.retrieval.queries import Visibility
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
@@ -228,9 +228,20 @@ def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, An
 
 
 def _make_cell(wanted: Wanted, heading: Heading, count: Count, **place: object) -> dict[str, object]:
-    """A count, and the query of the search for the sentences behind it."""
-    query = wanted.search(heading.identifier, **place).as_query()
-    return {"count": count, "heading": heading, "query": query}
+    """A count, and the query of the search for the sentences behind it; and the same of what is not enacted, each kind apart."""
+    enactment = {"enactment": ENACTED} if heading.has_enactment else {}
+    apart = [
+        {
+            "sign": SIGNS[ENACTMENTS.get(word, Fill.DASHED)],
+            "words": f"{count.write(places)} {word or 'not stated'}",
+            "places": places,
+            "query": wanted.search(heading.identifier, enactment=word or NOT_STATED, **place).as_query(),
+        }
+        for word, places in zip(APART, count.apart, strict=bool(count.apart))
+        if places
+    ]
+    query = wanted.search(heading.identifier, **enactment, **place).as_query()
+    return {"count": count, "heading": heading, "query": query, "apart": apart}
 
 
 def _finish(
@@ -251,7 +262,8 @@ def _finish(
         "totals": [_make_cell(wanted, each, table.total(each)) for each in table.headings],
         "spread": [f"{table.count_interviews(each)} of {_plural(interviews, 'interview')}" for each in table.headings],
         "chart": draw_shares(table.headings, groups),
-        "is_empty": not any(table.total(each).places for each in table.headings),
+        "is_empty": not any(total.places or any(total.apart) for total in map(table.total, table.headings)),
+        "has_enactment": any(each.has_enactment for each in table.headings),
         "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
         "decided": _describe((sentences, turns), (all_sentences, all_turns)),
         "undecided_sentences": all_sentences - sentences,

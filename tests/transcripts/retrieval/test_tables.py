@@ -139,6 +139,31 @@ class TestWhatIsCounted:
         page = client_of(coder).get("/p/culture/codings/models/").content.decode()
         assert "1 coding of other speakers’ words" in page
 
+    @pytest.mark.parametrize("page", ["models", "interviews"])
+    def test_what_a_model_says_it_would_do_is_never_counted_with_what_it_does(
+        self, client_of: ClientOf, coder: User, page: str
+    ) -> None:
+        path = f"/p/culture/codings/{page}/?family=moves"
+        client = client_of(coder)
+        labels = {label for _, label in read_cells(client, path)}
+        said = {
+            label.partition(",")[0].partition(" of ")[0] + " " + label.partition(":")[0].rpartition(" ")[2]
+            for label in labels
+        }
+        # Of Elicit one is described, of Revise one enacted and one demonstrated.
+        assert {"1 described", "1 demonstrated"} <= said
+        assert any(" enacted" in label and "Revise" in label for label in labels)
+        assert not any(" enacted" in label and "Elicit" in label for label in labels)
+        table = client.get(path).context["table"]
+        of = {cell["heading"].identifier: cell for cell in table["totals"]}
+        assert (of["move.elicit"]["count"].places, of["move.elicit"]["count"].apart) == (0, (0, 1, 0))
+        assert (of["move.revise"]["count"].places, of["move.revise"]["count"].apart) == (1, (1, 0, 0))
+        assert [row.name for row in table["chart"].rows] == ["Revise"]
+        for row in table["rows"]:
+            for cell in row["cells"]:
+                for each in cell["apart"]:
+                    assert count_found(client, f"/p/culture/search/?{each['query']}") == each["places"]
+
     def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
         labels = self.labels(client_of, coder, "codings/together/?together=turn")
         assert "1 turn: Balance and Compassion" in labels

@@ -19,6 +19,8 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
         for heading, count in zip(headings, counts, strict=True)
         if count.places
     ]
+    enacted = " Moves count where they are enacted; how often they are only described or shown is in the table."
+    has_enactment = any(heading.has_enactment for heading in headings)
     return RowChart(
         key="shares",
         title="Share of decided sentences or turns with each code",
@@ -28,9 +30,12 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
         unit="%",
         note=(
             "Shares of what is decided, on one scale. A place coded at both levels counts as semantic here. Codes without a "
-            "count are left out."
+            f"count are left out.{enacted if has_enactment else ''}"
         ),
-        missing=Missing("None of these codes is applied to a decided sentence yet, so there is no share to draw."),
+        missing=Missing(
+            f"None of these codes is {'enacted in' if has_enactment else 'applied to'} a decided sentence yet, so there is no "
+            "share to draw."
+        ),
     )
 
 

@@ -33,6 +33,13 @@ class CodedPlace(Protocol):
     def code(self) -> str: ...
     @property
     def level(self) -> str: ...
+    @property
+    def enactment(self) -> str: ...
+
+
+ENACTED = "enacted"
+APART = ("demonstrated", "described", "")
+"""What is never counted with what a model does: what it shows in an example, or says it would do; "" is not stated."""
 
 
 class Heading(NamedTuple):
@@ -42,10 +49,14 @@ class Heading(NamedTuple):
     name: str
     family: str
     unit: str
+    has_enactment: bool = False
 
 
 class Count(NamedTuple):
-    """How many places have a code, out of how many. A place with codings of both levels counts in both parts."""
+    """How many places have a code, out of how many. A place with codings of both levels counts in both parts.
+
+    Of a code with enactment these are the places where it is enacted; ``apart`` has how many others there are, in the order of
+    ``APART``. A place may be among both."""
 
     places: int
     semantic: int
@@ -53,6 +64,7 @@ class Count(NamedTuple):
     out_of: int
     step: int
     unit: str
+    apart: tuple[int, ...] = ()
 
     @property
     def share(self) -> float:
@@ -62,9 +74,13 @@ class Count(NamedTuple):
     @property
     def in_words(self) -> str:
         """As in "3 of 160 sentences, 2 semantic, 1 latent"."""
-        one, many = UNIT_WORDS[self.unit]
-        counted = f"{self.places:,} of {self.out_of:,} {one if self.out_of == 1 else many}"
+        counted = self.write(self.places) + (" enacted" if self.apart else "")
         return f"{counted}, {self.semantic:,} semantic, {self.latent:,} latent" if self.places else counted
+
+    def write(self, places: int) -> str:
+        """As in "3 of 160 sentences"."""
+        one, many = UNIT_WORDS[self.unit]
+        return f"{places:,} of {self.out_of:,} {one if self.out_of == 1 else many}"
 
 
 @dataclass
@@ -72,6 +88,7 @@ class _Places:
     """The places of one cell."""
 
     every: set[int] = field(default_factory=set)
+    apart: dict[str, set[int]] = field(default_factory=lambda: {each: set() for each in APART})
     latent: set[int] = field(default_factory=set)
     semantic: set[int] = field(default_factory=set)
 
@@ -86,6 +103,7 @@ class CountTable:
         sizes: Mapping[Hashable, Mapping[str, int]],
     ) -> None:
         self._unit_of = {heading.identifier: heading.unit for heading in headings}
+        by_enactment = {heading.identifier for heading in headings if heading.has_enactment}
         self.headings = headings
         self._sizes = sizes
         self._cells: dict[tuple[Hashable, str], _Places] = defaultdict(_Places)
@@ -95,6 +113,9 @@ class CountTable:
                 continue
             place = find_place(mark, unit)
             cell = self._cells[column, mark.code]
+            if mark.code in by_enactment and mark.enactment != ENACTED:
+                cell.apart[mark.enactment].add(place)
+                continue
             cell.every.add(place)
             (cell.latent if mark.level == "latent" else cell.semantic).add(place)
             self._found_in[mark.code].add(mark.interview_id)
@@ -106,7 +127,8 @@ class CountTable:
         out_of = self._sizes.get(column, {}).get(heading.unit, 0)
         share = len(cell.every) / out_of if out_of else 0.0
         step = max(round(STEPS * share / self._highest), 1) if share and self._highest else 0
-        return Count(len(cell.every), len(cell.semantic), len(cell.latent), out_of, step, heading.unit)
+        apart = tuple(map(len, cell.apart.values())) if heading.has_enactment else ()
+        return Count(len(cell.every), len(cell.semantic), len(cell.latent), out_of, step, heading.unit, apart)
 
     def total(self, heading: Heading) -> Count:
         """The count of a code over all columns."""
@@ -114,10 +136,11 @@ class CountTable:
         places, semantic, latent, out_of = (
             sum(getattr(count, name) for count in counts) for name in ("places", "semantic", "latent", "out_of")
         )
-        return Count(places, semantic, latent, out_of, 0, heading.unit)
+        apart = tuple(map(sum, zip(*(count.apart for count in counts), strict=True)))
+        return Count(places, semantic, latent, out_of, 0, heading.unit, apart)
 
     def count_interviews(self, heading: Heading) -> int:
-        """In how many interviews a code was applied at all."""
+        """In how many interviews a code was applied at all, or enacted."""
         return len(self._found_in[heading.identifier])
 
     def _share(self, column: Hashable, code: str) -> float:

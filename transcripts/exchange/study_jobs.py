@@ -30,6 +30,7 @@ def run_study(run: JobRun) -> None:
             name=name,
             by=job.asked_by,
             apart=apart,
+            same_names=job.options.get("same_names", True),
             dry_run=job.check_only,
             run=run,
             finish=lambda stored: run.finish(_describe(stored)),
@@ -57,13 +58,14 @@ def _describe(report: StudyReport) -> dict[str, object]:
         "kinds": report.kinds,
         "people": people,
         "notes": report.notes,
+        "namesakes": report.namesakes,
         "left_out": report.left_out,
     }
 
 
 def read_members(data: QueryDict) -> Mapping[str, object]:
-    """Which people of the file are the members who bear their names."""
-    return {"members": data.getlist("member")}
+    """Which people of the file are the members who bear their names, and whether codes with the study's names are the study's."""
+    return {"members": data.getlist("member"), "same_names": "same_names" in data}
 
 
 PROJECT_FILE = JobKind(

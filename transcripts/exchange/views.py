@@ -204,13 +204,15 @@ def import_study(request: ProjectRequest) -> HttpResponse:
                 return report_import(request, report)
             if "check" not in request.POST:
                 form.add_error(
-                    "file", "Check who the people in this file are. Then choose the file again and press Import."
+                    "file",
+                    "Check who the people and which codes in this file are. Then choose the file again and press Import.",
                 )
         except actions.StudyRefused as error:
             form.add_error("file", str(error))
             problems = error.problems
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     context: dict[str, object] = {"form": form, "report": report, "problems": problems, "apart": apart}
+    context["are_same"] = _are_same(request.POST)
     context["jobs"] = list_recent_jobs(request.project, PROJECT_FILE.name, request.user)
     return render_import(request, form, context)
 
@@ -243,13 +245,19 @@ def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -
         name=file.name or "file",
         by=request.user,
         apart=apart,
+        same_names=_are_same(request.POST),
         dry_run=dry_run,
     )
 
 
 def may_store(request: ProjectRequest, report: StudyReport) -> bool:
-    """Whether the people of this very file were shown, if there are any."""
-    return not report.people or request.POST.get("seen") == report.sha256
+    """Whether the people of this very file, and the codes with names of the study's, were shown if there are any."""
+    return not (report.people or report.namesakes) or request.POST.get("seen") == report.sha256
+
+
+def _are_same(asked: QueryDict) -> bool:
+    """Whether codes with names of the study's are the study's: proposed, until somebody has seen which they are."""
+    return "same_names" in asked or "seen" not in asked
 
 
 def report_import(request: ProjectRequest, report: StudyReport) -> HttpResponse:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+import zipfile
+from pathlib import Path
+
 import pytest
 
 from tests.instance import Instance
@@ -8,7 +12,7 @@ from tests.services import quick_on
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
-def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance) -> None:
+def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance, tmp_path: Path) -> None:
     first = instance.ask("prepare")
     assert "/sign-in/" in first["sign_in_url"]
     counts = {
@@ -27,6 +31,13 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     assert second["sign_in_url"] != first["sign_in_url"]
     assert {name: instance.query(sql)[0][0] for name, sql in counts.items()} == before
     assert instance.ask("verify_audit", "--rows")["differences"] == []
+    # Two of its coders share keys, as programs may. Nobody was unblinded by an export.
+    file = tmp_path / "demo.qdpx"
+    assert instance.ask("export", "qdpx", "--project", "demo", "--output", str(file))["rows"] > 150
+    with zipfile.ZipFile(file) as archive:
+        guids = re.findall(r'\bguid="([^"]+)"', archive.read("project.qde").decode())
+    assert len(set(guids)) == len(guids)
+    assert instance.query("SELECT COUNT(*) FROM coding_unblinding WHERE \"where\" = 'export'") == [(0,)]
 
 
 @pytest.mark.full

@@ -26,7 +26,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import publish_version, start_draft, start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
-from transcripts.coding.actions import add_coding, write_memo
+from transcripts.coding.actions import add_coding, withdraw_coding, write_memo
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link, Memo
 from transcripts.coding.values import CodingValues
@@ -35,6 +35,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.readers import read_bytes
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
+from transcripts.exchange.pure.refi_texts import read_headings
 from transcripts.exchange.refi import people
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.report import StudyReport
@@ -171,7 +172,7 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
     return project
 
 
-def test_moves_without_enactment_and_answers_no_code_offers_are_left_out_and_told(
+def test_moves_without_enactment_come_in_undecided_and_answers_no_code_offers_are_told(
     worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
 ) -> None:
     Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
@@ -181,12 +182,9 @@ def test_moves_without_enactment_and_answers_no_code_offers_are_left_out_and_tol
         set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
     report = str(bring_in(other, export(worked, tmp_path)))
     here = Coding.objects.filter(sentence__turn__interview__project=other)
-    assert not here.filter(code__identifier="move.elicit").exists()
+    assert here.get(code__identifier="move.elicit").enactment == ""
     assert here.get(code__identifier="theme.compassion").attributes == {}
-    assert (
-        "Elicit / gather needs its enactment. Choose enacted, demonstrated or described. Say it in the study" in report
-    )
-    assert re.search(r"Left out: coding [-0-9a-f]{36} in ", report)
+    assert "1 coding of a move: imported as undecided (enactment not stated)" in report
     assert "'sideways' is not one of the answers. Choose towards the user or others or about self. Its coding" in report
 
 
@@ -404,14 +402,14 @@ FOREIGN = """<?xml version="1.0" encoding="utf-8"?>
 <User guid="00000000-0000-4000-8000-000000000002" name="{second}"/>
 </Users>
 <CodeBook><Codes>
-<Code guid="00000000-0000-4000-8000-0000000000c1" name="Feeling" isCodable="true" color="#ff0000">
-<Code guid="00000000-0000-4000-8000-0000000000c2" name="Joy" isCodable="true"/></Code>
+<Code guid="c1000000-0000-4000-8000-0000000000c1" name="Feeling" isCodable="true" color="#ff0000">
+<Code guid="c2000000-0000-4000-8000-0000000000c2" name="Joy" isCodable="true"/></Code>
 </Codes></CodeBook>
 <Sources><TextSource guid="00000000-0000-4000-8000-0000000000a1" name="Talk" plainTextPath="internal://talk.txt">
 <PlainTextSelection guid="00000000-0000-4000-8000-0000000000b1" startPosition="{start}" endPosition="{end}"
  creatingUser="00000000-0000-4000-8000-000000000001" creationDateTime="2020-01-02T03:04:05Z">{about}
 <Coding guid="00000000-0000-4000-8000-0000000000d1" creatingUser="{user}">
-<CodeRef targetGUID="00000000-0000-4000-8000-0000000000c2"/></Coding>
+<CodeRef targetGUID="c2000000-0000-4000-8000-0000000000c2"/></Coding>
 <NoteRef targetGUID="00000000-0000-4000-8000-0000000000e1"/>
 </PlainTextSelection>
 </TextSource></Sources>
@@ -431,13 +429,14 @@ def make_foreign(
     second: str = "Bea",
     user: str = ANN,
     about: str = "",
+    code: str = "Joy",
 ) -> Path:
     """A project file of another program, with one selection."""
     start = text.index(words)
     path = folder / "foreign.qdpx"
     content = FOREIGN.format(start=start, end=start + len(words), second=second, user=user, about=about)
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("project.qde", content)
+        archive.writestr("project.qde", content.replace('"Joy"', f'"{code}"'))
         archive.writestr("sources/talk.txt", text)
     return path
 
@@ -536,6 +535,178 @@ class TestAnotherProgramsFile:
         bring_in(project, make_foreign(tmp_path))
         assert Interview.objects.filter(external_id="Talk (00000000)").exists()
         assert Turn.objects.get(interview__external_id="Talk").text == "Another."
+
+    def test_codes_with_names_of_the_study_are_the_studys_where_that_is_said(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        path = make_foreign(tmp_path, code=own.name.upper())
+        report = bring_in(project, path, dry_run=True)
+        assert (report.namesakes, report.new["codes"]) == ([own.name.upper()], 2)
+        told = "1 code has the name of a code of this study, but another GUID: it is "
+        assert f"{told}imported as a new code." in report.notes
+        report = bring_in(project, path, same_names=True)
+        assert (report.new["codes"], report.known["codes"]) == (1, 1)
+        assert f"{told}taken for the study’s." in report.notes
+        assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
+        assert not bring_in(project, path, same_names=True).is_new
+
+    def test_what_is_written_about_codings_and_links_becomes_no_memo_wherever_its_note_is(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        """QualCoder gives all notes back as notes of the study."""
+        notes = {"auditapp link: acts on": "Task (feature.task)", "Interpretation 12": "Glad", "Interpretation": "Mine"}
+        xml = "".join(
+            f'<Note guid="00000000-0000-4000-8000-0000000000f{number}" name="{name}" creatingUser="{ANN}">'
+            f"<PlainTextContent>{text}</PlainTextContent></Note>"
+            for number, (name, text) in enumerate(notes.items())
+        )
+        path = tmp_path / "bare.qde"
+        content = FOREIGN.format(start=0, end=4, second="Bea", user=ANN, about="<Description>Glad</Description>")
+        content = content.replace('plainTextPath="internal://talk.txt">', "><PlainTextContent>Glad.</PlainTextContent>")
+        path.write_text(content.replace("</Notes>", f"{xml}</Notes>"))
+        report = bring_in(project, path)
+        assert sorted(Memo.objects.values_list("text", flat=True)) == ["Interpretation\nMine", "Thought\nHm."]
+        assert "1 link of a coding: links are in the file to be read alone." in report.left_out
+        assert "1 note: only the words of an interpretation that is imported with its coding." in report.left_out
+
+    def test_an_import_measures_whether_the_last_position_is_the_last_character(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        text = "One is here. Two is there. Three is gone. Four"
+        words = ["One is", "Two", "there.", "Three is gone."]
+
+        def write(shift: int) -> Path:
+            begin, rest = FOREIGN.split("<PlainTextSelection ", 1)
+            one, end = rest.split("</PlainTextSelection>", 1)
+            chosen = ""
+            for number, each in enumerate(words):
+                start = text.index(each)
+                made = one.format(start=start, end=start + len(each) - shift, user=ANN, about="")
+                made = re.sub(r"0000000([bd])1", rf"0{number}00000\g<1>1", made)
+                chosen += f"<PlainTextSelection {made}</PlainTextSelection>"
+            path = tmp_path / f"{shift}.qdpx"
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("project.qde", begin.format(second="Bea") + chosen + end)
+                archive.writestr("sources/talk.txt", text)
+            return path
+
+        for shift, told in (
+            (0, "4 selections: their last position was read as the character after their last one: so 4 of 4 end"),
+            (1, "4 selections: their last position was read as their last character: so 4 of 4 end"),
+        ):
+            study = start_study(slug=f"study-{shift}", name="Study", by=owner)
+            report = bring_in(study, write(shift))
+            assert [note for note in report.notes if note.startswith(told)], report.notes
+            codings = Coding.objects.filter(sentence__turn__interview__project=study).select_related("sentence__turn")
+            quoted = {
+                each.sentence.turn.text[each.quote_start : each.quote_end]
+                if each.quote_start is not None
+                else each.sentence.read_text()
+                for each in codings
+            }
+            # Two selections of the second sentence became one quote.
+            assert quoted == {"One is", "Two is there.", "Three is gone."}
+
+
+class TestOurTextInAnotherProgramsFile:
+    """What comes back is the text, without our own part."""
+
+    TEXT = (
+        "Interviewer: What is home?\n\nModel (reasoning): A place, I think.\n\nModel: A place.\n\nNote: or a person.\n\n"
+        "Tool (tool_result): 3\n\nInterviewer: Only one?\n\nModel: Two.\n\n"
+    )
+
+    def test_the_headings_that_we_write_are_read(self, project: Project, tmp_path: Path) -> None:
+        report = bring_in(project, make_foreign(tmp_path, text=self.TEXT, words="A place."))
+        turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
+        assert [(turn.role, turn.channel, turn.text) for turn in turns] == [
+            ("interviewer", "utterance", "What is home?"),
+            ("model", "reasoning", "A place, I think."),
+            ("model", "utterance", "A place.\n\nNote: or a person."),
+            ("tool", "tool_result", "3"),
+            ("interviewer", "utterance", "Only one?"),
+            ("model", "utterance", "Two."),
+        ]
+        assert "1 text: who speaks was read from the headings that this program writes." in report.notes
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Interviewer: a\nModel: b\nInterviewer: c\nModel: d\n\n",
+            "Interviewer: a\n\nModel: b",
+            "By the way.\n\nModel (reasoning): a\n\n",
+            "",
+        ],
+    )
+    def test_texts_of_others_are_read_as_before(self, text: str) -> None:
+        assert read_headings(text, is_ours=False) == []
+
+    def test_an_interview_that_is_there_is_found_again_though_no_heading_tells_kinds_of_prompts(
+        self, project: Project, owner: User, tmp_path: Path
+    ) -> None:
+        turns = [
+            {"role": "interviewer", "text": "What is home?", "prompt_kind": "opening"},
+            {"role": "model", "text": "A place. "},
+        ]
+        line = json.dumps({"id": "Talk", "turns": turns})
+        import_file(project=project, name="talk.jsonl", data=line.encode(), by=owner)
+        text = lay_out(list(Turn.objects.filter(interview__external_id="Talk").order_by("position"))).text
+        report = bring_in(project, make_foreign(tmp_path, text=text, words="A place."))
+        assert (report.new["interviews"], report.known["interviews"], report.new["codings"]) == (0, 1, 1)
+
+
+class TestGuids:
+    def test_two_peoples_rows_with_one_key_have_two_guids_and_the_older_keeps_hers(
+        self, worked: Project, coder: User, second_coder: User, owner: User, tmp_path: Path
+    ) -> None:
+        first = Coding.objects.filter(coder=coder).exclude(note="").earliest("pk")
+        sentence = Sentence.objects.select_related("turn__interview__project").get(pk=first.sentence_id)
+        entries = [
+            add_coding(
+                project=worked,
+                sentence=sentence,
+                code=Code.objects.get(version__project=worked, identifier=identifier),
+                by=second_coder,
+                idempotency_key=key,
+                values=CodingValues(note="Hers."),
+            )
+            for identifier, key in (("theme.balance", first.idempotency_key), ("feature.power", uuid.uuid4()))
+        ]
+        key = uuid.uuid4()
+        for by in (coder, second_coder):
+            write_memo(
+                project=worked,
+                interview=sentence.turn.interview,
+                sentence=sentence,
+                text=f"By {by.username}.",
+                by=by,
+                idempotency_key=key,
+            )
+        path = export(worked, tmp_path)
+        with zipfile.ZipFile(path) as archive:
+            written = archive.read("project.qde").decode()
+        guids = re.findall(r'\bguid="([^"]+)"', written)
+        assert len(set(guids)) == len(guids)
+        assert {str(first.idempotency_key), str(key)} <= set(guids)
+        names = re.findall(r'<Note [^>]*\bname="([^"]+)"', written)
+        assert len(set(names)) == len(names)
+        assert {"Interpretation 1", "Interpretation 2"} <= set(names)
+        # The study knows them again, also after one of them was withdrawn.
+        assert not bring_in(worked, path).is_new
+        withdraw_coding(project=worked, coding=entries[0], by=second_coder)
+        assert not bring_in(worked, path).is_new
+        other = create_project(slug="other", name="Other", by=owner)
+        report = bring_in(other, path)
+        assert report.new["codings"] == guids_of(written, "Coding")
+        assert not bring_in(other, path).is_new
+        with zipfile.ZipFile(export(other, tmp_path)) as archive:
+            again = re.findall(r'\bguid="([^"]+)"', archive.read("project.qde").decode())
+        assert len(set(again)) == len(again)
+
+
+def guids_of(written: str, tag: str) -> int:
+    return len(re.findall(rf"<{tag} ", written))
 
 
 class TestAllOrNothing:
@@ -676,6 +847,20 @@ class TestPage:
         client.post(self.path(project), {"file": self.upload(file), "seen": seen, "bears": SECOND})
         assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
 
+    def test_codes_with_names_of_the_study_have_to_be_looked_at_too(
+        self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path
+    ) -> None:
+        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        client, file = client_of(lead), make_foreign(tmp_path, code=own.name)
+        answer = client.post(self.path(project), {"file": self.upload(file), "check": "1"})
+        assert 'name="same_names" value="on" checked' in answer.content.decode()
+        assert "taken for the study’s" in answer.content.decode()
+        asked = {"file": self.upload(file), "seen": answer.context["report"].sha256}
+        again = client.post(self.path(project), {**asked, "check": "1"}).content.decode()
+        assert 'name="same_names" value="on">' in again
+        client.post(self.path(project), {**asked, "file": self.upload(file), "same_names": "on"})
+        assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
+
     def test_a_broken_file_is_told_beside_the_field(self, project: Project, lead: User, client_of: ClientOf) -> None:
         broken = SimpleUploadedFile("x.qdpx", b"PK nothing")
         answer = client_of(lead).post(self.path(project), {"file": broken}, headers={"HX-Request": "true"})
@@ -697,6 +882,17 @@ class TestCommand:
         assert {person["name"] for person in told["people"]} == {"Ann", "Bea"}
         call_command("import_qdpx", path, "--project", project.slug, stdout=stream)
         assert "1 new and 0 known codings" in stream.getvalue()
+
+    def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(
+        self, project: Project, tmp_path: Path
+    ) -> None:
+        stream = io.StringIO()
+        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        path = str(make_foreign(tmp_path, code=own.name))
+        call_command("import_qdpx", path, "--project", project.slug, "--dry-run", stdout=stream)
+        assert "With --same-names, the codes of this study are used" in stream.getvalue()
+        call_command("import_qdpx", path, "--project", project.slug, "--same-names", stdout=stream)
+        assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
     def test_a_refusal_says_each_thing_once(self, project: Project, tmp_path: Path) -> None:
         path = tmp_path / "x.qdpx"
@@ -761,13 +957,13 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
     with path.open("rb") as stream:
         notes = [note for note in read_qdpx(stream, name=path.name).notes if note.name.startswith("auditapp link: ")]
     assert sorted((note.name, note.text.partition(":")[0]) for note in notes) == [
-        ("auditapp link: acts on", "Task (feature.task)"),
-        ("auditapp link: rests on", "i1, turn 2, sentence 2"),
+        ("auditapp link: acts on 1", "Task (feature.task)"),
+        ("auditapp link: rests on 1", "i1, turn 2, sentence 2"),
     ]
     other = create_project(slug="other", name="Other", by=owner)
     report = bring_in(other, path)
     assert [sentence for sentence in report.left_out if "link" in sentence] == [
-        "2 links of a coding: links stand in the file to be read alone."
+        "2 links of a coding: links are in the file to be read alone."
     ]
     after: dict[str, Any] = describe(other)
     assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]

@@ -26,6 +26,7 @@ from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import Staged, stage_plans
 from transcripts.corpus.planning import ImportRefused, Plan, plan_files
 from transcripts.corpus.pure.choices import Choices
+from transcripts.exchange.pure.refi_texts import measure_ends, take_in_last
 from transcripts.exchange.refi import people as persons
 from transcripts.exchange.refi.codes import match_codes, read_own_codebook, write_content
 from transcripts.exchange.refi.planned_codings import CodingPlan
@@ -99,6 +100,7 @@ def import_qdpx(
     name: str,
     by: trail.Actor,
     apart: Collection[str] = (),
+    same_names: bool = False,
     dry_run: bool = False,
     run: JobRun | None = None,
     finish: Callable[[StudyReport], object] = lambda _report: None,
@@ -106,7 +108,8 @@ def import_qdpx(
     """Bring in texts, codes, codings and memos of a project file; what came in before is left alone.
 
     New codes make a new version of the codebook, which is published, because codings need published codes.
-    ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``dry_run`` nothing is stored.
+    ``apart`` are GUIDs or names of people who bear a member's name and are not her. With ``same_names``, codes that have other
+    GUIDs here are those of the study with the same names. With ``dry_run`` nothing is stored.
     Raises ``StudyRefused``. The ``run`` of a job is told how far it is, and may raise to end it; ``finish`` is called in
     the transaction that makes everything visible.
     """
@@ -116,12 +119,13 @@ def import_qdpx(
         file = read_qdpx(stream, name=name)
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
         _check_draft(project)
+        file = _read_ends(file, report)
         texts = plan_texts(project, file.sources, report)
         plans = plan_files(project, write_files(texts.new, name), Choices("interview_jsonl"))
         report.new["interviews"] = len(texts.new)
         report.people = persons.match_people(project, file.project.users)
         accounts = persons.Accounts(report.people, apart=apart, by=by, rehearsal=dry_run)
-        study = _Study(project, file, read_own_codebook(stream), texts, report, accounts, by, tell)
+        study = _Study(project, file, read_own_codebook(stream), texts, report, accounts, by, tell, same_names)
         if dry_run:
             study.rehearse(plans)
         else:
@@ -134,6 +138,30 @@ def import_qdpx(
     except ImportRefused as error:
         raise StudyRefused(str(error)) from error
     return report
+
+
+def _read_ends(file: QdpxFile, report: StudyReport) -> QdpxFile:
+    """The file with ends that are the character after the last one, as ours are; and what was measured."""
+    if file.origin == ORIGIN:
+        return file
+    ends = measure_ends(file.sources)
+    counted = sum(ends)
+    if ends.are_inclusive:
+        report.add_note(
+            sum(len(source.selections) for source in file.sources),
+            "selection",
+            f"their last position was read as their last character: so {ends.inclusive:,} of {counted:,} end at the end of a "
+            "word, and otherwise would end before its last letter.",
+        )
+        return file._replace(sources=tuple(take_in_last(file.sources)))
+    if counted:
+        report.add_note(
+            counted,
+            "selection",
+            f"their last position was read as the character after their last one: so {ends.exclusive:,} of {counted:,} end at "
+            "the end of a word.",
+        )
+    return file
 
 
 def _tell_nobody(_stage: str, _done: int = 0, _total: int = 0) -> None:
@@ -157,6 +185,7 @@ class _Study:
     accounts: persons.Accounts
     by: trail.Actor
     tell: Callable[[str, int, int], object]
+    same_names: bool
 
     def rehearse(self, plans: Sequence[Plan]) -> None:
         """Count everything and store nothing: new codes are stored and taken back."""
@@ -220,15 +249,17 @@ class _Study:
             for codings in (source.codings, *(selection.codings for selection in source.selections))
             for coding in codings
         }
-        identifiers, content, counts = match_codes(self.project, self.file.project.codes, self.codebook, applied)
-        report.new["codes"], report.known["codes"] = counts["new"], counts["known"]
-        if reworded := counts["reworded"]:
+        found = match_codes(self.project, self.file.project.codes, self.codebook, applied, by_name=self.same_names)
+        report.new["codes"], report.known["codes"] = found.new, found.known
+        report.namesakes = found.namesakes
+        report.add_namesakes(are_same=self.same_names)
+        if reworded := found.reworded:
             have = "1 code has" if reworded == 1 else f"{reworded:,} codes have"
             report.notes.append(f"{have} another definition in the study, which is kept.")
-        if counts["new"]:
+        if found.new:
             version, _, _ = import_codebook(
                 project=self.project,
-                data=write_content(content),
+                data=write_content(found.content),
                 name=report.name,
                 by=self.by,
                 effect="wording",
@@ -238,9 +269,13 @@ class _Study:
             report.codebook_version = version.number
             report.notes.append(f"The new codes are in version {version.number} of the codebook, which is published.")
         rows = Code.objects.filter(version=version or base).select_related("family", "version")
-        found = {code.identifier: code for code in rows}
-        codes = {guid: found[identifier] for guid, identifier in identifiers.items() if identifier in found}
-        return StudyCodes(identifiers, codes, base, version)
+        of_identifier = {code.identifier: code for code in rows}
+        codes = {
+            guid: of_identifier[identifier]
+            for guid, identifier in found.identifiers.items()
+            if identifier in of_identifier
+        }
+        return StudyCodes(found.identifiers, codes, base, version)
 
     def _start_codings(self, codes: StudyCodes) -> CodingPlan:
         return CodingPlan(self.project, codes.codes, self._notes, self.accounts.find)
@@ -268,7 +303,10 @@ class _Study:
         """Work out what goes on texts that the study has, after what went on new ones. Stores nothing."""
         self.tell("Comparing with what is there", 0, len(self.texts.known))
         stored = StoredTexts.find(self.project, self.texts.known)
-        memos = MemoPlan(self.project, self._notes, self.accounts.find, is_own=self.file.origin == ORIGIN)
+        lines = {" ".join(each.description.split()) for source in self.file.sources for each in source.selections} - {
+            ""
+        }
+        memos = MemoPlan(self.project, self._notes, self.accounts.find, is_own=self.file.origin == ORIGIN, lines=lines)
         memos.add(noted)
         rows: list[tuple[int, list[Coding]]] = []
         for number, text in enumerate(self.texts.known, 1):

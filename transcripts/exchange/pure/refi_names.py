@@ -22,8 +22,21 @@ FIELDS = {
     "language": "language",
 }
 """Attributes of a source, and the fields of an interview that they are."""
+INTERPRETATION = "Interpretation"
+"""The name of a note that holds a coding's interpretive line, before its number."""
 LINK_NOTE = "auditapp link: "
 """How the names of notes begin that tell of links. Other programs keep names, so these notes are known again in any file."""
+
+
+SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
+"""Who speaks, as the headings of turns in a text say it."""
+CHANNELS = ("reasoning", "tool_call", "tool_result")
+"""How, where it is no utterance."""
+
+
+def name_heading(role: str, channel: str) -> str:
+    """What stands before the words of a turn in a text."""
+    return f"{SPEAKERS[role]}{f' ({channel})' if channel in CHANNELS else ''}: "
 
 
 def name_user(username: str) -> str:

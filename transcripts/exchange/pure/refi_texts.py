@@ -2,25 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from unicodedata import normalize
 
 from transcripts.corpus.pure.readers.base import MAX_TURN_SIZE, ReadError, ReadTurn, Source
 from transcripts.corpus.pure.readers.speaker_text import find_starts, is_dialogue, read_conversation
-from transcripts.exchange.pure.refi_names import FIELDS, INTERVIEW_KEY
+from transcripts.exchange.pure.refi_names import CHANNELS, FIELDS, INTERVIEW_KEY, SPEAKERS
 from transcripts.formats.qdpx_content import QdpxSource
 
 MAX_ID_LENGTH = 200
 MAX_TITLE_LENGTH = 300
+# So many selections, and such a share of them, have to say that ends are inclusive.
+MIN_ENDS = 3
+MIN_SHARE = 0.8
 # What a line of an interview file says of itself; a variable of another program with such a name is called otherwise.
 RESERVED = frozenset(
     {"id", "turns", "text", "title", "date", "kind", "run", "relation", "hangs_on", "consent", "consent_basis", *FIELDS}
 )
 
 
+AFTER_A_TURN = "\n\n"
+_NAMED = rf"(?P<name>{'|'.join(SPEAKERS.values())})(?: \((?P<channel>{'|'.join(CHANNELS)})\))?: "
+_HEADING = re.compile(rf"(?:\A|(?<=\n\n)){_NAMED}")
+_HEADING_OF_A_LINE = re.compile(rf"^{_NAMED}", re.MULTILINE)
+_ROLES = {name: role for role, name in SPEAKERS.items()}
+
 PlacedTurn = tuple[int, ReadTurn]
 """A turn, after the place in the source's text where its own text begins."""
+
+
+class Ends(NamedTuple):
+    """Where the selections of a file end: how many at the end of a word if their last position is the character after the
+    last one (``exclusive``), and how many if it is the last one (``inclusive``). A selection counts for one at most."""
+
+    exclusive: int
+    inclusive: int
+
+    @property
+    def are_inclusive(self) -> bool:
+        """Whether the file clearly means the last character. Any doubt is for the character after it."""
+        return self.inclusive >= MIN_ENDS and self.inclusive >= MIN_SHARE * (self.exclusive + self.inclusive)
+
+
+def measure_ends(sources: Iterable[QdpxSource]) -> Ends:
+    """Which end convention a file uses: REFI-QDA 1.5 (10.2) can be read both ways, and people mostly select whole words."""
+    exclusive = inclusive = 0
+    for source in sources:
+        text = source.text or ""
+        for selection in source.selections:
+            before, at, after = (text[place : place + 1] for place in range(selection.end - 1, selection.end + 2))
+            if selection.start >= selection.end or before.isspace():
+                continue
+            if not at or at.isspace():
+                exclusive += 1
+            elif not after or after.isspace():
+                inclusive += 1
+    return Ends(exclusive, inclusive)
+
+
+def take_in_last(sources: Iterable[QdpxSource]) -> Sequence[QdpxSource]:
+    """The sources with ends that are the character after the last one, of a file that means the last one."""
+    return [
+        source._replace(
+            selections=tuple(each._replace(end=min(each.end + 1, len(source.text or ""))) for each in source.selections)
+        )
+        for source in sources
+    ]
 
 
 class DividedText(NamedTuple):
@@ -60,6 +109,8 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
             for each in source.turns
         ]
         return own, "own"
+    if headed := read_headings(text, is_ours=INTERVIEW_KEY in source.attributes):
+        return headed, "headings"
     starts = find_starts(text)
     if not is_dialogue(text, starts):
         starts = []
@@ -75,6 +126,26 @@ def _find_turns(source: QdpxSource, text: str) -> tuple[list[PlacedTurn], str]:
         # Heads of transcripts are coded too, so nothing in front of the first speaker is lost.
         turns.insert(0, (0, ReadTurn("system", "utterance", "", before.rstrip())))
     return turns, "speakers"
+
+
+def read_headings(text: str, *, is_ours: bool) -> list[PlacedTurn]:
+    """The turns of a text that has the headings which we write, such as "Model (reasoning): "; none of another text.
+
+    Other programs keep the text and drop our own part, which says who says what. ``is_ours``: something else in the file says
+    that we wrote the text.
+    """
+    found = list(_HEADING.finditer(text))
+    if not found or found[0].start() > 0:
+        return []
+    # "Interviewer: " and "Model: " alone come in texts of others too; these are read as plain transcripts.
+    looks_ours = text.endswith(AFTER_A_TURN) and len(found) == len(_HEADING_OF_A_LINE.findall(text))
+    if not (is_ours or looks_ours or any(match["channel"] for match in found)):
+        return []
+    turns = []
+    for match, end in zip(found, [*(each.start() for each in found[1:]), len(text)], strict=True):
+        words = text[match.end() : end].removesuffix(AFTER_A_TURN)
+        turns.append((match.end(), ReadTurn(_ROLES[match["name"]], match["channel"] or "utterance", "", words)))
+    return turns
 
 
 def name_texts(sources: Iterable[QdpxSource]) -> dict[str, str]:

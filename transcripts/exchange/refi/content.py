@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
-from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from transcripts.accounts.models import User
 from transcripts.codebook.files import read_version
@@ -20,6 +19,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import write_details, write_parts
+from transcripts.exchange.refi.guids import StudyGuids
 from transcripts.exchange.refi.link_notes import list_link_notes, read_link_notes
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK
@@ -40,7 +40,6 @@ from transcripts.themes.models import ThemeVersion
 
 AT_A_TIME = 20
 FORMER = FamilyContent(identifier="former", name="Former codes", description="No longer in the codebook.")
-SPEAKERS = {"interviewer": "Interviewer", "model": "Model", "system": "System", "tool": "Tool"}
 
 
 CODING_COLUMNS = (
@@ -59,17 +58,16 @@ class Layout:
     start_of: dict[int, int]
 
 
-def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
+def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, CodebookContent]:
     """Everything but interviews and memos; the codebook once more, with all that the standard has no place for."""
     slug = scope.project.slug
     codebook = read_codebook(scope)
     memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.PROJECT])
     on_codes: dict[str, list[str]] = defaultdict(list)
     on_study: list[str] = []
-    for subject, key, idempotency_key in memos.values_list("subject", "subject_key", "idempotency_key"):
-        (on_codes[naming.name_code(slug, key)] if subject == Memo.Subject.CODE else on_study).append(
-            str(idempotency_key)
-        )
+    for memo in memos.select_related("author"):
+        is_on_code = memo.subject == Memo.Subject.CODE
+        (on_codes[naming.name_code(slug, memo.subject_key)] if is_on_code else on_study).append(guids.of_memo(memo))
     codes = [code._replace(notes=tuple(on_codes[code.guid])) for code in lay_out_codes(codebook, scope=slug)]
     project = QdpxProject(
         name=scope.project.name,
@@ -78,7 +76,7 @@ def read_project(scope: Scope) -> tuple[QdpxProject, CodebookContent]:
         users=tuple(QdpxUser(naming.name_user(name), name, name) for name in list_people(scope)),
         codes=tuple(codes),
         variables=(naming.INTERVIEW_KEY, *naming.FIELDS, *list_variables(scope)),
-        sets=tuple(read_sets(scope, {code.guid for code in codes})),
+        sets=tuple(read_sets(scope, guids, {code.guid for code in codes})),
         notes=tuple(on_study),
     )
     return project, codebook
@@ -127,15 +125,15 @@ def list_people(scope: Scope) -> list[str]:
     return list(people.order_by("username").values_list("username", flat=True))
 
 
-def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
+def read_sets(scope: Scope, guids: StudyGuids, codes: set[str]) -> Iterator[QdcSet]:
     """The themes as they are now, each a set of its codes."""
     if scope.only is not None:
         return
     slug = scope.project.slug
     notes: dict[str, list[str]] = defaultdict(list)
     on_themes = read_memos(scope).filter(subject=Memo.Subject.THEME)
-    for key, idempotency_key in on_themes.values_list("subject_key", "idempotency_key"):
-        notes[key].append(str(idempotency_key))
+    for memo in on_themes.select_related("author"):
+        notes[memo.subject_key].append(guids.of_memo(memo))
     latest: dict[int, ThemeVersion] = {}
     for version in ThemeVersion.objects.filter(theme__project=scope.project).select_related("theme").order_by("number"):
         latest[version.theme_id] = version
@@ -151,10 +149,10 @@ def read_sets(scope: Scope, codes: set[str]) -> Iterator[QdcSet]:
             )
 
 
-def read_sources(scope: Scope, joined: set[UUID]) -> Iterator[QdpxSource]:
+def read_sources(scope: Scope, guids: StudyGuids, joined: set[int]) -> Iterator[QdpxSource]:
     """The interviews as texts with their turns, codings and notes.
 
-    ``joined`` gets the names of codings that are written as a part of another one: see ``find_ranges``.
+    ``joined`` gets the numbers of codings that are written as a part of another one: see ``find_ranges``.
     """
     ids = list(Interview.objects.filter(scope.within()).order_by("pk").values_list("pk", flat=True))
     for first in range(0, len(ids), AT_A_TIME):
@@ -180,13 +178,11 @@ def read_sources(scope: Scope, joined: set[UUID]) -> Iterator[QdpxSource]:
             pk = interview.pk
             layout = lay_out(turns[pk])
             ranges = find_ranges(codings[pk], sentences[pk], layout)
-            parts = {coding.idempotency_key for each in ranges.values() for coding in each.others}
+            parts = {coding.pk for each in ranges.values() for coding in each.others}
             joined |= parts
-            kept = [coding for coding in codings[pk] if coding.idempotency_key not in parts]
-            links = list_link_notes(codings[pk])
-            yield make_source(
-                scope.project.slug, interview, layout, codings=kept, ranges=ranges, links=links, memos=memos[pk]
-            )
+            kept = [coding for coding in codings[pk] if coding.pk not in parts]
+            making = Making(scope.project.slug, guids, ranges, list_link_notes(codings[pk], guids))
+            yield make_source(making, interview, layout, codings=kept, memos=memos[pk])
 
 
 class Place(NamedTuple):
@@ -250,31 +246,33 @@ def list_variables(scope: Scope) -> list[str]:
     return sorted(filter(None, map(naming.name_variable, keys)))
 
 
+class Making(NamedTuple):
+    """What the parts of one source are made with: ``ranges`` by the number of the coding that stands for one, ``links`` (GUIDs of
+    notes) by that of theirs."""
+
+    slug: str
+    guids: StudyGuids
+    ranges: Mapping[int, Range]
+    links: Mapping[int, Sequence[str]]
+
+
 def make_source(
-    slug: str,
-    interview: Interview,
-    layout: Layout,
-    *,
-    codings: Sequence[Coding],
-    ranges: Mapping[int, Range],
-    links: Mapping[int, Sequence[str]],
-    memos: Sequence[Memo],
+    making: Making, interview: Interview, layout: Layout, *, codings: Sequence[Coding], memos: Sequence[Memo]
 ) -> QdpxSource:
-    """One interview. ``ranges`` are by the number of the coding that stands for one, ``links`` (GUIDs of notes) by that of
-    theirs."""
-    guid = naming.name_interview(slug, interview.external_id)
+    """One interview."""
+    guid = naming.name_interview(making.slug, interview.external_id)
     groups: dict[Place, list[Coding]] = defaultdict(list)
     for coding in codings:
         if coding.code.family.unit != CodeFamily.Unit.INTERVIEW:
             start, end = find_span(coding, layout)
-            end = ranges[coding.pk].end if coding.pk in ranges else end
+            end = making.ranges[coding.pk].end if coding.pk in making.ranges else end
             groups[Place(start, end, coding.coder.username, coding.note)].append(coding)
     notes_at: dict[Place, list[str]] = defaultdict(list)
     for memo in memos:
         if memo.sentence is not None:
             shift = layout.start_of[memo.sentence.turn.position]
             place = Place(shift + memo.sentence.start, shift + memo.sentence.end, memo.author.username, "")
-            notes_at[place].append(str(memo.idempotency_key))
+            notes_at[place].append(making.guids.of_memo(memo))
     facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
     facts |= {name: str(value) for key, value in interview.metadata.items() if (name := naming.name_variable(key))}
     return QdpxSource(
@@ -284,15 +282,13 @@ def make_source(
         attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
         turns=tuple(layout.turns),
         selections=tuple(
-            make_selection(slug, guid, place, codings=groups[place], ranges=ranges, links=links, notes=notes_at[place])
+            make_selection(making, guid, place, codings=groups[place], notes=notes_at[place])
             for place in sorted({**groups, **notes_at})
         ),
         codings=tuple(
-            make_coding(slug, coding, links=links)
-            for coding in codings
-            if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
+            make_coding(making, coding) for coding in codings if coding.code.family.unit == CodeFamily.Unit.INTERVIEW
         ),
-        notes=tuple(str(memo.idempotency_key) for memo in memos if memo.sentence is None),
+        notes=tuple(making.guids.of_memo(memo) for memo in memos if memo.sentence is None),
     )
 
 
@@ -301,7 +297,7 @@ def lay_out(turns: Sequence[Turn]) -> Layout:
     pieces: list[str] = []
     placed, start_of, length = [], {}, 0
     for turn in turns:
-        heading = f"{SPEAKERS[turn.role]}{'' if turn.channel == 'utterance' else f' ({turn.channel})'}: "
+        heading = naming.name_heading(turn.role, turn.channel)
         pieces += [heading, turn.text, "\n\n"]
         start = length + len(heading)
         length = start + len(turn.text) + 2
@@ -321,14 +317,7 @@ def find_span(coding: Coding, layout: Layout) -> tuple[int, int]:
 
 
 def make_selection(
-    slug: str,
-    source: str,
-    place: Place,
-    *,
-    codings: Sequence[Coding],
-    ranges: Mapping[int, Range],
-    links: Mapping[int, Sequence[str]],
-    notes: Sequence[str],
+    making: Making, source: str, place: Place, *, codings: Sequence[Coding], notes: Sequence[str]
 ) -> QdpxSelection:
     """What one person applied to the same words for the same reason."""
     return QdpxSelection(
@@ -337,55 +326,59 @@ def make_selection(
         end=place.end,
         user=naming.name_user(place.person),
         description=place.note,
-        codings=tuple(
-            make_coding(slug, coding, ranges[coding.pk].others if coding.pk in ranges else (), links=links)
-            for coding in codings
-        ),
+        codings=tuple(make_coding(making, coding) for coding in codings),
         notes=tuple(notes),
     )
 
 
-def make_coding(
-    slug: str, coding: Coding, others: Sequence[Coding] = (), *, links: Mapping[int, Sequence[str]]
-) -> QdpxCoding:
-    """One coding, and the ``others`` of its range, with notes of their links; what the standard has no place for goes into our
+def make_coding(making: Making, coding: Coding) -> QdpxCoding:
+    """One coding, and the others of its range, with notes of their links; what the standard has no place for goes into our
     own part."""
-    guid = str(coding.idempotency_key)
+    guid = making.guids.of_coding(coding)
+    others = making.ranges[coding.pk].others if coding.pk in making.ranges else []
     return QdpxCoding(
         guid=guid,
-        code=naming.name_code(slug, coding.code.identifier),
+        code=naming.name_code(making.slug, coding.code.identifier),
         user=naming.name_user(coding.coder.username),
         created=coding.created_at,
         notes=(
             *([naming.name_note(guid)] if coding.note else []),
-            *(note for each in (coding, *others) for note in links.get(each.pk, ())),
+            *(note for each in (coding, *others) for note in making.links.get(each.pk, ())),
         ),
-        details={**write_details(coding), **write_parts(coding, others)},
+        details={**write_details(coding), **write_parts(coding, others, making.guids)},
     )
 
 
-def read_notes(scope: Scope, joined: Collection[UUID]) -> Iterator[QdpxNote]:
-    """The memos, the links, and the interpretive lines of codings but for those ``joined`` to another one."""
-    yield from read_link_notes(read_active(scope))
+def read_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Iterator[QdpxNote]:
+    """The memos, the links, and the interpretive lines of codings but for those ``joined`` to another one.
+
+    Each has a name of its own: QualCoder, for one, gives up at a second note of the same name.
+    """
+    numbers: Counter[str] = Counter()
+    for note in _list_notes(scope, guids, joined):
+        numbers[note.name] += 1
+        yield note._replace(name=f"{note.name} {numbers[note.name]}")
+
+
+def _list_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Iterator[QdpxNote]:
+    yield from read_link_notes(read_active(scope), guids)
     subjects = Memo.Subject.values if scope.only is None else [s for s in Memo.Subject.values if s != "theme"]
     for memo in read_memos(scope).filter(subject__in=subjects).select_related("author").iterator():
         yield QdpxNote(
-            guid=str(memo.idempotency_key),
+            guid=guids.of_memo(memo),
             name=f"{memo.get_kind_display()} ({memo.get_subject_display().lower()})",
             text=memo.text,
             user=naming.name_user(memo.author.username),
             created=memo.created_at,
         )
-    noted = read_active(scope).exclude(note="").annotate(name=F("coder__username")).order_by("pk")
-    for idempotency_key, note, name, created in noted.values_list(
-        "idempotency_key", "note", "name", "created_at"
-    ).iterator():
-        if idempotency_key in joined:
+    noted = read_active(scope).exclude(note="").select_related("coder").order_by("pk")
+    for coding in noted.only("idempotency_key", "note", "created_at", "coder__username").iterator():
+        if coding.pk in joined:
             continue
         yield QdpxNote(
-            guid=naming.name_note(str(idempotency_key)),
-            name="Interpretation",
-            text=note,
-            user=naming.name_user(name),
-            created=created,
+            guid=naming.name_note(guids.of_coding(coding)),
+            name=naming.INTERPRETATION,
+            text=coding.note,
+            user=naming.name_user(coding.coder.username),
+            created=coding.created_at,
         )

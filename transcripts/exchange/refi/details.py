@@ -13,6 +13,7 @@ from transcripts.coding.models import Coding, Layer
 from transcripts.coding.values import CHOICE_FIELDS, PLAIN
 from transcripts.exchange.coding_rows import show_answers
 from transcripts.exchange.pure import refi_names as naming
+from transcripts.exchange.refi.guids import StudyGuids
 from transcripts.formats.refi import read_guid, read_moment, show_moment
 
 MAX_ANSWERS = 50
@@ -50,10 +51,10 @@ def read_details(details: Mapping[str, str], family: CodeFamily) -> dict[str, An
     }
 
 
-def write_parts(first: Coding, others: Sequence[Coding]) -> dict[str, str]:
+def write_parts(first: Coding, others: Sequence[Coding], guids: StudyGuids) -> dict[str, str]:
     """Names and times of a range's further codings, where they are not those that its first coding gives them."""
-    parts = [(str(coding.idempotency_key), show_moment(coding.created_at)) for coding in others]
-    name, made = str(first.idempotency_key), show_moment(first.created_at)
+    parts = [(guids.of_coding(coding), show_moment(coding.created_at)) for coding in others]
+    name, made = guids.of_coding(first), show_moment(first.created_at)
     if parts == [(naming.name_part(name, number), made) for number in range(1, len(parts) + 1)]:
         return {}
     return {"parts": json.dumps(parts)}

@@ -9,24 +9,25 @@ from django.db.models import QuerySet
 
 from transcripts.coding.models import Coding, Link
 from transcripts.exchange.pure import refi_names as naming
+from transcripts.exchange.refi.guids import StudyGuids
 from transcripts.formats.qdpx_content import QdpxNote
 
 
-def list_link_notes(codings: Collection[Coding]) -> dict[int, list[str]]:
+def list_link_notes(codings: Collection[Coding], guids: StudyGuids) -> dict[int, list[str]]:
     """The GUIDs of the notes on codings, by the number of the coding."""
     found: dict[int, list[str]] = defaultdict(list)
     links = Link.objects.active().filter(coding__in=[coding.pk for coding in codings]).order_by("pk")
-    for coding, key in links.values_list("coding", "idempotency_key"):
-        found[coding].append(naming.name_link_note(str(key)))
+    for link in links.select_related("coder"):
+        found[link.coding_id].append(naming.name_link_note(guids.of_link(link)))
     return found
 
 
-def read_link_notes(codings: QuerySet[Coding]) -> Iterator[QdpxNote]:
+def read_link_notes(codings: QuerySet[Coding], guids: StudyGuids) -> Iterator[QdpxNote]:
     """A note for each link of these codings that stands: its kind, and the code or the place that it leads to."""
     links = Link.objects.active().filter(coding__in=codings.values("pk")).order_by("pk")
     for link in links.select_related("code", "sentence__turn__interview", "coder").iterator(chunk_size=500):
         yield QdpxNote(
-            guid=naming.name_link_note(str(link.idempotency_key)),
+            guid=naming.name_link_note(guids.of_link(link)),
             name=f"{naming.LINK_NOTE}{link.get_kind_display().lower()}",
             text=_describe_end(link),
             user=naming.name_user(link.coder.username),

@@ -14,12 +14,13 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions import WrongInput
-from transcripts.coding.actions.checks import check_answer, check_complete, fits_side
+from transcripts.coding.actions.checks import check_answer, fits_side
 from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.pure.refi_places import PlacedText, Touch
 from transcripts.exchange.refi.details import read_details, read_parts
+from transcripts.exchange.refi.guids import Guids, guids_of_codings
 from transcripts.exchange.refi.link_notes import is_link_note
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
@@ -36,12 +37,14 @@ Place = tuple[int, str, int, str]
 
 
 class KnownNames:
-    """A person's idempotency keys in a study (``here``) and in all studies, where each may be used once."""
+    """A person's idempotency keys in a study (``here``, with the GUIDs that are made of them) and in all studies, where each may
+    be used once."""
 
-    def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any]) -> None:
+    def __init__(self, slug: str, here: QuerySet[Any], everywhere: QuerySet[Any], *, guids: Guids, person: str) -> None:
         self._rows = here
         self._count = self._count_rows()
-        self.here: set[UUID] = set(here.values_list("idempotency_key", flat=True))
+        keys = set(here.values_list("idempotency_key", flat=True))
+        self.here: set[UUID] = keys | guids.list_made(keys, person=person)
         self._everywhere: set[UUID] = set(everywhere.values_list("idempotency_key", flat=True))
         self._slug = slug
 
@@ -82,6 +85,7 @@ class CodingPlan:
         self._notes = notes
         self._find_account = find_account
         self._now = timezone.now()
+        self._guids = guids_of_codings(project)
         self._names: dict[int, KnownNames] = {}
         # Names of this file's codings, by person: none is stored twice.
         self._used: defaultdict[int, set[UUID]] = defaultdict(set)
@@ -89,8 +93,8 @@ class CodingPlan:
         # By person, turn and code: the sentence that has the code, of families coded once per answer.
         self._first_of: dict[tuple[int, int, str], int] = {}
         self._seconds: list[str] = []
-        # What is wrong, with the codings it is wrong of.
-        self._incomplete: defaultdict[str, list[str]] = defaultdict(list)
+        # Questions that the codebook requires an answer to, by how many codings have none.
+        self._unanswered: Counter[str] = Counter()
         self._wrong_answers: Counter[str] = Counter()
         self._text_name = ""
 
@@ -100,7 +104,7 @@ class CodingPlan:
         other.used_notes, other.counts = set(self.used_notes), Counter(self.counts)
         other._used.update({person: set(names) for person, names in self._used.items()})
         other._seconds, other._wrong_answers = list(self._seconds), Counter(self._wrong_answers)
-        other._incomplete.update({sentence: list(left_out) for sentence, left_out in self._incomplete.items()})
+        other._unanswered = Counter(self._unanswered)
         return other
 
     def is_current(self) -> bool:
@@ -168,13 +172,18 @@ class CodingPlan:
         )
         report.leave_out(self.counts["without consent"], "coding", REFUSED)
         report.leave_out(self.counts["memos without consent"], "memo", REFUSED)
-        report.leave_out(self.counts["links"], "link of a coding", "links stand in the file to be read alone.")
         report.leave_out(self.counts["without code"], "coding", "with a category that cannot be used for coding here.")
         report.leave_out(self.counts["without words"], "coding", "no word of a sentence is selected.")
         report.leave_out(self.counts["other side"], "coding", "its code is for the turns of the other side.")
         report.leave_out(self.counts["second in an answer"], "coding", self._explain_seconds())
-        for sentence, left_out in self._incomplete.items():
-            report.leave_out(len(left_out), "coding", _explain_incomplete(sentence, left_out))
+        report.add_note(
+            self.counts["without enactment"],
+            "coding of a move",
+            "imported as undecided (enactment not stated), because the file does not say whether the move is enacted. Its coder "
+            "can state it at the desk.",
+        )
+        for question, count in self._unanswered.items():
+            report.add_note(count, "coding", f"imported without an answer to {question}, which is not in the file.")
         for sentence, count in self._wrong_answers.items():
             report.leave_out(
                 count, "answer to a code’s own question", f"{sentence} Its coding was imported without it."
@@ -210,23 +219,17 @@ class CodingPlan:
     ) -> None:
         """Apply one coding of the file to its places, unless it is active there."""
         self.used_notes.update(coding.notes)
-        self.counts["links"] += sum(is_link_note(self._notes[guid]) for guid in coding.notes if guid in self._notes)
         code = self._codes.get(coding.code)
         if code is None or not places:
             self.counts["without code" if code is None else "without words"] += 1
             return
         account = self._find_account(coder)
-        self._load(account.pk)
+        self._load(account)
         name = self._names[account.pk].find_free(coding.guid)
         if name is None:
             self.counts["known"] += 1
             return
-        try:
-            details = self._read_details(coding, code)
-        except WrongInput as error:
-            # By its id in the file alone: who imports it may not have coded this sentence yet.
-            self._incomplete[str(error)].append(f"coding {coding.guid} in {self._text_name}")
-            return
+        details = self._read_details(coding, code)
         selected = selection.created if selection else None
         made = min(coding.created or selected or self._now, self._now)
         known = [self._notes[guid] for guid in coding.notes if guid in self._notes]
@@ -269,8 +272,8 @@ class CodingPlan:
         return self._first_of.setdefault(key, row.sentence_id) != row.sentence_id
 
     def _read_details(self, coding: QdpxCoding, code: Code) -> dict[str, Any]:
-        """The columns of a coding, without answers that its code does not offer. Raises ``WrongInput`` where something is
-        missing that the codebook requires."""
+        """The columns of a coding, without answers that its code does not offer. What is missing that the codebook requires stays
+        undecided: programs that cannot say it lose no coding by that."""
         details = read_details(coding.details, code.family)
         answers = {}
         for key, answer in details["attributes"].items():
@@ -280,7 +283,12 @@ class CodingPlan:
                 self._wrong_answers[str(error)] += 1
             else:
                 answers[key] = answer
-        check_complete(code, details.get("enactment", ""), answers)
+        self.counts["without enactment"] += code.family.carries_enactment and not details.get("enactment")
+        self._unanswered.update(
+            f"“{question['label']}” of {code.name}"
+            for question in code.attributes
+            if question.get("required") and not answers.get(question["key"])
+        )
         return {**details, "attributes": answers}
 
     def _make_rows(
@@ -326,12 +334,13 @@ class CodingPlan:
         times = [made, *(min(at, self._now) for _, at in told)]
         return list(zip(had if is_free and len(set(had)) == count else named, times, strict=True))
 
-    def _load(self, coder_id: int) -> None:
+    def _load(self, coder: User) -> None:
         """What is known of a person's codings, read when she first comes up."""
+        coder_id = coder.pk
         if coder_id not in self._names:
             own = Coding.objects.filter(coder=coder_id)
             here = own.filter(sentence__turn__interview__project=self._project)
-            self._names[coder_id] = KnownNames(self._project.slug, here, own)
+            self._names[coder_id] = KnownNames(self._project.slug, here, own, guids=self._guids, person=coder.username)
             self._names[coder_id].here |= self._used[coder_id]
             active = here.filter(withdrawn_at__isnull=True)
             columns = ("sentence_id", "code__identifier", "coder_id", "layer", "sentence__turn_id")
@@ -339,13 +348,6 @@ class CodingPlan:
             self._active[coder_id] = {place[:4] for place in places}
             for sentence_id, identifier, _, _, turn_id in places:
                 self._first_of.setdefault((coder_id, turn_id, identifier), sentence_id)
-
-
-def _explain_incomplete(sentence: str, left_out: Sequence[str]) -> str:
-    """Why codings were left out, and which."""
-    more = len(left_out) - MAX_NAMED
-    named = "; ".join([*left_out[:MAX_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
-    return f"{sentence} Say it in the study that the file comes from, and export that again. Left out: {named}."
 
 
 def _place(row: Coding) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from uuid import UUID
 
@@ -9,7 +10,10 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.coding.models import Memo
+from transcripts.exchange.pure.refi_names import INTERPRETATION
 from transcripts.exchange.pure.refi_places import PlacedText
+from transcripts.exchange.refi.guids import guids_of_memos
+from transcripts.exchange.refi.link_notes import is_link_note
 from transcripts.exchange.refi.planned_codings import KnownNames
 from transcripts.exchange.refi.report import StudyReport
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
@@ -22,6 +26,9 @@ KINDS = {label: value for value, label in Memo.Kind.choices}
 Subject = Memo.Subject
 # Of these a person keeps one memo each.
 KEPT_ONCE = (Subject.SENTENCE, Subject.INTERVIEW)
+
+
+_INTERPRETATION = re.compile(rf"{INTERPRETATION}( \d+)?")
 
 
 About = tuple[str, str, int | None, int | None]
@@ -45,10 +52,20 @@ def list_notes(source: QdpxSource, text: PlacedText, interview_id: int) -> Itera
 
 
 class MemoPlan:
-    """Notes of a file as memos. Of a sentence or an interview a person keeps one memo, so several notes there become one."""
+    """Notes of a file as memos. Of a sentence or an interview a person keeps one memo, so several notes there become one.
+
+    ``lines`` are what is written of codings in the file, on one line each. A note that only repeats one is no memo, nor is one
+    that tells of a link.
+    """
 
     def __init__(
-        self, project: Project, notes: Mapping[str, QdpxNote], find_account: Callable[[str], User], *, is_own: bool
+        self,
+        project: Project,
+        notes: Mapping[str, QdpxNote],
+        find_account: Callable[[str], User],
+        *,
+        is_own: bool,
+        lines: Collection[str] = frozenset(),
     ) -> None:
         self.rows: list[Memo] = []
         self._known = 0
@@ -57,6 +74,11 @@ class MemoPlan:
         self._notes = notes
         self._find_account = find_account
         self._is_own = is_own
+        self._guids = guids_of_memos(project)
+        self._links = {guid for guid, note in notes.items() if is_link_note(note)}
+        self._repeating = {
+            guid for guid, note in notes.items() if _INTERPRETATION.fullmatch(note.name) and _join(note.text) in lines
+        }
         self._found: list[tuple[About, list[QdpxNote]]] = []
         self._place_of: dict[tuple[About, str], int] = {}
         self._used: set[str] = set()
@@ -83,10 +105,11 @@ class MemoPlan:
 
     def finish(self, *, but: Collection[str]) -> None:
         """Make rows of what was added, and of what nothing refers to, ``but`` for notes on codings: a memo on the study."""
+        self._repeating -= set(but)
         self._add(STUDY, [guid for guid in self._notes if guid not in but])
         for about, notes in self._found:
             author = self._find_account(notes[0].user)
-            self._load(author.pk)
+            self._load(author)
             name = self._names[author.pk].find_free(notes[0].guid)
             if name is None:
                 self._known += 1
@@ -105,11 +128,17 @@ class MemoPlan:
         """Add what was counted to a report."""
         report.new["memos"], report.known["memos"] = len(self.rows), self._known
         report.leave_out(self._taken, "memo", "its author already has another one there.")
+        report.leave_out(len(self._links), "link of a coding", "links are in the file to be read alone.")
+        report.leave_out(
+            len(self._repeating), "note", "only the words of an interpretation that is imported with its coding."
+        )
 
     def _add(self, about: About, guids: Iterable[str], *, together: bool = False) -> None:
         for guid in guids:
             note = self._notes.get(guid)
             if note is None or guid in self._used or not note.text.strip():
+                continue
+            if guid in self._links or guid in self._repeating:
                 continue
             self._used.add(guid)
             key = (about, note.user)
@@ -119,11 +148,14 @@ class MemoPlan:
                 self._place_of[key] = len(self._found)
                 self._found.append((about, [note]))
 
-    def _load(self, author_id: int) -> None:
+    def _load(self, author: User) -> None:
         """What is known of a person's memos, read when she first comes up."""
+        author_id = author.pk
         if author_id not in self._names:
             own = Memo.objects.filter(author=author_id)
-            self._names[author_id] = KnownNames(self._project.slug, own.filter(project=self._project), own)
+            self._names[author_id] = KnownNames(
+                self._project.slug, own.filter(project=self._project), own, guids=self._guids, person=author.username
+            )
             active = own.filter(project=self._project, subject__in=KEPT_ONCE).active()
             places = active.values_list("subject", "interview", "sentence")
             self._has[author_id] = {(subject, "", interview, sentence) for subject, interview, sentence in places}
@@ -152,6 +184,10 @@ class MemoPlan:
         if self._is_own or not note.name.strip() or note.name.strip() in note.text:
             return note.text
         return f"{note.name.strip()}\n{note.text}"
+
+
+def _join(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _make_thread(project: Project, author: User, name: UUID) -> UUID:

@@ -42,24 +42,31 @@ def plan_texts(project: Project, sources: Sequence[QdpxSource], report: StudyRep
         if isinstance(divided, str):
             report.left_out.append(divided)
             continue
-        if stored.get(divided.external_id) not in (None, _content(divided)):
+        if divided.external_id in stored and not _is_stored(divided, stored):
             other = texts.make_unique(divided.external_id, source.guid)
             report.notes.append(f"{divided.external_id} has another text in this study: it is imported as {other}.")
             divided = divided._replace(external_id=other)
         pairs.append((source, divided))
     how = Counter(divided.how for _, divided in pairs)
     report.add_note(how["whole"], "text", "no speakers are named; the text becomes one turn of the model.")
+    report.add_note(how["headings"], "text", "who speaks was read from the headings that this program writes.")
     report.add_note(how["speakers"], "text", "the interviewer was recognised from the speakers' names.")
     stored = read_stored_turns(project, [divided.external_id for _, divided in pairs])
     # One that is there with another text is refused with the file of interviews.
-    known = [pair for pair in pairs if stored.get(pair[1].external_id) == _content(pair[1])]
+    known = [pair for pair in pairs if _is_stored(pair[1], stored)]
     report.known["interviews"] = len(known)
     there = {divided.external_id for _, divided in known}
     return PlannedTexts([pair for pair in pairs if pair[1].external_id not in there], known)
 
 
-def _content(divided: DividedText) -> list[tuple[str, ...]]:
-    return list_contents(turn for _, turn in divided.turns)
+def _is_stored(divided: DividedText, stored: Mapping[str, list[tuple[str, ...]]]) -> bool:
+    """Whether the study has this text under its identifier. What kinds the prompts are, no heading says."""
+    there, here = stored.get(divided.external_id), list_contents(turn for _, turn in divided.turns)
+    if there is None or divided.how != "headings":
+        return there == here
+    return [(role, channel, text) for role, channel, _, text in there] == [
+        (role, channel, text) for role, channel, _, text in here
+    ]
 
 
 def write_files(new: Sequence[Text], name: str) -> list[tuple[str, bytes]]:

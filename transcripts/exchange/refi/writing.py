@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 import zipfile
 from pathlib import Path
-from uuid import UUID
 
 from transcripts.exchange.pure import refi_names as naming
 from transcripts.exchange.refi import content
+from transcripts.exchange.refi.guids import StudyGuids
 from transcripts.exchange.registry import Scope
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.qdpx_write import EARLIEST, write_qdpx
@@ -22,7 +22,8 @@ auditapp.jsonl and codebook.json hold what the standard has no place for: who sp
 enactment, grounding, prompting, reason, answers and range; of the codebook everything. Only auditapp reads them.
 
 A link of a coding, such as what a move acts on, is a note on it whose name begins with "auditapp link: ". It is there to be
-read: an import leaves it out.
+read: an import leaves it out. The interpretive line of a coding is the description of its selection, and a note "Interpretation"
+with a number. Every note has a name of its own, because some programs take no two of one name.
 
 Not in this file, because neither has a place for it: decisions, rounds, sign-offs, adjudications, withdrawn rows and earlier
 versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the thread on
@@ -39,11 +40,12 @@ def write_study(scope: Scope, path: Path) -> int:
     Memory holds twenty interviews at a time. What the standard has no place for goes into entries of our own, which
     other programs leave alone.
     """
-    project, codebook = content.read_project(scope)
+    guids = StudyGuids(scope.project)
+    project, codebook = content.read_project(scope, guids)
     with path.open("w+b") as stream:
         # Filled while the sources are written, and read when the notes are.
-        joined: set[UUID] = set()
-        sources, notes = content.read_sources(scope, joined), content.read_notes(scope, joined)
+        joined: set[int] = set()
+        sources, notes = content.read_sources(scope, guids, joined), content.read_notes(scope, guids, joined)
         written = write_qdpx(project, sources=sources, notes=notes, stream=stream)
     text = io.StringIO()
     write_codebook_json(codebook, text)

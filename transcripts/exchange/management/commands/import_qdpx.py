@@ -27,6 +27,11 @@ class Command(BaseCommand):
             metavar="NAME",
             help="a person in the file who has a member's name but is somebody else",
         )
+        parser.add_argument(
+            "--same-names",
+            action="store_true",
+            help="codes of the file that have other GUIDs are the study's codes with the same names",
+        )
         parser.add_argument("--json", action="store_true")
 
     def handle(
@@ -43,13 +48,15 @@ class Command(BaseCommand):
                     name=file.name,
                     by=trail.SYSTEM,
                     apart=apart,
+                    same_names=bool(options["same_names"]),
                     dry_run=dry_run,
                 )
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
         except StudyRefused as error:
             raise CommandError("\n".join(list_once(str(error), error.problems))) from error
-        self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else _in_words(report, dry_run))
+        words = _in_words(report, dry_run=dry_run, same_names=bool(options["same_names"]))
+        self.stdout.write(json.dumps(_as_answer(report, dry_run)) if options["json"] else words)
 
 
 def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
@@ -66,11 +73,17 @@ def _as_answer(report: StudyReport, dry_run: bool) -> dict[str, object]:
         # Deprecated: the old name.
         "told": report.notes,
         "left_out": report.left_out,
+        "namesakes": report.namesakes,
         "codebook_version": report.codebook_version,
     }
 
 
-def _in_words(report: StudyReport, dry_run: bool) -> str:
+def _in_words(report: StudyReport, *, dry_run: bool, same_names: bool) -> str:
     kinds = ", ".join(f"{new:,} new and {known:,} known {kind}" for kind, new, known in report.kinds) or "nothing"
     begin = "Nothing was stored. The import would add" if dry_run else "Imported"
-    return "\n".join([f"{begin}: {kinds}.", *report.notes, *(f"Not imported: {each}" for each in report.left_out)])
+    ask = []
+    if report.namesakes and not same_names:
+        ask = ["With --same-names, the codes of this study are used for those that have their names."]
+    return "\n".join(
+        [f"{begin}: {kinds}.", *report.notes, *ask, *(f"Not imported: {each}" for each in report.left_out)]
+    )

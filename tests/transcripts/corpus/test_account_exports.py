@@ -11,7 +11,7 @@ import pytest
 
 from tests.shared import shared
 from transcripts.corpus.pure.readers import ReadError, ReadFile, ReadTurn, read_bytes
-from transcripts.corpus.pure.readers.archives import FROM_WORD
+from transcripts.corpus.pure.readers.documents import FROM_WORD
 
 
 def read(content: object, name: str = "conversations.json", *, indent: int | None = 2) -> ReadFile:
@@ -282,7 +282,7 @@ class TestArchives:
     def test_paragraphs_of_a_word_document_are_lines(self) -> None:
         file = read_bytes(pack({"word/document.xml": WORD.format(TALK_IN_WORD)}), name="talk.docx")
         assert [turn.text for turn in file.interviews[0].turns] == ["Why?", "It\ndepends.\nIn a table.\nIn a box."]
-        assert file.warnings == [FROM_WORD]
+        assert file.warnings == [FROM_WORD, "A deleted passage was left out."]
 
     def test_the_archive_of_an_account_is_read_as_it_comes(self) -> None:
         data = pack({"export/conversations.json": json.dumps([make_tree(*TREE)]), "export/chat.html": "<html>"})

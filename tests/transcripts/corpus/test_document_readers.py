@@ -258,7 +258,137 @@ def pack(entries: dict[str, str | bytes]) -> bytes:
     return stream.getvalue()
 
 
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def word(body: str, **parts: str) -> bytes:
+    """A Word document with this body; other parts by the name of their file."""
+    roots = {"footnotes": "footnotes", "endnotes": "endnotes", "comments": "comments", "header1": "hdr"}
+    return pack(
+        {
+            "word/document.xml": f"<w:document {W}><w:body>{body}</w:body></w:document>",
+            **{f"word/{name}.xml": f"<w:{roots[name]} {W}>{part}</w:{roots[name]}>" for name, part in parts.items()},
+        }
+    )
+
+
+def p(*runs: str) -> str:
+    return f"<w:p>{''.join(run if run.startswith('<') else f'<w:r><w:t>{run}</w:t></w:r>' for run in runs)}</w:p>"
+
+
+def table(*rows: tuple[str, ...]) -> str:
+    cells = ("".join(f"<w:tc>{''.join(map(p, cell.split('|')))}</w:tc>" for cell in row) for row in rows)
+    return f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>"
+
+
+class TestWord:
+    def test_a_footnote_stands_where_its_sign_is_and_comments_are_counted(self) -> None:
+        sign = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+        file = read_bytes(
+            word(
+                p("Interviewer: What?", sign, " Tell.") + p("Guest: A place."),
+                footnotes=(
+                    f'<w:footnote w:id="0" w:type="separator">{p()}</w:footnote>'
+                    f'<w:footnote w:id="2">{p(" Twice.")}</w:footnote>'
+                ),
+                comments=f"<w:comment>{p('Home')}</w:comment><w:comment>{p('Place')}</w:comment>",
+                header1=p("Project 7"),
+            ),
+            name="a.docx",
+        )
+        assert show(file) == [("interviewer", "Interviewer", "What? [Twice.] Tell."), ("model", "Guest", "A place.")]
+        assert file.warnings[1:4] == [
+            "A note was read in its place, in brackets.",
+            "2 comments were left out.",
+            "A header or footer was left out.",
+        ]
+
+    def test_nothing_is_told_of_what_a_document_does_not_have(self) -> None:
+        file = read_bytes(word(p("User: Why?") + p("Bot: So."), comments="", header1=p()), name="a.docx")
+        assert file.warnings == [
+            "The file is a Word document: its paragraphs, also those of tables, were read as lines."
+        ]
+
+    def test_a_text_box_is_apart_and_once(self) -> None:
+        box = f"<w:r><w:pict><w:txbxContent>{p('Field note')}</w:txbxContent></w:pict></w:r>"
+        file = read_bytes(word(p("User: Why", box, " now?") + p("Bot: So.")), name="a.docx")
+        assert show(file) == [("interviewer", "User", "Why now?\n[Field note]"), ("model", "Bot", "So.")]
+        assert "A text box was read behind its paragraph, apart." in file.warnings
+
+    def test_what_was_moved_or_deleted_is_not_there_and_readings_of_signs_are_none(self) -> None:
+        moved = "<w:moveFrom><w:r><w:t>gone</w:t></w:r></w:moveFrom><w:moveTo><w:r><w:t>here</w:t></w:r></w:moveTo>"
+        ruby = "<w:r><w:ruby><w:rt><w:r><w:t>ie</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>家</w:t></w:r></w:rubyBase></w:ruby></w:r>"
+        file = read_bytes(word(p("User: ", moved) + p("Bot: ", ruby)), name="a.docx")
+        assert [text for _, _, text in show(file)] == ["here", "家"]
+        assert "A deleted passage was left out." in file.warnings
+
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            [
+                ("00:01", "Ana", "Why?"),
+                ("00:02", "Ben", "So.|Or not."),
+                ("00:05", "Ana", "Oh."),
+                ("00:06", "Ben", "Yes."),
+            ],
+            [
+                ("Zeit", "Person", "Wortlaut"),
+                ("00:01", "Ana", "Why?"),
+                ("00:02", "Ben", "So.|Or not."),
+                ("00:05", "Chris", "Oh."),
+            ],
+            [("1", "Ana:", "Why?"), ("2", "Ben:", "So.|Or not."), ("3", "Ana:", "Oh."), ("4", "Ben:", "Yes.")],
+            [("Ana", "Why?"), ("Ben", "So."), ("", "Or not."), ("Ana", "Oh."), ("Ben", "Yes.")],
+        ],
+        ids=["time, speaker, words", "a head, each named once", "numbers", "two columns"],
+    )
+    def test_rows_of_who_speaks_and_what_she_says_are_turns(self, rows: list[tuple[str, ...]]) -> None:
+        file = read_bytes(word(table(*rows)), name="a.docx")
+        third = "Chris" if any("Chris" in row for row in rows) else "Ana"
+        assert [(speaker, text) for _, speaker, text in show(file)][:3] == [
+            ("Ana", "Why?"),
+            ("Ben", "So.\nOr not."),
+            (third, "Oh."),
+        ]
+        times = [turn.details.get("from") for turn in file.interviews[0].turns]
+        assert times[:2] == (["00:01", "00:02"] if any("00:01" in row for row in rows) else [None, None])
+
+    def test_a_table_of_facts_stays_lines(self) -> None:
+        facts = table(("Name", "Age"), ("P7", "31"), ("P8", "44"))
+        file = read_bytes(word(facts + p("User: Why?") + p("Bot: So.")), name="a.docx")
+        assert file.interviews[0].metadata == {"preamble": "Name\nAge\nP7\n31\nP8\n44"}
+
+    def test_cells_beside_speaker_and_words_are_counted(self) -> None:
+        rows = table(("Speaker", "Text", "Code"), ("Ana", "Why?", "doubt"), ("Ben", "So.", ""), ("Ana", "Oh.", "doubt"))
+        file = read_bytes(word(rows), name="a.docx")
+        assert "2 cells of tables beside speaker and words were left out." in file.warnings
+        assert len(show(file)) == 3
+
+
 class TestOpenDocument:
+    def test_tables_boxes_and_comments_are_read_as_in_word(self) -> None:
+        cell = "<table:table-cell><text:p>{}</text:p></table:table-cell>"
+        cells = "".join(
+            f"<table:table-row>{''.join(map(cell.format, row))}</table:table-row>"
+            for row in (
+                ("00:01", "Ana", "Why?"),
+                ("00:03", "Ben", "So."),
+                ("00:04", "Ana", "Oh."),
+                ("00:05", "Ben", "Yes."),
+            )
+        )
+        box = "<draw:text-box xmlns:draw='d'><text:p>Field note</text:p></draw:text-box>"
+        comment = "<o:annotation xmlns:o='o'><text:p>x</text:p></o:annotation>"
+        body = f"<table:table>{cells}</table:table><text:p>Ana: And{comment}{box}?</text:p>"
+        data = pack({"META-INF/manifest.xml": "<a/>", "content.xml": OPEN_DOCUMENT.format(body)})
+        file = read_bytes(data, name="talk.odt")
+        assert [(speaker, text) for _, speaker, text in show(file)][2:] == [
+            ("Ana", "Oh."),
+            ("Ben", "Yes."),
+            ("Ana", "And?\n[Field note]"),
+        ]
+        assert "A comment was left out." in file.warnings
+
     def test_paragraphs_of_text_and_tables_are_lines_and_notes_stand_in_brackets(self) -> None:
         body = (
             "<text:h>Talk</text:h><text:p>User: Why<text:s text:c='2'/><text:span>this</text:span>?</text:p>"
@@ -275,6 +405,69 @@ class TestOpenDocument:
     def test_broken_and_deceitful_xml_is_refused(self, content: str) -> None:
         with pytest.raises(ReadError, match=r"content\.xml"):
             read_bytes(pack({"META-INF/manifest.xml": "<a/>", "content.xml": content}), name="talk.odt")
+
+
+class TestOtherDocuments:
+    @pytest.mark.parametrize(
+        ("data", "told"),
+        [
+            (
+                pack({"xl/workbook.xml": "<a/>", "docProps/app.xml": "<a/>"}),
+                "an Excel workbook; expected the sheet saved as CSV",
+            ),
+            (
+                pack({"ppt/presentation.xml": "<a/>"}),
+                "a PowerPoint presentation; expected the transcript saved as .docx",
+            ),
+            (
+                pack(
+                    {
+                        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+                        "content.xml": "<a/>",
+                        "META-INF/manifest.xml": "<a/>",
+                    }
+                ),
+                "an OpenDocument spreadsheet; expected the sheet saved as CSV",
+            ),
+            (b"{\\rtf1 hello}", "a Rich Text file; expected it saved as .docx"),
+            (b"%PDF-1.7", "a PDF file; expected it saved as .docx"),
+            (b"\xd0\xcf\x11\xe0x", "an old Word or Excel file; expected it saved as .docx"),
+            (b"PAR1\x15\x04", "a Parquet file; expected it written as JSON lines"),
+        ],
+    )
+    def test_other_documents_are_refused_with_what_to_do(self, data: bytes, told: str) -> None:
+        with pytest.raises(ReadError) as refused:
+            read_bytes(data, name="a.bin")
+        assert told in str(refused.value)
+
+
+class TestEncodings:
+    WORDS = "Interviewer: Was heißt „Heimat“? Größe über Öl.\nModel: Ein Ort – café.\n"
+
+    @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16"])
+    def test_what_a_mark_says_is_read_without_a_word(self, codec: str) -> None:
+        file = read_bytes(self.WORDS.encode(codec), name="a.txt")
+        assert [f"{speaker}: {text}" for _, speaker, text in show(file)] == self.WORDS.splitlines()
+        assert file.warnings == []
+
+    @pytest.mark.parametrize(("codec", "name"), [("cp1252", "Windows-1252"), ("mac-roman", "Mac Roman")])
+    def test_what_accents_show_is_read_with_a_warning(self, codec: str, name: str) -> None:
+        file = read_bytes(self.WORDS.encode(codec), name="a.txt")
+        assert [f"{speaker}: {text}" for _, speaker, text in show(file)] == self.WORDS.splitlines()
+        assert file.warnings[0].startswith(f"The file is not in UTF-8 and was read as {name}.")
+
+    def test_a_large_file_in_utf_16_is_read_over_its_pieces(self) -> None:
+        file = read_bytes(
+            f"User: {'ä ' * 40_000}\nBot: {'b ' * 300_000}\n".encode("utf-16"), name="a.txt", format="plain_text"
+        )
+        assert file.interviews[0].turns[0].text.count("b ") == 300_000
+
+    @pytest.mark.parametrize(
+        ("words", "codec"), [("Привет, как дела?", "cp1251"), ("Zażółć gęślą jaźń", "cp1250"), ("你好，世界", "gbk")]
+    )
+    def test_other_encodings_are_refused(self, words: str, codec: str) -> None:
+        with pytest.raises(ReadError, match="not UTF-8"):
+            read_bytes(f"User: {words}\nBot: {words}\n".encode(codec), name="a.txt")
 
 
 class TestLongUnits:

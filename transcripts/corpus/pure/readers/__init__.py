@@ -46,7 +46,7 @@ from transcripts.corpus.pure.readers.base import (
 )
 from transcripts.corpus.pure.readers.checks import FileCheck, Unkept, clear_names, fit_tool_traffic, mend_characters
 from transcripts.corpus.pure.readers.contents import Content
-from transcripts.corpus.pure.readers.decoding import read_text
+from transcripts.corpus.pure.readers.decoding import UTF_8, find_encoding, read_text
 from transcripts.corpus.pure.readers.details import list_left_out
 from transcripts.corpus.pure.readers.json_lines import list_keys, read_json_objects
 
@@ -146,7 +146,7 @@ class Reading:
         self._told_of_archive: list[str] = []
         # What is small, or cannot be divided, is read once and kept.
         self._whole: ReadFile | None = None
-        self._content = content
+        self._content, self._encoding = content, UTF_8
         if content.is_archive:
             # An archive within an archive is read from memory.
             unpacked = unpack(Content(content.name, content.read_whole()) if content.entry else content)
@@ -154,9 +154,14 @@ class Reading:
                 self._whole, self.format = unpacked, unpacked.format
                 self.reason = "it is an archive with the head or the start of a log"
                 return
-            self._content, self._told_of_archive = unpacked
+            self._content, self._told_of_archive = unpacked.content, unpacked.warnings
+            # What stands in the column of speakers needs nobody to say so.
+            self._naming = Naming(naming.speakers | (unpacked.speakers - naming.texts), naming.texts)
             self.size = self._content.size
-        source = Source(self.name, self._read_text, lenient=True, naming=naming)
+        self._encoding = find_encoding(self._content)
+        if self._encoding.warning:
+            self._told_of_archive = [*self._told_of_archive, self._encoding.warning]
+        source = Source(self.name, self._read_text, lenient=True, naming=self._naming)
         self.format, self.reason = (format, "as chosen") if format != "auto" else recognise_format(source)
         if self.size > MAX_WHOLE_SIZE and not FORMATS[self.format].divisible:
             found = f"{self.size:,} bytes in a format that is read as a whole, {self.format}"
@@ -217,7 +222,7 @@ class Reading:
             yield self._whole
 
     def _read_text(self) -> Iterator[str]:
-        return read_text(self._content, note=self._note_size)
+        return read_text(self._content, self._encoding, note=self._note_size)
 
     def _note_size(self, size: int) -> None:
         self.read_size = size

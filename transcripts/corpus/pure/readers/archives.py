@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import NamedTuple
 
-from transcripts.corpus.pure.readers.base import MAX_WHOLE_SIZE, ReadError, ReadFile
+from transcripts.corpus.pure.readers.base import ReadError, ReadFile
 from transcripts.corpus.pure.readers.contents import Content
+from transcripts.corpus.pure.readers.documents import (
+    FROM_OPEN_DOCUMENT,
+    FROM_WORD,
+    OPEN_DOCUMENT,
+    WORD_DOCUMENT,
+    DocumentText,
+    read_open_document,
+    read_word,
+    tell_counted,
+)
 from transcripts.corpus.pure.readers.inspect_log import is_inspect_archive, read_inspect_archive
-from transcripts.formats.xml_input import Element, XmlReader
 from transcripts.formats.zip_input import ZipInput
 
-DOCUMENT = "word/document.xml"
-FOOTNOTES = ("word/footnotes.xml", "word/endnotes.xml")
-OPEN_DOCUMENT = "content.xml"
 CONVERSATIONS = "conversations.json"
-FROM_WORD = (
-    "The file is a Word document: its paragraphs, also those of tables, were read as lines, footnotes at the end. Pictures, "
-    "comments, headers and deleted text were left out."
-)
-FROM_OPEN_DOCUMENT = (
-    "The file is an OpenDocument text: its paragraphs, also those of tables, were read as lines, notes in their place in "
-    "brackets. Pictures, comments and deleted text were left out."
-)
 
 _CONVERSATIONS = re.compile(r"(?:\A|/)conversations(?:-\d+)?\.json\Z")
 _KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".tsv", ".docx", ".odt", ".eval", ".traj")
@@ -33,36 +30,66 @@ _EXPECTED = (
 )
 # So much of the files of an archive is unpacked into memory; of those behind, each is unpacked when it is read.
 _UNPACKED_AT_ONCE = 50_000_000
-_WORD = frozenset(
-    {
-        "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
-        "http://purl.oclc.org/ooxml/wordprocessingml/main",
-    }
-)
-_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
-_SPACES = {"tab": "\t", "line-break": "\n"}
-_SIGNS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "\u2011"}
+_AS_CSV = "the sheet saved as CSV, with a first row that names the columns speaker and text"
+_AS_DOCX = "the transcript saved as .docx, .odt or .txt"
+# Documents that are archives too, by a member of theirs, and what to do with them.
+_OTHER_DOCUMENTS = {
+    "xl/workbook.xml": ("an Excel workbook", _AS_CSV),
+    "xl/workbook.bin": ("an Excel workbook", _AS_CSV),
+    "ppt/presentation.xml": ("a PowerPoint presentation", _AS_DOCX),
+    "META-INF/container.xml": ("a book (EPUB)", _AS_DOCX),
+    "Index/Document.iwa": ("a document of Pages, Numbers or Keynote", f"{_AS_DOCX} (File, Export)"),
+}
+_OPEN_KINDS = {
+    "spreadsheet": ("an OpenDocument spreadsheet", _AS_CSV),
+    "presentation": ("an OpenDocument presentation", _AS_DOCX),
+    "graphics": ("an OpenDocument drawing", _AS_DOCX),
+}
 
 
-def unpack(content: Content) -> tuple[Content, list[str]] | ReadFile:
-    """What is read of an archive, as UTF-8 text, and a warning of what was made of it; of a log that is an archive what was
-    read. Raises `ReadError`."""
+class Unpacked(NamedTuple):
+    """What is read of an archive, warnings of what was made of it, and who speaks in the tables of a document."""
+
+    content: Content
+    warnings: list[str]
+    speakers: frozenset[str] = frozenset()
+
+
+def unpack(content: Content) -> Unpacked | ReadFile:
+    """What is read of an archive, as UTF-8 text; of a log that is an archive what was read. Raises `ReadError`."""
     name = content.name
     with content.open_archive() as archive:
         if is_inspect_archive(archive):
             return read_inspect_archive(archive, name=name)
-        if DOCUMENT in archive:
-            return Content(name, "".join(_read_word(archive)).encode()), [FROM_WORD]
+        if WORD_DOCUMENT in archive:
+            return _unpack_document(name, read_word(archive), FROM_WORD)
         if OPEN_DOCUMENT in archive and "META-INF/manifest.xml" in archive:
-            return Content(name, _read_open_document(archive, name).encode()), [FROM_OPEN_DOCUMENT]
+            _refuse_other_open_kinds(archive, name)
+            return _unpack_document(name, read_open_document(archive, name), FROM_OPEN_DOCUMENT)
         found = [entry for entry in archive.names if entry.rpartition("/")[2] == CONVERSATIONS]
         if len(found) == 1:
-            return replace(content, entry=found[0]), []
+            return Unpacked(replace(content, entry=found[0]), [])
         entries = archive.names
+    for entry, (kind, expected) in _OTHER_DOCUMENTS.items():
+        if entry in entries:
+            raise ReadError(name, None, kind, expected)
     if any(entry.lower().endswith(".qde") for entry in entries):
         raise ReadError(name, None, "a REFI-QDA project", "it on the page Import a study")
     named = ", ".join(entries[:5])
     raise ReadError(name, None, f"an archive with {named}" if named else "an empty archive", _EXPECTED)
+
+
+def _unpack_document(name: str, document: DocumentText, told: str) -> Unpacked:
+    return Unpacked(Content(name, document.text.encode()), [told, *tell_counted(document.counted)], document.speakers)
+
+
+def _refuse_other_open_kinds(archive: ZipInput, name: str) -> None:
+    if "mimetype" not in archive:
+        return
+    declared = b"".join(archive.read_chunks("mimetype")).decode("ascii", "replace")
+    for kind, (found, expected) in _OPEN_KINDS.items():
+        if kind in declared:
+            raise ReadError(name, None, found, expected)
 
 
 def expand(content: Content) -> list[Content]:
@@ -75,7 +102,7 @@ def expand(content: Content) -> list[Content]:
         return [content]
     with content.open_archive() as archive:
         # Archives that are one thing by themselves.
-        single = (DOCUMENT, OPEN_DOCUMENT, "header.json", "_journal/start.json")
+        single = (WORD_DOCUMENT, OPEN_DOCUMENT, *_OTHER_DOCUMENTS, "header.json", "_journal/start.json")
         accounts = [entry for entry in archive.names if _CONVERSATIONS.search(entry)]
         if any(entry in archive for entry in single) or len(accounts) == 1:
             return [content]
@@ -93,84 +120,3 @@ def expand(content: Content) -> list[Content]:
 def _is_hidden(entry: str) -> bool:
     """What file managers add."""
     return entry.startswith("__MACOSX/") or entry.rpartition("/")[2].startswith(".")
-
-
-def _read_entry(archive: ZipInput, entry: str, name: str) -> bytes:
-    content = bytearray()
-    for chunk in archive.read_chunks(entry):
-        content += chunk
-        if len(content) > MAX_WHOLE_SIZE:
-            raise ReadError(name, None, f"{entry} of more than {MAX_WHOLE_SIZE:,} bytes", f"at most {MAX_WHOLE_SIZE:,}")
-    return bytes(content)
-
-
-def _read_word(archive: ZipInput) -> Iterator[str]:
-    for entry, root in ((DOCUMENT, "document"), *zip(FOOTNOTES, ("footnotes", "endnotes"), strict=True)):
-        if entry in archive:
-            reader = XmlReader(archive.read_chunks(entry), namespaces=_WORD, texts={"t"})
-            yield from _read_below(reader, reader.read_root(root))
-            reader.read_end()
-
-
-def _read_below(reader: XmlReader, parent: Element) -> Iterator[str]:
-    for child in reader.read_children(parent):
-        if child.tag == "t":
-            yield reader.read_text(child)
-        elif child.tag in _SIGNS:
-            yield _SIGNS[child.tag]
-        # What stands in another form for programs that do not know the first.
-        elif not child.tag.endswith("}Fallback"):
-            yield from _read_below(reader, child)
-            if child.tag == "p":
-                yield "\n"
-
-
-def _read_open_document(archive: ZipInput, name: str) -> str:
-    """The paragraphs and headings of an OpenDocument text, each as a line."""
-    from lxml import etree
-
-    content = _read_entry(archive, OPEN_DOCUMENT, name)
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
-    try:
-        root = etree.fromstring(content, parser)
-    except etree.XMLSyntaxError as error:
-        raise ReadError(
-            name, None, f"{OPEN_DOCUMENT}, which is not well-formed XML", "an undamaged document"
-        ) from error
-    if root.getroottree().docinfo.internalDTD is not None:
-        raise ReadError(name, None, f"{OPEN_DOCUMENT} with a document type declaration", "a document without one")
-    return "".join(_write_paragraphs(root))
-
-
-def _write_paragraphs(element: Any) -> Iterator[str]:
-    kind = _local(element)
-    if kind in {"tracked-changes", "annotation", "forms"}:
-        return
-    if kind in {"p", "h"}:
-        yield f"{''.join(_write_words(element))}\n"
-        return
-    for child in element:
-        yield from _write_paragraphs(child)
-
-
-def _write_words(element: Any) -> Iterator[str]:
-    yield element.text or ""
-    for child in element:
-        kind = _local(child)
-        if kind == "s":
-            yield " " * min(int(child.get(f"{_TEXT}c", "1") or 1), 1_000)
-        elif kind in _SPACES:
-            yield _SPACES[kind]
-        elif kind == "note":
-            bodies = (body for body in child if _local(body) == "note-body")
-            words = " ".join("".join(_write_words(body)).strip() for body in bodies)
-            yield f" [{words}]"
-        elif kind not in {"annotation", "change"}:
-            yield from _write_words(child)
-        yield child.tail or ""
-
-
-def _local(element: Any) -> str:
-    """The name of an element without its namespace; "" for comments."""
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""

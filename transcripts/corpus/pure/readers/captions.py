@@ -117,7 +117,7 @@ def _find_words(between: str, *, is_last: bool) -> str:
     if not is_last:
         *lines, last = between.removesuffix("\n").split("\n")
         is_apart = not lines or not lines[-1].strip()
-        if last.strip().isdigit() or (last.strip() and lines and is_apart):
+        if last.strip().isdecimal() or (last.strip() and lines and is_apart):
             between = "\n".join(lines)
     blocks = re.split(r"\n[ \t]*\n", between)
     return "\n".join(block for block in blocks if not _BLOCK.match(block.lstrip()))
@@ -129,7 +129,7 @@ def _read_table(text: str, source: Source) -> Iterator[Cue]:
             continue
         start, tab, rest = line.partition("\t")
         end, other, words = rest.partition("\t")
-        if not (tab and other and start.strip().isdigit() and end.strip().isdigit()):
+        if not (tab and other and start.strip().isdecimal() and end.strip().isdecimal()):
             raise ReadError(
                 source.name, number, "a line of another form", "start, end and text, with tabs between them"
             )

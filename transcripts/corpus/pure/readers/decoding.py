@@ -1,55 +1,110 @@
-"""From bytes to text: strict UTF-8, and a plain answer to everything else."""
+"""From bytes to text: UTF-8, UTF-16 with a mark, Windows-1252 and Mac Roman; a plain answer to everything else."""
 
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from transcripts.corpus.pure.readers.base import MAX_FILE_SIZE, ReadError
 from transcripts.corpus.pure.readers.contents import Content
+from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding
 
+_AS_DOCX = "it saved as .docx, .odt or .txt"
+_TEXT_FILE = "a text file"
 _SIGNATURES = (
-    (b"PK\x03\x04", "a zip archive within a zip archive"),
-    (b"PK\x05\x06", "an empty zip archive"),
-    (b"%PDF-", "a PDF file"),
-    (b"\x7fELF", "a program"),
-    (b"\x1f\x8b", "a gzip archive"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!\x1a", "a RAR archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Word or Excel file"),
-    (b"{\\rtf", "a Rich Text file"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"PK\x03\x04", "a zip archive within a zip archive", _TEXT_FILE),
+    (b"PK\x05\x06", "an empty zip archive", _TEXT_FILE),
+    (b"%PDF-", "a PDF file", f"{_AS_DOCX}, such as from Word, which opens PDF files"),
+    (b"\x7fELF", "a program", _TEXT_FILE),
+    (b"\x1f\x8b", "a gzip archive", "the file in it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "the files in it, or a zip archive"),
+    (b"Rar!\x1a", "a RAR archive", "the files in it, or a zip archive"),
+    (b"\xd0\xcf\x11\xe0", "an old Word or Excel file", f"{_AS_DOCX}; a sheet as CSV"),
+    (b"{\\rtf", "a Rich Text file", _AS_DOCX),
+    (b"\x89PNG", "a picture", _TEXT_FILE),
+    (b"\xff\xd8\xff", "a picture", _TEXT_FILE),
+    (b"SQLite format 3\x00", "an SQLite database", _TEXT_FILE),
+    (b"PAR1", "a Parquet file", "it written as JSON lines or CSV"),
 )
 _MARKUP = ("<!doctype", "<html", "<head", "<body", "<?xml", "<svg")
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "UTF-32"),
-    (codecs.BOM_UTF32_BE, "UTF-32"),
-    (codecs.BOM_UTF16_LE, "UTF-16"),
-    (codecs.BOM_UTF16_BE, "UTF-16"),
-)
+_MARKS_OF_UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _EXPECTED = "UTF-8 text (save the file as UTF-8 and import it again)"
 # What cp1252 leaves undefined, and where ISO 8859-1 has only control characters.
 _NOT_IN_WINDOWS_1252 = frozenset(b"\x81\x8d\x8f\x90\x9d")
 _ONLY_IN_WINDOWS = frozenset(range(0x80, 0xA0))
+_JSON = re.compile(rb"\s*(?:\{|\[\s*[\[{\]])")
+_GUESSED_BYTES = 2_000_000
+_SHOWN = 12
 
 
-def read_text(content: Content, *, note: Callable[[int], None] = lambda _size: None) -> Iterator[str]:
+class Encoding(NamedTuple):
+    """How the bytes of a file are text: the codec, the mark at their beginning, and a warning where it is a guess."""
+
+    codec: str = "utf-8"
+    mark: bytes = b""
+    warning: str = ""
+
+
+UTF_8 = Encoding()
+
+
+def find_encoding(content: Content) -> Encoding:
+    """The encoding that the mark of a file says; of a text without one UTF-8, or what its accents and quotation marks show.
+
+    JSON is UTF-8. Raises `ReadError` for what is no text.
+    """
+    first = next(content.read_chunks(), b"")
+    _refuse_other_kinds(first, content.name)
+    for mark, codec in MARKS:
+        if first.startswith(mark):
+            return Encoding(codec, mark)
+    if _JSON.match(first) or b"\x00" in first or _is_utf_8(content):
+        return UTF_8
+    data = b""
+    for chunk in content.read_chunks():
+        data += chunk
+        if len(data) > _GUESSED_BYTES:
+            break
+    if not (codec := guess_encoding(data)):
+        return UTF_8
+    signs = dict.fromkeys(sign for sign in data.decode(codec, "ignore") if not sign.isascii() and sign.isprintable())
+    shown = " ".join(list(signs)[:_SHOWN])
+    return Encoding(
+        codec,
+        warning=f"The file is not in UTF-8 and was read as {GUESSED[codec]}. Look whether its accents and quotation marks are "
+        f"right ({shown}). If they are not, save the file as UTF-8 and import that.",
+    )
+
+
+def _is_utf_8(content: Content) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for chunk in content.read_chunks():
+            decoder.decode(chunk)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def read_text(
+    content: Content, encoding: Encoding = UTF_8, *, note: Callable[[int], None] = lambda _size: None
+) -> Iterator[str]:
     """The text of a file, piece by piece, without a byte order mark; ``note`` is told how many bytes have been read.
 
-    Raises `ReadError` for what is empty, too large or no UTF-8, at the latest behind the last piece.
+    Raises `ReadError` for what is empty, too large or in another encoding, at the latest behind the last piece.
     """
     name = content.name
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    size = lines = dropped = 0
+    decoder = codecs.getincrementaldecoder(encoding.codec)()
+    size = lines = 0
     is_blank = is_first = True
     for chunk in chain(content.read_chunks(), [b""]):
         if is_first:
             _refuse_other_kinds(chunk, name)
-            dropped = len(codecs.BOM_UTF8) if chunk.startswith(codecs.BOM_UTF8) else 0
-        data = chunk[dropped:] if is_first else chunk
+        data = chunk[len(encoding.mark) :] if is_first else chunk
         size += len(chunk)
         if size > MAX_FILE_SIZE:
             found = f"more than {MAX_FILE_SIZE:,} bytes"
@@ -62,6 +117,12 @@ def read_text(content: Content, *, note: Callable[[int], None] = lambda _size: N
         except UnicodeDecodeError as error:
             offset = size - len(data) - len(pending) + error.start
             line = lines + (pending + data).count(b"\n", 0, error.start) + 1
+            if encoding.codec != "utf-8":
+                codec = GUESSED.get(encoding.codec, encoding.codec[:6].upper())
+                found = (
+                    f"byte 0x{error.object[error.start]:02X} at offset {offset:,}, which is not {codec} as the rest is"
+                )
+                raise ReadError(name, line, found, _EXPECTED) from None
             raise _describe_wrong_byte(content, offset, line, error.object[error.start]) from None
         if "\x00" in text:
             raise _describe_null(text, lines, name)
@@ -75,14 +136,13 @@ def read_text(content: Content, *, note: Callable[[int], None] = lambda _size: N
 
 
 def _refuse_other_kinds(data: bytes, name: str) -> None:
-    for mark, encoding in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            raise ReadError(name, 1, f"text in {encoding}", _EXPECTED)
-    for signature, kind in _SIGNATURES:
+    if data.startswith(_MARKS_OF_UTF_32):
+        raise ReadError(name, 1, "text in UTF-32", _EXPECTED)
+    for signature, kind, expected in _SIGNATURES:
         if data.startswith(signature):
-            raise ReadError(name, None, kind, "a text file")
+            raise ReadError(name, None, kind, expected)
     if data.startswith(b"MZ") and b"\x00" in data[:64]:
-        raise ReadError(name, None, "a program", "a text file")
+        raise ReadError(name, None, "a program", _TEXT_FILE)
 
 
 def _describe_wrong_byte(content: Content, offset: int, line: int, byte: int) -> ReadError:
@@ -90,12 +150,12 @@ def _describe_wrong_byte(content: Content, offset: int, line: int, byte: int) ->
     high = frozenset().union(*map(frozenset, content.read_chunks())) & frozenset(range(0x80, 0x100))
     if b"\x00" in first[:1000]:
         guess = "UTF-16 without a mark"
-    elif high & _ONLY_IN_WINDOWS and not high & _NOT_IN_WINDOWS_1252:
-        guess = "Windows-1252"
-    elif high & _ONLY_IN_WINDOWS:
+    elif codec := guess_encoding(b"".join(content.read_chunks())[:_GUESSED_BYTES]):
+        guess = GUESSED[codec] if high & _ONLY_IN_WINDOWS or codec == "mac-roman" else "Latin-1 (ISO 8859-1)"
+    elif high & _NOT_IN_WINDOWS_1252:
         guess = "no text, or text in several encodings"
     else:
-        guess = "Latin-1 (ISO 8859-1)"
+        guess = "text in the encoding of another language, such as Windows-1250 or Windows-1251"
     found = f"byte 0x{byte:02X} at offset {offset:,}, which is not UTF-8"
     return ReadError(content.name, line, f"{found}; the file looks like {guess}", _EXPECTED)
 

@@ -49,10 +49,10 @@ _LINE_BREAK = r"(?:\r\n|\n|\r)"
 # Marks of direction stand before names that are written from right to left.
 _LINE_START = r"(?<![^\r\n])[\u200e\u200f\u202a-\u202e\u2066-\u2069]*"
 _GAP = r"[ \t\u00a0\u2002-\u200a\u202f\u3000]"
-TIME = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
-_SPAN = rf"{TIME}(?:{_GAP}*(?:[-–]|-->){_GAP}*{TIME})?"
-_BEFORE = rf"(?:[\[(<#{{]?{_SPAN}[\])>#}}]?{_GAP}*(?:[-–|]{_GAP}*)?)?"
-_BEHIND = rf"(?:{_GAP}*[\[(]{_SPAN}[\])]|{_GAP}+{_SPAN})?"
+_TIME = r"(?:\d{1,2}:)?\d{1,2}:\d{2}(?:[.,]\d{1,3})?"
+SPAN = rf"{_TIME}(?:{_GAP}*(?:[-–]|-->){_GAP}*{_TIME})?"
+_BEFORE = rf"(?:[\[(<#{{]?{SPAN}[\])>#}}]?{_GAP}*(?:[-–|]{_GAP}*)?)?"
+_BEHIND = rf"(?:{_GAP}*[\[(]{SPAN}[\])]|{_GAP}+{SPAN})?"
 _NAME = rf"[^\W\d_][^\s:：*]*(?:{_GAP}[^\s:：*]+){{0,4}}?"
 # French puts a space before the colon; Chinese and Japanese have a wide one.
 _COLON = rf"{_GAP}?[:：]"
@@ -62,10 +62,10 @@ _LABEL = re.compile(
     rf"(?:{_GAP}*{_LINE_BREAK}|{_GAP}+|\Z|(?=[^\s\d:/\\]))"
 )
 _HEAD = re.compile(
-    rf"{_LINE_START}(?P<plain>{_NAME})(?:{_GAP}{{2,}}[(\[]?{TIME}[)\]]?|{_GAP}[(\[]{TIME}[)\]]){_GAP}*(?:{_LINE_BREAK}|\Z)"
+    rf"{_LINE_START}(?P<plain>{_NAME})(?:{_GAP}{{2,}}[(\[]?{_TIME}[)\]]?|{_GAP}[(\[]{_TIME}[)\]]){_GAP}*(?:{_LINE_BREAK}|\Z)"
 )
 _BRACKETED = re.compile(rf"{_LINE_START}{_BEFORE}\[(?P<plain>[^\W\d_][\w .-]{{0,39}})\]{_GAP}+(?=\S)")
-_TIMED = re.compile(TIME)
+_TIMED = re.compile(_TIME)
 _EMPTY_LINE = re.compile(rf"(?:\A|[\r\n]){_GAP}*[\r\n]\Z|\A\Z")
 _PARTING = re.compile(rf"{_LINE_START}={{3,}}[ \t]*(?:{_LINE_BREAK}|\Z)")
 _MAX_NAME_LENGTH = 60

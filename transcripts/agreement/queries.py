@@ -43,6 +43,10 @@ class Selection(NamedTuple):
     last_version: int | None = None
 
     @property
+    def is_narrowed(self) -> bool:
+        return self.round is not None or self.model is not None or bool(self.coders) or self.has_span
+
+    @property
     def has_span(self) -> bool:
         return self.first_version is not None or self.last_version is not None
 

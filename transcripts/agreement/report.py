@@ -11,6 +11,7 @@ from transcripts.agreement.queries import Selection
 from transcripts.charts.figures import Dot, Reference, Row, RowChart
 from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
 from transcripts.codebook.models import Code
+from transcripts.coding.models import Layer
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -29,6 +30,11 @@ HEADER = [
     *("scope", "code_id", "code", "coder_a", "coder_b", "units", *CELLS),
     *(f"{name}{part}" for name in FIGURES for part in ("", "_low", "_high", "_reason")),
 ]
+# What a file rests on, in each of its rows.
+BASIS = (
+    *("family", "layer", "codebook_version", "first_version", "last_version", "round", "model", "coders"),
+    *("seed", "resamples", "turns", "interviews", "hidden_interviews"),
+)
 
 
 def measure(selection: Selection, table: BlindTable, *, seed: int) -> dict[str, Any]:
@@ -108,8 +114,34 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
     )
 
 
-def list_file_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
-    """What the file holds: for each code a row of everybody, and one for each pair of coders."""
+def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement, *, hidden: int) -> dict[str, object]:
+    """What the figures of a table rest on, by the names of ``BASIS``. ``hidden``: how many interviews are left out because the
+    person has not unblinded them."""
+    shared = table.decided.sum(axis=0) > 1
+    return {
+        "family": selection.family.identifier,
+        "layer": Layer.BLIND.value,
+        "codebook_version": selection.family.version.number,
+        "first_version": selection.first_version,
+        "last_version": selection.last_version,
+        "round": selection.round.number if selection.round else None,
+        "model": selection.model,
+        "coders": list(agreement.coders),
+        "seed": agreement.seed,
+        "resamples": agreement.resamples,
+        "turns": len(set(table.turn_ids[shared].tolist())),
+        "interviews": len(set(table.interview_ids[shared].tolist())),
+        "hidden_interviews": hidden,
+    }
+
+
+def list_file_rows(rows: Sequence[Mapping[str, Any]], basis: Mapping[str, object]) -> Iterator[list[object]]:
+    """What the file holds: for each code a row of everybody, and one for each pair of coders, each with the basis."""
+    for row in _list_figure_rows(rows):
+        yield [*row, *(basis[name] for name in BASIS)]
+
+
+def _list_figure_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[object]]:
     for row in rows:
         figures: CodeAgreement = row["figures"]
         name = [row["code"].identifier, row["code"].name]

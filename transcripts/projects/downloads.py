@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from django.db import models, transaction
@@ -25,6 +26,12 @@ def sends_files(view: View) -> View:
 def sends_large_files(view: Callable[..., Any]) -> bool:
     """Whether a view, or the class that it was made of, is decorated so."""
     return bool(getattr(getattr(view, "cls", view), "sends_files", False))
+
+
+def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool, format: str = "csv") -> str:
+    """The name of a file of figures: two files of one name rest on the same, unless they are of all that there is."""
+    digest = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()[:8]
+    return f"{stem}-narrowed-{digest}.{format}" if is_narrowed else f"{stem}.{format}"
 
 
 @transaction.atomic

@@ -17,6 +17,7 @@ from tests.transcripts.rounds.round_cast import answers, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.blind import BlindReadings
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
@@ -207,7 +208,53 @@ class TestTable:
         assert float(pair["raw"]) == float(everybody["raw"]) == pytest.approx(4 / 6)
         event = last_event(dispute.project)
         assert event.action == "agreement.exported"
-        assert event.details == {"rows": len(rows), "sha256": answer["X-Content-SHA256"]}
+        basis = {
+            "family": "themes",
+            "layer": "blind",
+            "codebook_version": 1,
+            "first_version": None,
+            "last_version": None,
+            "round": None,
+            "model": None,
+            "coders": ["coder", "second_coder"],
+            "seed": event.details["seed"],
+            "resamples": event.details["resamples"],
+            "turns": event.details["turns"],
+            "interviews": 2,
+            "hidden_interviews": 0,
+        }
+        assert event.details == {"rows": len(rows), "sha256": answer["X-Content-SHA256"], **basis}
+        assert answer["Content-Disposition"].endswith('-agreement-themes.csv"')
+        told = ["" if value is None else str(value).replace("'", '"').replace(", ", ",") for value in basis.values()]
+        assert {tuple(row[name] for name in basis) for row in rows} == {tuple(told)}
+
+    def test_files_of_one_name_rest_on_the_same(
+        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        names = []
+        for asked in ({}, {"seed": "7"}, {"first_version": "1"}, {"first_version": "1", "seed": "7"}):
+            answer = client_of(reader).post(f"{AGREEMENT}download/", {**THEMES, **asked})
+            [row, *_] = csv.DictReader(io.StringIO(answer.content.decode()))
+            assert (row["first_version"], row["seed"]) == (
+                asked.get("first_version", ""),
+                asked.get("seed", row["seed"]),
+            )
+            names.append(answer["Content-Disposition"])
+        assert names[0] == names[1]
+        assert len(set(names)) == 3
+        assert "-agreement-themes-narrowed-" in names[2]
+
+    def test_a_file_says_how_many_interviews_are_hidden_from_who_took_it(
+        self, dispute: Dispute, lead: User, client_of: SignIn
+    ) -> None:
+        be_codebook(dispute, lead)
+        first = dispute.project.interviews.earliest("pk")
+        unblind_interview(project=dispute.project, interview=first, by=lead, where="agreement")
+        answer = client_of(lead).post(f"{AGREEMENT}download/", THEMES)
+        [row, *_] = csv.DictReader(io.StringIO(answer.content.decode()))
+        assert (row["interviews"], row["hidden_interviews"]) == ("1", "1")
+        assert "-agreement-themes-narrowed-" in answer["Content-Disposition"]
 
     def test_coder_sees_no_figures(self, dispute: Dispute, lead: User, coder: User, client_of: SignIn) -> None:
         be_codebook(dispute, lead)

@@ -181,5 +181,16 @@ def test_every_figure_can_be_downloaded_and_that_is_recorded(
     rows = list(csv.reader(io.StringIO(answer.content.decode())))
     event = AuditEvent.objects.get(action="negotiation.exported")
     sha256 = hashlib.sha256(answer.content).hexdigest()
-    assert event.details == {"coder": "ana", "rows": len(rows) - 1, "sha256": sha256}
+    filters = dict.fromkeys(("round", "model", "condition", "kind", "outcome", "stage", "openings"))
+    basis = {"layer": "blind", "codebook_version": 1, "coded_versions": [1], **filters, "threads": 1}
+    basis["hidden_interviews"] = 0
+    assert event.details == {"coder": "ana", "rows": len(rows) - 1, "sha256": sha256, **basis}
     assert answer["X-Content-SHA256"] == sha256
+    assert rows[0][-len(basis) :] == list(basis)
+    told = ["blind", "1", "[1]", *[""] * len(filters), "1", "0"]
+    assert {tuple(row[-len(basis) :]) for row in rows[1:]} == {tuple(told)}
+    assert answer["Content-Disposition"].endswith('-negotiation-ana.csv"')
+    asked = {"coder": "ana", "stage": "all"}
+    narrowed = client_of(reader).post(reverse("negotiation:download", args=[project.slug]), asked)
+    assert "-negotiation-ana-narrowed-" in narrowed["Content-Disposition"]
+    assert csv.DictReader(io.StringIO(narrowed.content.decode())).__next__()["stage"] == "all"

@@ -25,7 +25,7 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
 from transcripts.formats.tabular import write_csv
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import name_narrowed, send_download
 from transcripts.projects.roles import Permission
 
 UNITS_PER_PAGE = 25
@@ -92,18 +92,26 @@ def download(request: ProjectRequest) -> HttpResponse:
     if visible.is_hidden:
         return _ask_to_unblind(request, page_request, visible)
     measured = report.measure(page_request.selection, visible.table, seed=page_request.form.chosen_seed)
+    selection, hidden = page_request.selection, len(visible.blinded)
+    basis = report.describe_basis(selection, visible.table, measured["agreement"], hidden=hidden)
     stream = io.StringIO()
-    rows = write_csv(report.list_file_rows(measured["rows"]), header=report.HEADER, stream=stream)
-    family = page_request.selection.family
+    rows = write_csv(
+        report.list_file_rows(measured["rows"], basis), header=[*report.HEADER, *report.BASIS], stream=stream
+    )
+    family = selection.family
     return send_download(
         stream.getvalue().encode(),
         "agreement.exported",
-        name=f"{request.project.slug}-agreement-{family.identifier}.csv",
+        name=name_narrowed(
+            f"{request.project.slug}-agreement-{family.identifier}",
+            basis,
+            is_narrowed=selection.is_narrowed or hidden > 0,
+        ),
         content_type="text/csv; charset=utf-8",
         project=request.project,
         target=f"family:{family.identifier}",
         by=request.user,
-        details={"rows": rows},
+        details={"rows": rows, **basis},
     )
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.models import Layer
 from transcripts.formats.tabular import write_csv
 from transcripts.negotiation.forms.study import StudyForm
 from transcripts.negotiation.pure.behind import find_behind
@@ -28,7 +29,7 @@ from transcripts.negotiation.queries.records import Asked, Found, list_condition
 from transcripts.negotiation.views import drawing_challenges, drawing_ledger, drawing_moves
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
 from transcripts.projects.access import ProjectRequest, project_view
-from transcripts.projects.downloads import send_download
+from transcripts.projects.downloads import name_narrowed, send_download
 from transcripts.projects.models import MethodStance
 from transcripts.projects.queries import find_stance
 from transcripts.projects.roles import Permission
@@ -36,7 +37,10 @@ from transcripts.projects.roles import Permission
 ROWS_PER_PAGE = 50
 MAX_KEYS = 6
 """How deep the figures of a report lie."""
-HEADER = ["coder", "figure", *(f"key_{number}" for number in range(1, MAX_KEYS)), "value"]
+# What a file rests on, in each of its rows: also every filter of the page.
+FILTERS = ("round", "model", "condition", "kind", "outcome", "stage", "openings")
+BASIS = ("layer", "codebook_version", "coded_versions", *FILTERS, "threads", "hidden_interviews")
+HEADER = ["coder", "figure", *(f"key_{number}" for number in range(1, MAX_KEYS)), "value", *BASIS]
 TITLES = {
     "presence": "Moves",
     "transitions": "Transitions",
@@ -175,17 +179,38 @@ def download(request: ProjectRequest) -> HttpResponse:
         context = {"form": compared.form, "compared": compared}
         return render(request, "negotiation/study.html", context, status=422)
     stream = io.StringIO()
-    rows = write_csv(_list_values(compared.coder, compared.figures), header=HEADER, stream=stream)
+    basis = _describe_basis(compared)
+    values = ([*row, *(basis[name] for name in BASIS)] for row in _list_values(compared.coder, compared.figures))
+    rows = write_csv(values, header=HEADER, stream=stream)
+    is_narrowed = bool(basis["hidden_interviews"]) or any(basis[name] for name in FILTERS)
     return send_download(
         stream.getvalue().encode(),
         "negotiation.exported",
-        name=f"{request.project.slug}-negotiation.csv",
+        name=name_narrowed(f"{request.project.slug}-negotiation-{compared.coder}", basis, is_narrowed=is_narrowed),
         content_type="text/csv; charset=utf-8",
         project=request.project,
         target=f"study:{request.project.pk}",
         by=request.user,
-        details={"coder": compared.coder, "rows": rows},
+        details={"coder": compared.coder, "rows": rows, **basis},
     )
+
+
+def _describe_basis(compared: Compared) -> dict[str, object]:
+    """What the figures of a file rest on, by the names of ``BASIS``."""
+    found, viewer = compared.found, compared.viewer
+    assert found is not None  # noqa: S101 - there are figures
+    own = [each.id for each in found.records.codings if each.coder == compared.coder]
+    of_others = viewer.sees_all and compared.coder != viewer.user.username
+    asked = compared.form.find_interviews(viewer.project)
+    hidden = viewer.hidden_interviews if of_others else frozenset[int]()
+    return {
+        "layer": Layer.BLIND.value,
+        "codebook_version": compared.book.version,
+        "coded_versions": sorted({found.version_of[each] for each in own}),
+        **{name: compared.form.cleaned_data.get(name) or None for name in FILTERS},
+        "threads": len(found.records.threads),
+        "hidden_interviews": len(hidden if asked is None else hidden & set(asked)),
+    }
 
 
 def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict[str, Any]:

@@ -19,7 +19,7 @@ def write(what: str, scope: Scope, format_: str, path: Path) -> int:
     """One export; how many rows it has."""
     export = find_export(what)
     assert export is not None
-    rows, _ = write_export(export=export, scope=scope, format=format_, path=path, by=trail.SYSTEM)
+    rows, *_ = write_export(export=export, scope=scope, format=format_, path=path, by=trail.SYSTEM)
     return rows
 
 

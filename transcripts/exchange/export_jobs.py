@@ -14,7 +14,14 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview
-from transcripts.exchange.actions import CONTENT_TYPES, ExportError, record_export, write_file
+from transcripts.exchange.actions import (
+    CONTENT_TYPES,
+    ExportError,
+    describe_file,
+    record_export,
+    say_long_cells,
+    write_file,
+)
 from transcripts.exchange.registry import Export, Scope, find_export, name_file
 from transcripts.imports.actions import start_job
 from transcripts.imports.kinds import JobKind
@@ -82,7 +89,7 @@ def _send(
     folder = tempfile.TemporaryDirectory(prefix="auditapp-export-")
     path = Path(folder.name) / f"{export.key}.{format}"
     try:
-        _, sha256 = write_file(
+        written = write_file(
             export=export,
             scope=scope._replace(watch=watch_time()),
             format=format,
@@ -95,7 +102,9 @@ def _send(
         raise
     name = name_file(export, scope, format)
     response = FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES[format])
-    response["X-Content-SHA256"] = sha256
+    response["X-Content-SHA256"] = written.sha256
+    if written.long_cells:
+        response["X-Long-Cells"] = str(written.long_cells)
     response._resource_closers.append(folder.cleanup)  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 
@@ -159,7 +168,7 @@ def run_export(run: JobRun) -> None:
         run.tell("Writing the file", 0, rows_in_all)
         run.is_reading = True
         try:
-            rows, digest = write_file(export=export, scope=watched, format=format, path=path, exact=options["exact"])
+            written = write_file(export=export, scope=watched, format=format, path=path, exact=options["exact"])
             run.is_reading = False
             check_blind(_find_viewer(job), export, scope, unblind=unblind)
         except ExportError as error:
@@ -168,12 +177,15 @@ def run_export(run: JobRun) -> None:
             run.is_reading = False
         run.store_result(path)
         size = path.stat().st_size
-    file = {"name": name_file(export, scope, format), "content_type": CONTENT_TYPES[format], "sha256": digest}
-    details: dict[str, object] = {"format": format, "rows": rows, "sha256": digest, "exact": options["exact"]}
+    file = {"name": name_file(export, scope, format), "content_type": CONTENT_TYPES[format], "sha256": written.sha256}
+    details = describe_file(written, format=format, exact=options["exact"])
+    outcome = {"rows": written.rows, "row": export.row, "size": size, "file": file}
+    if note := say_long_cells(written.long_cells):
+        outcome["note"] = note
     try:
         with transaction.atomic():
             hand_over(_find_viewer(job), export, scope, details=details, unblind=unblind)
-            run.finish_with_file(size, {"rows": rows, "row": export.row, "size": size, "file": file})
+            run.finish_with_file(size, outcome)
     except ExportError as error:
         raise JobRefused(str(error)) from error
 

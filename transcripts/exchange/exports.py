@@ -67,6 +67,7 @@ STUDY = [
         permission=Permission.EXPORT,
         read_rows=text_rows.read_turns,
         count_rows=text_rows.count_turns,
+        count_long=text_rows.count_long_turns,
     ),
     Export(
         key="sentences",
@@ -77,6 +78,7 @@ STUDY = [
         permission=Permission.EXPORT,
         read_rows=text_rows.read_sentences,
         count_rows=text_rows.count_sentences,
+        count_long=text_rows.count_long_sentences,
     ),
     Export(
         key="texts",

@@ -73,9 +73,9 @@ class Export(NamedTuple):
     there is no table. ``files`` are further formats, or other forms of those of a table. An export with
     ``unblinds`` unblinds a coder to colleagues' work, and to what it ``also_reveals`` (machines' labels, case sheets) of the
     interviews that ``find_unblinded`` returns. ``count_rows`` tells beforehand how long a table is that may be long; it comes
-    as Parquet too. ``is_narrowed``: it has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the
-    scope of consent without which an interview's words are left out; ``find_quoted`` returns the interviews whose words the
-    file would hold.
+    as Parquet too. ``count_long`` counts the cells of its texts that are longer than a spreadsheet keeps. ``is_narrowed``: it
+    has rows of interviews, and of a narrowed scope only those in it. ``consent`` is the scope of consent without which an
+    interview's words are left out; ``find_quoted`` returns the interviews whose words the file would hold.
     """
 
     key: str
@@ -91,6 +91,7 @@ class Export(NamedTuple):
     also_reveals: str = ""
     is_deprecated: bool = False
     count_rows: Callable[[Scope], int] | None = None
+    count_long: Callable[[Scope], int] | None = None
     is_narrowed: bool = True
     consent: str = ""
     find_quoted: Callable[[Scope], Collection[int]] | None = None

@@ -7,9 +7,12 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from django.db.models import F
+
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.registry import Scope
 from transcripts.exchange.rows import CHUNK, PLACE, column, find_places, label_sentences, quote_sentences, stream
+from transcripts.formats.tabular import MAX_CELL
 
 CHANNEL = "utterance, reasoning, tool_call or tool_result."
 IS_ANSWER = "true where coders decide: what the model says, and in trajectories its calls."
@@ -67,6 +70,17 @@ def read_turns(scope: Scope) -> Iterator[Sequence[object]]:
 def count_turns(scope: Scope) -> int:
     """How many rows ``read_turns`` yields."""
     return Turn.objects.filter(scope.within("interview")).count()
+
+
+def count_long_turns(scope: Scope) -> int:
+    """How many turns are longer than a spreadsheet keeps, by where their sentences end: no text is read for it."""
+    long = Sentence.objects.current().filter(scope.within("turn__interview"), end__gt=MAX_CELL)
+    return long.order_by().values("turn").distinct().count()
+
+
+def count_long_sentences(scope: Scope) -> int:
+    """How many sentences are longer than a spreadsheet keeps."""
+    return int(_find_sentences(scope).filter(end__gt=F("start") + MAX_CELL).count())
 
 
 def read_sentences(scope: Scope) -> Iterator[Sequence[object]]:

@@ -54,7 +54,7 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     groups = group_exports(exports)
     context = {
-        "groups": [(use, [(export, _say_left_out(request, export)) for export in group]) for use, group in groups],
+        "groups": [(use, [(export, *_say_beside(request, export)) for export in group]) for use, group in groups],
         "own_only": not get_viewer(request).sees_all,
         "jobs": list_own_files(request.project, request.user),
         "left_out": sum(count_left_out(request.project).values()),
@@ -141,12 +141,18 @@ def download_chart(request: ProjectRequest) -> HttpResponseBase:
     )
 
 
-def _say_left_out(request: ProjectRequest, export: Export) -> str:
-    """Which words would be left out of a file for want of consent, as it was narrowed on the page."""
-    with_left_out = request.GET.get("left_out") == "on"
-    kind, run = _read_kind(request.GET), _read_run(request.GET)
-    scope = Scope(request.project, None, with_left_out=with_left_out, kind=kind, run=run)
-    return say_without_consent(export, count_without_consent(export, scope))
+def _say_beside(request: ProjectRequest, export: Export) -> tuple[str, str]:
+    """Of a file as it was narrowed on the page: which words are left out for want of consent, and which cells are too long for
+    a spreadsheet."""
+    scope = Scope(
+        request.project,
+        None,
+        with_left_out=request.GET.get("left_out") == "on",
+        kind=_read_kind(request.GET),
+        run=_read_run(request.GET),
+    )
+    without = say_without_consent(export, count_without_consent(export, scope))
+    return without, actions.say_long_cells(export.count_long(scope)) if export.count_long is not None else ""
 
 
 def _read_kind(asked: QueryDict) -> str:
@@ -179,7 +185,11 @@ def _send(
     except (actions.ExportError, JobRefused) as error:
         messages.error(request, str(error))
         return redirect("exchange:exports", request.project.slug)
-    return redirect(written) if isinstance(written, ImportJob) else written
+    if isinstance(written, ImportJob):
+        return redirect(written)
+    if note := actions.say_long_cells(int(written.get("X-Long-Cells", "0"))):
+        messages.warning(request, f"{export.name} as {format.upper()}: {note}")
+    return written
 
 
 @takes_uploads(MAX_FILE_SIZE)

@@ -22,6 +22,8 @@ from typing import Any, Protocol, cast
 from uuid import UUID
 
 ROWS_AT_A_TIME = 1_000
+MAX_CELL = 32_767
+"""Characters that a spreadsheet keeps of a cell: it cuts the rest off without a word."""
 
 FORMULA_SIGNS = "=+-@\t\r\n＝＋－＠"
 QUOTED_SIGNS = '",\r\n'
@@ -78,9 +80,16 @@ def unescape_formula(value: str) -> str:
 
 
 def write_csv(
-    rows: Iterable[Sequence[object]], *, header: Sequence[str], stream: TextSink, escape_formulas: bool = True
+    rows: Iterable[Sequence[object]],
+    *,
+    header: Sequence[str],
+    stream: TextSink,
+    escape_formulas: bool = True,
+    tell_long: Callable[[int], object] = lambda _cells: None,
 ) -> int:
     """Write headings and rows as CSV; returns the number of rows. ``None`` is an empty cell.
+
+    ``tell_long`` is told from time to time of so many further cells that are longer than ``MAX_CELL``.
 
     With ``escape_formulas``, text and headings that look like formulas get an apostrophe; numbers are left alone.
     Raises ``ValueError`` for a row that does not fit the headings, a number that is not finite or a date-time
@@ -97,7 +106,10 @@ def write_csv(
     count = 0
     stream.write(",".join(map(show_text, header)) + "\r\n")
     for table in _tables(rows, len(header), show_column):
-        lines = list(map(",".join, table))
+        cells = list(table)
+        lines = list(map(",".join, cells))
+        if max(map(len, lines), default=0) > MAX_CELL:
+            tell_long(sum(_is_long(cell) for row in cells for cell in row))
         if len(header) == 1:  # a lone empty cell would be an empty line, which readers skip
             lines = [line or '""' for line in lines]
         stream.write("\r\n".join(lines) + "\r\n")
@@ -176,6 +188,13 @@ def _quote(cell: str) -> str:
     if "," in cell or "\n" in cell or "\r" in cell:
         return '"' + cell + '"'
     return cell
+
+
+def _is_long(cell: str) -> bool:
+    """Whether a finished cell holds more than a spreadsheet keeps; quotation marks around and inside it are no part of it."""
+    if len(cell) <= MAX_CELL:
+        return False
+    return len(cell[1:-1].replace('""', '"') if cell.startswith('"') else cell) > MAX_CELL
 
 
 def _json_objects(rows: Iterable[Sequence[object]], header: Sequence[str]) -> Iterator[list[str]]:

@@ -238,6 +238,46 @@ class TestColleaguesWork:
         assert rows(download(client_of(lead), project, "interviews"))
 
 
+class TestLongCells:
+    """A spreadsheet keeps 32,767 characters of a cell, and says nothing of the rest."""
+
+    @pytest.fixture
+    def long(self, project: Project, owner: User) -> Project:
+        # The second is as long as a cell may be, though its quotation mark is written twice.
+        turns = ["A short one.", "word " * 6_553 + '"a', "word " * 6_553 + '"ab', "One sentence of words " * 2_000]
+        line = {"id": "long", "turns": [{"role": "model", "text": text} for text in turns]}
+        import_file(project=project, name="long.jsonl", data=json.dumps(line).encode(), by=owner)
+        return project
+
+    def test_their_number_is_told_beside_the_download_in_the_answer_and_in_the_record(
+        self, long: Project, reader: User, client_of: ClientOf
+    ) -> None:
+        client, page = client_of(reader), reverse("exchange:exports", args=[long.slug])
+        told = "2 cells are longer than the 32,767 characters that a spreadsheet keeps of a cell."
+        assert client.get(page).content.decode().count(f"CSV: {told}") == 1 + (count_long_sentences(long) == 2)
+        answer = client.post(reverse("exchange:download", args=[long.slug, "turns", "csv"]))
+        cells = [row["text"] for row in rows(b"".join(answer.streaming_content).decode())]  # type: ignore[attr-defined]
+        assert answer["X-Long-Cells"] == "2" == str(sum(len(cell) > 32_767 for cell in cells))
+        assert AuditEvent.objects.get(action="export.written").details["long_cells"] == 2
+        assert f"Turns as CSV: {told}" in client.get(page).content.decode()
+        whole = client.post(reverse("exchange:download", args=[long.slug, "turns", "jsonl"]))
+        whole.close()
+        assert "X-Long-Cells" not in whole
+
+    def test_the_command_says_so(self, long: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        call_command("export", "turns", "--project", long.slug, "--output", str(tmp_path / "turns.csv"), "--json")
+        told = capsys.readouterr()
+        assert json.loads(told.out)["long_cells"] == 2
+        assert "2 cells are longer than the 32,767 characters" in told.err
+
+
+def count_long_sentences(project: Project) -> int:
+    export = find_export("sentences")
+    assert export is not None
+    assert export.count_long is not None
+    return export.count_long(Scope(project, None))
+
+
 class TestNarrowed:
     @pytest.mark.parametrize("export", list_exports(), ids=lambda export: str(export.key))
     def test_each_export_says_rightly_whether_a_filter_narrows_it(
@@ -382,7 +422,8 @@ class TestCommand:
     def test_it_writes_the_file_and_tells_rows_and_hash(self, coding: Coding, project: Project, tmp_path: Path) -> None:
         path = tmp_path / "codings.csv"
         told = self.export("codings", "--project", project.slug, "--format", "csv", "--output", str(path))
-        assert told == {"path": str(path), "rows": 1, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        assert told == {"path": str(path), "rows": 1, "sha256": sha256, "long_cells": 0}
         assert [entry.name for entry in tmp_path.iterdir()] == ["codings.csv"]
 
     def test_the_exported_codebook_can_be_read_again(self, project: Project, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_tables_that_may_be_long_come_as_parquet() -> None:
 @pytest.mark.parametrize("export", LARGE, ids=lambda export: str(export.key))
 def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Project, tmp_path: Path) -> None:
     scope = Scope(coded, None)
-    rows, _ = write_file(export=export, scope=scope, format="parquet", path=tmp_path / "table.parquet")
+    rows, *_ = write_file(export=export, scope=scope, format="parquet", path=tmp_path / "table.parquet")
     write_file(export=export, scope=scope, format="csv", path=tmp_path / "table.csv", exact=True)
     table = parquet.read_table(tmp_path / "table.parquet")
     again = io.StringIO(newline="")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from transcripts.exchange.actions.exporting import (
     CONTENT_TYPES,
     ExportError,
+    Written,
+    describe_file,
     letting_rows_go,
     record_export,
+    say_long_cells,
     write_export,
     write_file,
 )
@@ -16,9 +19,12 @@ __all__ = [
     "CONTENT_TYPES",
     "ExportError",
     "StudyRefused",
+    "Written",
+    "describe_file",
     "import_qdpx",
     "letting_rows_go",
     "record_export",
+    "say_long_cells",
     "write_export",
     "write_file",
 ]

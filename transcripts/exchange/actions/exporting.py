@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from django.db import transaction
 
@@ -18,7 +19,7 @@ from transcripts.exchange.demonstrations import NoDemonstrations
 from transcripts.exchange.registry import PARQUET, Export, Scope, count_without_consent
 from transcripts.formats.parquet import Field, ParquetNotInstalled, write_parquet
 from transcripts.formats.problems import FileRefused
-from transcripts.formats.tabular import Groups, group_rows, write_csv, write_json, write_jsonl
+from transcripts.formats.tabular import MAX_CELL, Groups, group_rows, write_csv, write_json, write_jsonl
 
 WRITERS: dict[str, Callable[..., int]] = {"csv": write_csv, "json": write_json, "jsonl": write_jsonl}
 CONTENT_TYPES = {
@@ -42,10 +43,29 @@ class ExportError(Exception):
     """A sentence for the person who asked."""
 
 
+class Written(NamedTuple):
+    """A file that was written: its rows, its SHA-256, and of a CSV how many cells are longer than a spreadsheet keeps."""
+
+    rows: int
+    sha256: str
+    long_cells: int = 0
+
+
+def say_long_cells(number: int) -> str:
+    """The sentence about such cells; empty where there are none."""
+    if not number:
+        return ""
+    begin = "1 cell is" if number == 1 else f"{number:,} cells are"
+    return (
+        f"{begin} longer than the {MAX_CELL:,} characters that a spreadsheet keeps of a cell. The file has them whole; open it "
+        "with a program that is no spreadsheet, or take JSON."
+    )
+
+
 def write_export(
     *, export: Export, scope: Scope, format: str, path: Path, by: trail.Actor, exact: bool = False
-) -> tuple[int, str]:
-    """Write one export to ``path`` and record it. Returns the number of rows and the SHA-256. Raises ``ExportError``."""
+) -> Written:
+    """Write one export to ``path`` and record it. Raises ``ExportError``."""
     return write_file(
         export=export,
         scope=scope,
@@ -64,7 +84,7 @@ def write_file(
     path: Path,
     exact: bool = False,
     record: Callable[[dict[str, object]], object] = lambda _details: None,
-) -> tuple[int, str]:
+) -> Written:
     """Write one export to ``path``, which is there whole and recorded, or not at all.
 
     The rows of a table come from one statement, which sees one state of the database and keeps no writer waiting. CSV
@@ -76,34 +96,44 @@ def write_file(
         )
     try:
         with letting_rows_go(), _draft_beside(path) as draft:
-            rows = _write(export, scope, format, draft, exact=exact)
-            digest = hash_file(draft)
-            record({"format": format, "rows": rows, "sha256": digest, "exact": exact})
+            rows, long_cells = _write(export, scope, format, draft, exact=exact)
+            written = Written(rows, hash_file(draft), long_cells)
+            record(describe_file(written, format=format, exact=exact))
             draft.replace(path)
     except OSError as error:
         raise ExportError(f"{path} cannot be written: {error.strerror}.") from error
     except (FileRefused, NoCodebook, NoDemonstrations, ParquetNotInstalled) as error:
         raise ExportError(str(error)) from error
-    return rows, digest
+    return written
 
 
-def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: bool) -> int:
+def describe_file(written: Written, *, format: str, exact: bool) -> dict[str, object]:
+    """What the record says of a file."""
+    told: dict[str, object] = {"format": format, "rows": written.rows, "sha256": written.sha256, "exact": exact}
+    return {**told, "long_cells": written.long_cells} if written.long_cells else told
+
+
+def _write(export: Export, scope: Scope, format: str, draft: Path, *, exact: bool) -> tuple[int, int]:
+    """The rows of the file, and how many of its cells are longer than a spreadsheet keeps."""
     write_file = export.files.get(format)
     if write_file is not None or export.read_rows is None:
         rows = export.files[format](scope, draft)
         _sync(draft)
-        return rows
+        return rows, 0
     if format == PARQUET:
         fields = [Field(each.name, each.kind, each.meaning) for each in export.columns]
         rows = write_parquet(_watch(export, scope), fields=fields, path=draft)
         _sync(draft)
-        return rows
-    options: dict[str, object] = {"escape_formulas": not exact} if format == "csv" else {}
+        return rows, 0
+    long_cells: list[int] = []
+    options: dict[str, object] = {}
+    if format == "csv":
+        options = {"escape_formulas": not exact, "tell_long": long_cells.append}
     with draft.open("w", encoding="utf-8", newline="") as stream:
         rows = WRITERS[format](_watch(export, scope), header=export.header, stream=stream, **options)
         stream.flush()
         os.fsync(stream.fileno())
-    return rows
+    return rows, sum(long_cells)
 
 
 def _sync(draft: Path) -> None:

@@ -8,7 +8,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import HOW_TO_RECORD
 from transcripts.corpus.listing import is_fact
 from transcripts.corpus.models import RUN_FACTS, Kind
-from transcripts.exchange.actions import ExportError, write_export
+from transcripts.exchange.actions import ExportError, say_long_cells, write_export
 from transcripts.exchange.registry import (
     Scope,
     count_without_consent,
@@ -52,7 +52,7 @@ class Command(BaseCommand):
         scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
         with output_file(self, output) as path:
             try:
-                rows, sha256 = write_export(
+                written = write_export(
                     export=export,
                     scope=scope,
                     format=str(options["format"]) or export.formats[0],
@@ -64,5 +64,7 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from error
             if without := count_without_consent(export, scope):
                 self.stderr.write(f"{say_without_consent(export, without)} {HOW_TO_RECORD}")
-            answer = {"path": output, "rows": rows, "sha256": sha256}
-            self.stdout.write(json.dumps(answer) if options["json"] else f"{rows} rows in {output}")
+            if note := say_long_cells(written.long_cells):
+                self.stderr.write(note)
+            answer = {"path": output, **written._asdict()}
+            self.stdout.write(json.dumps(answer) if options["json"] else f"{written.rows} rows in {output}")

@@ -35,6 +35,7 @@ from auditapp.llm.pure.variables import is_variable, may_be_sent
 from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from transcripts.audit_trail import trail
+from transcripts.ui.replacing import check_seen
 
 
 class ModelError(Exception):
@@ -357,6 +358,17 @@ def set_price(
     return row
 
 
+REPLACED_CAPABILITIES = (
+    *("reasoning", "token_limit", "takes_system", "takes_temperature", "takes_top_p", "takes_seed", "takes_stop"),
+    *("offers_batches", "max_output_tokens"),
+)
+
+
+def read_capabilities(row: Capabilities | None) -> dict[str, object]:
+    """What ``set_capabilities`` replaces, or what holds where nothing is set."""
+    return {name: getattr(row or Capabilities(), name) for name in REPLACED_CAPABILITIES}
+
+
 @transaction.atomic
 def set_capabilities(
     *,
@@ -372,9 +384,11 @@ def set_capabilities(
     offers_batches: bool = False,
     max_output_tokens: int | None = None,
     source: str = "",
+    seen: Mapping[str, object] | None = None,
 ) -> Capabilities:
-    """Set the capabilities of the variant's model, for batches launched from now on. What a probe found stays. Raises
-    ``ModelError``."""
+    """Set the capabilities of the variant's model, for batches launched from now on. What a probe found stays. ``seen`` is
+    what ``read_capabilities`` gave of the row that ``by`` saw. Raises ``ModelError``, and ``ChangedMeanwhile`` where another
+    one holds by now."""
     if reasoning not in Capabilities.Reasoning.values:
         raise ModelError(f"Reasoning must be one of {', '.join(Capabilities.Reasoning.values)}, not {reasoning!r}.")
     if token_limit not in Capabilities.TokenLimit.values:
@@ -385,6 +399,7 @@ def set_capabilities(
         raise ModelError("The maximum output tokens must be between 1 and 10,000,000. Leave it empty if unknown.")
     number = _lock_and_count(variant, Capabilities)
     before = Capabilities.objects.filter(account=variant.account_id, model=variant.model, number=number).first()
+    check_seen(seen, read_capabilities(before))
     row = Capabilities.objects.create(
         account=variant.account,
         model=variant.model,

@@ -10,6 +10,7 @@ from auditapp.llm.models import Capabilities
 from auditapp.llm.providers import PROVIDERS
 from auditapp.llm.pure.sampling import read_stop
 from auditapp.llm.pure.variables import is_variable
+from transcripts.ui.replacing import ReplacingForm
 
 
 class VariableInput(forms.TextInput):
@@ -108,7 +109,7 @@ class PriceForm(forms.Form):
     source = forms.CharField(max_length=300, required=False, help_text="Where the price is published, and since when.")
 
 
-class CapabilitiesForm(forms.Form):
+class CapabilitiesForm(ReplacingForm):
     """New capabilities of a model."""
 
     reasoning = forms.ChoiceField(choices=Capabilities.Reasoning.choices)

@@ -95,13 +95,15 @@ def check_may_invite(by: trail.Actor) -> None:
 
 
 @transaction.atomic
-def set_rights(*, user: User, may_start_studies: bool, may_invite: bool, by: trail.Actor) -> None:
-    """Give or take the rights to start studies and to invite people. Raises ``PermissionDenied`` for a person who does not own
-    the site."""
+def set_rights(*, user: User, may_start_studies: bool | None, may_invite: bool | None, by: trail.Actor) -> None:
+    """Give or take the rights to start studies and to invite people; ``None`` leaves one as it is. Raises
+    ``PermissionDenied`` for a person who does not own the site."""
     if isinstance(by, User) and not by.is_superuser:
         raise PermissionDenied("Only an owner of the site can change what people may do on it.")
     locked = User.objects.select_for_update().get(pk=user.pk)
     before = [locked.may_start_studies, locked.may_invite]
+    may_start_studies = locked.may_start_studies if may_start_studies is None else may_start_studies
+    may_invite = locked.may_invite if may_invite is None else may_invite
     if before == [may_start_studies, may_invite]:
         return
     locked.may_start_studies, locked.may_invite = may_start_studies, may_invite

@@ -362,12 +362,15 @@ def dismiss_introduction(request: HttpRequest) -> HttpResponse:
 @owner_view
 @require_POST
 def set_rights(request: HttpRequest, user_id: int) -> HttpResponse:
-    """Give or take the rights to start studies and to invite people."""
+    """Give or take the rights to start studies and to invite people; only what was changed on the page."""
     user = find_person(user_id)
+    wanted = {name: bool(request.POST.get(name)) for name in ("start_studies", "invite")}
+    seen = {name: bool(request.POST.get(f"had_{name}")) for name in wanted}
+    changed = {name: value if value != seen[name] else None for name, value in wanted.items()}
     actions.set_rights(
         user=user,
-        may_start_studies=bool(request.POST.get("start_studies")),
-        may_invite=bool(request.POST.get("invite")),
+        may_start_studies=changed["start_studies"],
+        may_invite=changed["invite"],
         by=queries.person_of(request),
     )
     messages.success(request, f"The rights of {user.username} are set.")

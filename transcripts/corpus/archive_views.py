@@ -18,6 +18,7 @@ from transcripts.corpus.standing import StandingError, archive_interviews, resto
 from transcripts.corpus.undoing import UndoRefused, count_work, undo_import
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import ChangedMeanwhile
 
 FILES_PER_PAGE = 50
 TITLES_SHOWN = 20
@@ -105,6 +106,7 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
         request.project.every_interview.kept().select_related("imported_file", "hangs_on__interview"), pk=interview_id
     )
     form = DetailsForm(request.POST if request.method == "POST" else None, interview=interview)
+    status = 422
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in FIELDS}
         try:
@@ -115,9 +117,13 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
                 kinds=form.read_kinds(),
                 reason=form.cleaned_data["reason"],
                 by=request.user,
+                seen=form.cleaned_data["seen"],
             )
         except StandingError as error:
             form.add_error(None, str(error))
+        except ChangedMeanwhile as error:
+            interview.refresh_from_db()
+            form, status = form.rebase(error.stored, interview=interview), 409
         else:
             messages.success(request, "Saved." if changes else "Nothing was different, so nothing was saved.")
             return redirect("corpus:details", request.project.slug, interview.pk)
@@ -132,7 +138,7 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
         "known": [(names[name], getattr(interview, name)) for name in FIELDS],
         "changes": [(row, names.get(row.field, row.field)) for row in rows],
     }
-    return render(request, "corpus/details.html", context, status=422 if form.errors else 200)
+    return render(request, "corpus/details.html", context, status=status if form.errors else 200)
 
 
 def show_left_out(request: HttpRequest) -> HttpResponse | None:

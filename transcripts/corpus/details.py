@@ -12,6 +12,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, InterviewChange, Standing, Turn
 from transcripts.corpus.standing import StandingError, store_standings
 from transcripts.projects.models import Project
+from transcripts.ui.replacing import check_seen
 
 # The fields that can be corrected, by the names that people see.
 FIELDS = {
@@ -27,6 +28,17 @@ SEALED = ("title", "model_label", "period", "tier")
 PROMPT_KIND = "prompt_kind"
 
 
+def name_kind(turn_id: int) -> str:
+    """The field that holds the kind of a prompt."""
+    return f"kind-{turn_id}"
+
+
+def read_details(interview: Interview) -> dict[str, object]:
+    """Everything that ``edit_details`` replaces, by the fields of its form."""
+    kinds = interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position").values_list("pk", "prompt_kind")
+    return {name: getattr(interview, name) for name in FIELDS} | {name_kind(pk): kind for pk, kind in kinds}
+
+
 @transaction.atomic
 def edit_details(
     *,
@@ -36,15 +48,18 @@ def edit_details(
     kinds: Mapping[int, str],
     reason: str,
     by: User,
+    seen: Mapping[str, object] | None = None,
 ) -> list[InterviewChange]:
     """Correct fields of an interview (``FIELDS``) and the kinds of its interviewer's prompts, by turn.
 
+    ``seen`` is what ``read_details`` gave when ``by`` began; raises ``ChangedMeanwhile`` where it is something else by now.
     What ``inclusion`` says makes a counted interview excluded, and an excluded one counted. Returns what changed. Raises
     ``StandingError``.
     """
     held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, study=project).first()
     if held is None:
         raise StandingError("This interview is not part of this study; nothing was changed.")
+    check_seen(seen, read_details(held))
     new = {name: values[name].strip() for name in FIELDS if name in values}
     if held.is_masked and any(new.get(name, getattr(held, name)) != getattr(held, name) for name in SEALED):
         raise StandingError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -10,16 +10,17 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.template.defaultfilters import filesizeformat
 
-from transcripts.corpus.details import FIELDS, SEALED
+from transcripts.corpus.details import FIELDS, SEALED, name_kind, read_details
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.pure.readers import FORMATS
 from transcripts.corpus.pure.readers.interview_jsonl import PROMPT_KINDS
+from transcripts.ui.replacing import ReplacingForm
 
 # The folder for temporary files of the web service (docker-compose.yml) holds a request and its files: twice as much.
 MAX_UPLOAD_SIZE = 240 * 1024 * 1024
 
 
-class DetailsForm(forms.Form):
+class DetailsForm(ReplacingForm):
     """What is known of an interview, with the kind of each prompt of its interviewer (``kind-`` and the turn)."""
 
     title = forms.CharField(max_length=300)
@@ -34,16 +35,16 @@ class DetailsForm(forms.Form):
     inclusion_reason = forms.CharField(label="Reason of the inclusion", max_length=1_000, required=False)
     reason = forms.CharField(label="Why you change this", max_length=1_000, required=False)
 
-    def __init__(self, *args: Any, interview: Interview, **kwargs: Any) -> None:
-        kwargs["initial"] = {name: getattr(interview, name) for name in FIELDS}
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *, interview: Interview, stored: Mapping[str, object] | None = None) -> None:
+        super().__init__(data, stored=read_details(interview) if stored is None else stored)
         if interview.is_masked:
             for name in SEALED:
                 self.fields[name].disabled = True
         self.questions = list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
         for turn in self.questions:
             known = [turn.prompt_kind] if turn.prompt_kind not in PROMPT_KINDS else []
-            self.fields[f"kind-{turn.pk}"] = forms.ChoiceField(
+            self.fields[name_kind(turn.pk)] = forms.ChoiceField(
+                label=f"Kind of the prompt in turn {turn.position}",
                 choices=[(kind, kind.replace("_", " ") or "not known") for kind in [*PROMPT_KINDS, *known]],
                 initial=turn.prompt_kind,
                 required=False,
@@ -57,11 +58,11 @@ class DetailsForm(forms.Form):
     @property
     def prompts(self) -> list[tuple[Turn, forms.BoundField]]:
         """Every prompt with the field for its kind."""
-        return [(turn, self[f"kind-{turn.pk}"]) for turn in self.questions]
+        return [(turn, self[name_kind(turn.pk)]) for turn in self.questions]
 
     def read_kinds(self) -> dict[int, str]:
         """The kinds by turn, of the prompts that the form was sent with."""
-        names = {turn.pk: f"kind-{turn.pk}" for turn in self.questions}
+        names = {turn.pk: name_kind(turn.pk) for turn in self.questions}
         return {pk: self.cleaned_data[name] for pk, name in names.items() if name in self.data}
 
 

@@ -65,7 +65,7 @@ def _render_stale(request: ProjectRequest, error: RedactionStale) -> HttpRespons
     data["based_on"] = str(current.number if current else 0)
     form = RedactionForm(data)
     form.add_error("entries", str(error))
-    return _render(request, form, current)
+    return _render(request, form, current, status=409)
 
 
 def _render(
@@ -73,6 +73,8 @@ def _render(
     form: RedactionForm,
     current: RedactionList | None,
     effects: list[dict[str, object]] | None = None,
+    *,
+    status: int = 422,
 ) -> HttpResponse:
     held = read_stored(current.entries) if current else []
     context = {
@@ -83,4 +85,4 @@ def _render(
         "suggested": suggest_entries(request.project, held),
         "lists": request.project.redaction_lists.order_by("-number"),
     }
-    return render(request, "corpus/redaction.html", context, status=422 if form.errors else 200)
+    return render(request, "corpus/redaction.html", context, status=status if form.errors else 200)

@@ -19,10 +19,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.llm import actions, queries
 from auditapp.llm.actions import ModelError
 from auditapp.llm.forms import AddressForm, CapabilitiesForm, KeyForm, KeyVariableForm, ModelForm, PriceForm
-from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, ProviderAccount
+from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
 from transcripts.projects.access import MAX_ID
+from transcripts.ui.replacing import ChangedMeanwhile
 
 # A page does not wait longer for one call; the command does.
 PROBE_SECONDS = 60
@@ -93,12 +94,16 @@ def set_price(request: HttpRequest, variant_id: int) -> HttpResponse:
 def set_capabilities(request: HttpRequest, variant_id: int) -> HttpResponse:
     """New capabilities, for batches launched from now on."""
     variant = _find_variant(variant_id)
-    form = CapabilitiesForm(request.POST, auto_id=CAPABILITIES_IDS)
+    stored = actions.read_capabilities(queries.find_capabilities([variant]).get(variant.pk))
+    form = CapabilitiesForm(request.POST, stored=stored, auto_id=CAPABILITIES_IDS)
     if form.is_valid():
         try:
             row = actions.set_capabilities(variant=variant, by=person_of(request), **form.cleaned_data)
         except ModelError as error:
             form.add_error(None, str(error))
+        except ChangedMeanwhile as error:
+            again = form.rebase(error.stored, auto_id=CAPABILITIES_IDS)
+            return _render_model(request, variant, capabilities_form=again, status=409)
         else:
             messages.success(request, f"Capabilities {row.number} apply to batches launched from now on.")
             return redirect("llm:model", variant.pk)
@@ -248,16 +253,12 @@ def _render_model(
         "capabilities": capabilities,
         "price_form": price_form or PriceForm(auto_id=PRICE_IDS),
         "capabilities_form": capabilities_form
-        or CapabilitiesForm(auto_id=CAPABILITIES_IDS, initial=_start_from(capabilities)),
+        or CapabilitiesForm(auto_id=CAPABILITIES_IDS, stored=actions.read_capabilities(next(iter(capabilities), None))),
         "wrong_form": price_form or capabilities_form,
     }
-    return render(request, "llm/model.html", page, status=422 if price_form or capabilities_form else status)
-
-
-def _start_from(capabilities: list[Capabilities]) -> dict[str, object]:
-    """The initial values of a new row: the current row, or the defaults."""
-    newest = capabilities[0] if capabilities else Capabilities()
-    return {name: getattr(newest, name) for name in CapabilitiesForm.base_fields if name != "source"}
+    if status == 200 and (price_form or capabilities_form):
+        status = 422
+    return render(request, "llm/model.html", page, status=status)
 
 
 def _render_account(

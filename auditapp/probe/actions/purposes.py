@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -16,6 +18,7 @@ from transcripts.audit_trail import trail
 from transcripts.projects.access import find_role
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import check_seen
 from transcripts.ui.typed_text import clean_text, find_fault
 
 MAX_PURPOSE = 5_000
@@ -24,16 +27,23 @@ NO_PURPOSE = "Say what the probe is for, and who will read its figures."
 NO_REASON = "Say in a few words why the purpose is withdrawn."
 
 
+def read_purpose(purpose: Purpose | None) -> dict[str, object]:
+    """What the next purpose replaces."""
+    return {"text": purpose.text if purpose else ""}
+
+
 @transaction.atomic
-def allow_probe(*, project: Project, text: str, by: User) -> Purpose:
+def allow_probe(*, project: Project, text: str, by: User, seen: Mapping[str, object] | None = None) -> Purpose:
     """Store what the study runs the probe for. That turns the probe on; another text is the next number.
 
-    ``by`` owns the study: nobody else may allow it. Raises ``ProbeError``.
+    ``by`` owns the study: nobody else may allow it. ``seen`` is what ``read_purpose`` gave of the purpose that she saw. Raises
+    ``ProbeError``, and ``ChangedMeanwhile`` where another one holds by now.
     """
     _require_owner(project, by, "allow the probe")
     text = _check(text, MAX_PURPOSE, needed=NO_PURPOSE)
     _lock(project)
     before = find_latest(project)
+    check_seen(seen, read_purpose(before))
     if before is not None and before.text == text and not before.is_withdrawn:
         raise ProbeError("This is the purpose that stands there already. Change it, or leave it as it is.")
     purpose = Purpose.objects.create(

@@ -3,9 +3,10 @@ from __future__ import annotations
 from django import forms
 
 from auditapp.probe.actions.purposes import MAX_PURPOSE, MAX_REASON, NO_PURPOSE, NO_REASON
+from transcripts.ui.replacing import ReplacingForm
 
 
-class PurposeForm(forms.Form):
+class PurposeForm(ReplacingForm):
     """What a study runs the probe for."""
 
     text = forms.CharField(

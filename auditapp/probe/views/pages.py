@@ -13,7 +13,7 @@ from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import OPEN_STATES
 from auditapp.batches.views.wizard import run_wizard
 from auditapp.probe.actions.launching import launch_probe, plan_probe
-from auditapp.probe.actions.purposes import allow_probe, withdraw_purpose
+from auditapp.probe.actions.purposes import allow_probe, read_purpose, withdraw_purpose
 from auditapp.probe.actions.reviews import load_reviews
 from auditapp.probe.errors import ProbeError
 from auditapp.probe.forms.launching import LaunchForm
@@ -26,6 +26,7 @@ from auditapp.probe.queries.trials import KIND
 from auditapp.probe.views.gate import ProbeRequest, probe_view, render_explanation
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import ChangedMeanwhile
 from transcripts.ui.uploads import takes_uploads
 
 
@@ -49,17 +50,19 @@ def show_home(request: ProjectRequest) -> HttpResponse:
 def allow(request: ProjectRequest) -> HttpResponse:
     """Write what the study runs the probe for, which turns it on."""
     before = find_latest(request.project)
-    form = PurposeForm(request.POST or None, initial={"text": before.text if before else ""})
+    form, status = PurposeForm(request.POST or None, stored=read_purpose(before)), 422
     if request.method == "POST" and form.is_valid():
         try:
-            allow_probe(project=request.project, text=form.cleaned_data["text"], by=request.user)
+            allow_probe(project=request.project, by=request.user, **form.cleaned_data)
         except ProbeError as error:
             form.add_error("text", str(error))
+        except ChangedMeanwhile as error:
+            form, status = form.rebase(error.stored), 409
         else:
             messages.success(request, "The purpose is stored. The probe is on in this study.")
             return redirect("probe:home", request.project.slug)
     context = {"form": form, "before": before}
-    return render(request, "probe/purpose.html", context, status=422 if form.errors else 200)
+    return render(request, "probe/purpose.html", context, status=status if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -18,6 +18,7 @@ from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.pure.loading.sources import FIELDS
 from transcripts.projects.models import Project
 from transcripts.ui.fields import RowsField
+from transcripts.ui.replacing import ReplacingForm
 
 COLUMN = "column_"
 COLUMN_LABELS = {
@@ -132,6 +133,10 @@ class RecordFields(forms.Form):
     def read_record(self) -> Provenance:
         """The record as typed."""
         return Provenance(**{field: self.cleaned_data[field] for field in Provenance._fields})
+
+
+class RecordForm(ReplacingForm, RecordFields):
+    """The provenance of texts that are there."""
 
 
 class FileForm(forms.Form):

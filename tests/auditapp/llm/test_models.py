@@ -433,7 +433,9 @@ class TestPages:
         variant = add_paid("x", "gpt-4o")
         client = client_of(site_owner)
         place = reverse("llm:set_capabilities", args=[variant.pk])
-        form = {"reasoning": "effort", "token_limit": "max_tokens", "takes_system": "on"}
+        page = client.get(reverse("llm:model", args=[variant.pk]))
+        seen = page.context["capabilities_form"].initial["seen"]
+        form = {"reasoning": "effort", "token_limit": "max_tokens", "takes_system": "on", "seen": seen}
         assert client.post(place, form).status_code == 302
         row = find_capabilities([variant])[variant.pk]
         assert (row.number, row.takes_system, row.takes_temperature) == (2, True, False)

@@ -296,7 +296,8 @@ class TestOtherTargetsAndRecord:
         self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
         url, client = reverse("sob:describe", args=[project.slug, dataset.pk]), client_of(lead)
-        typed = {"source_name": "Our own", "licence": "CC0", "split": "", "filter": ""}
+        seen = client.get(url).context["form"].initial["seen"]
+        typed = {"source_name": "Our own", "licence": "CC0", "split": "", "filter": "", "seen": seen}
         assert client.post(url, typed).status_code == 302
         dataset.refresh_from_db()
         assert (dataset.source_name, dataset.licence, dataset.texts.count()) == ("Our own", "CC0", 4)

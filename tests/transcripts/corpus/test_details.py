@@ -82,6 +82,8 @@ def test_the_page_corrects_shows_the_history_and_lets_a_coder_only_read(
 ) -> None:
     path = reverse("corpus:details", args=[project.slug, interview.pk])
     form = {"title": "Better title", "model_label": "Model A", "inclusion": "excluded", "reason": "A slip."}
+    assert client_of(lead).post(path, form).status_code == 422, "nobody knows what it was made from"
+    form["seen"] = client_of(lead).get(path).context["form"].initial["seen"]
     page = client_of(lead).post(path, form, follow=True).content.decode()
     assert "Saved." in page
     assert "First interview" in page

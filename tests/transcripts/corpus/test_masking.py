@@ -401,9 +401,9 @@ def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, 
         with pytest.raises(StandingError, match="can be corrected once it is unmasked"):
             edit_details(project=project, interview=interview, values=values, kinds={}, reason="", by=lead)
     edit_details(project=project, interview=interview, values={"inclusion": "included"}, kinds={}, reason="", by=lead)
-    page = _sign_in(lead).post(
-        reverse("corpus:details", args=[project.slug, interview.pk]), {"title": "Claude", "inclusion": "kept"}
-    )
+    client, path = _sign_in(lead), reverse("corpus:details", args=[project.slug, interview.pk])
+    seen = client.get(path).context["form"].initial["seen"]
+    page = client.post(path, {"title": "Claude", "inclusion": "kept", "seen": seen})
     assert page.status_code == 302
     interview.refresh_from_db()
     assert (interview.title, interview.inclusion) == (interview.mask_label, "kept")

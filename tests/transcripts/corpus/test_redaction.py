@@ -169,7 +169,7 @@ class TestPage:
         client, url = client_of(lead), reverse("corpus:redaction", args=[told.slug])
         form = {"entries": "K. Osei -> [PERSON 2]", "reason": "", "based_on": "0"}
         answer = client.post(url, form)
-        assert answer.status_code == 422
+        assert answer.status_code == 409
         assert "saved in the meantime" in answer.content.decode()
         assert answer.context["form"].data["based_on"] == "1"
         assert client.post(url, {**form, "based_on": "1"}).status_code == 302

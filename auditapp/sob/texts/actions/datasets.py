@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -23,6 +23,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
+from transcripts.ui.replacing import check_seen
 
 INSERT_SIZE = 1000
 # So many texts come in at once: it keeps others waiting for some 20 ms.
@@ -207,10 +208,20 @@ def _unfinished() -> QuerySet[Dataset]:
     return Dataset.objects.filter(project__isnull=True)
 
 
+def read_record(dataset: Dataset) -> dict[str, object]:
+    """What ``describe_dataset`` replaces."""
+    return {field: getattr(dataset, field) for field in Provenance._fields}
+
+
 @transaction.atomic
-def describe_dataset(*, dataset: Dataset, provenance: Provenance, by: trail.Actor) -> None:
-    """Put on record where the texts come from and under which terms. The texts stay as they are. Raises ``SobError``."""
+def describe_dataset(
+    *, dataset: Dataset, provenance: Provenance, by: trail.Actor, seen: Mapping[str, object] | None = None
+) -> None:
+    """Put on record where the texts come from and under which terms. The texts stay as they are. ``seen`` is what
+    ``read_record`` gave when ``by`` began. Raises ``SobError``, and ``ChangedMeanwhile`` where it is something else by now."""
     _check_provenance(provenance)
+    dataset = Dataset.objects.select_for_update(of=("self",)).select_related("project").get(pk=dataset.pk)
+    check_seen(seen, read_record(dataset))
     before = Provenance(**{field: getattr(dataset, field) for field in Provenance._fields})
     changed = [field for field in Provenance._fields if getattr(before, field) != getattr(provenance, field)]
     if not changed:

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from auditapp.sob.errors import SobError
 from auditapp.sob.models import Dataset, TargetTable
-from auditapp.sob.pure.loading.published_sources import Provenance
 from auditapp.sob.tables.actions import find_target_table
 from auditapp.sob.texts import queries as dataset_queries
-from auditapp.sob.texts.actions.datasets import describe_dataset
+from auditapp.sob.texts.actions.datasets import describe_dataset, read_record
 from auditapp.sob.texts.actions.derived import combine_datasets, plan_combination, retarget_dataset, sample_dataset
-from auditapp.sob.texts.forms import CombineForm, RecordFields, RetargetForm, SampleForm
+from auditapp.sob.texts.forms import CombineForm, RecordForm, RetargetForm, SampleForm
 from auditapp.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+from transcripts.ui.replacing import ChangedMeanwhile
 
 PER_PAGE = 25
 
@@ -134,18 +134,22 @@ def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
 def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     """Put on record where the texts come from and under which terms."""
     dataset = _get_dataset(request, dataset_id)
-    known = {field: getattr(dataset, field) for field in Provenance._fields}
-    form = RecordFields(request.POST if request.method == "POST" else None, initial=known)
+    form = RecordForm(request.POST if request.method == "POST" else None, stored=read_record(dataset))
+    status = 422
     if request.method == "POST" and form.is_valid():
         try:
-            describe_dataset(dataset=dataset, provenance=form.read_record(), by=request.user)
+            describe_dataset(
+                dataset=dataset, provenance=form.read_record(), by=request.user, seen=form.cleaned_data["seen"]
+            )
         except SobError as error:
             form.add_error(None, ValidationError(str(error)))
+        except ChangedMeanwhile as error:
+            form, status = form.rebase(error.stored), 409
         else:
             messages.success(request, "The record is saved. The texts did not change.")
             return redirect("sob:dataset", request.project.slug, dataset.pk)
     context = {"form": form, "dataset": dataset}
-    return render(request, "sob/describe.html", context, status=422 if form.errors else 200)
+    return render(request, "sob/describe.html", context, status=status if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

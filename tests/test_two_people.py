@@ -1,0 +1,198 @@
+"""Two people, one thing: a form that replaces what is stored never takes back in silence what somebody else saved meanwhile.
+
+Every form of the site is named below. A new one fails until it is said what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from html import unescape
+
+import pytest
+from django import forms
+from django.test import Client
+from django.urls import get_resolver
+
+from tests.form_values import read_form
+from tests.stage import set_stage
+from transcripts.accounts.models import User
+from transcripts.projects.models import Project
+from transcripts.ui.replacing import ReplacingForm
+
+# Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
+REPLACE = {
+    "auditapp.llm.forms.CapabilitiesForm": "seen",
+    "auditapp.probe.forms.purposes.PurposeForm": "seen",
+    "auditapp.preannotation.evaluation.forms.calibration.DisagreementForm": "replaces",
+    "auditapp.scenarios.forms.scripts.NextScriptForm": "based_on",
+    "auditapp.sob.tables.forms.MappingForm": "based_on",
+    "auditapp.sob.tables.forms.TargetsForm": "based_on",
+    "auditapp.sob.texts.forms.RecordForm": "seen",
+    "transcripts.agreement.forms.VerdictForm": "revision",
+    "transcripts.codebook.forms.codes.CodeForm": "revision",
+    "transcripts.codebook.forms.codes.FamilyForm": "revision",
+    "transcripts.corpus.consent_forms.RedactionForm": "based_on",
+    "transcripts.corpus.forms.DetailsForm": "seen",
+    "transcripts.negotiation.forms.cases.CaseSheetForm": "based_on",
+    "transcripts.negotiation.forms.cases.PairForm": "seen",
+    "transcripts.negotiation.forms.scores.NextStanceForm": "based_on",
+    "transcripts.themes.forms.SplitForm": "version",
+    "transcripts.themes.forms.ThemeForm": "version",
+}
+# Forms that replace one value, or a person's own: she sets what she sees, the last word holds, and the history has all.
+ONE_VALUE_OR_OWN = """
+auditapp.audits: BaseMarkForm
+auditapp.batches: CapForm ConcurrencyForm GrantForm NameForm
+auditapp.llm: AddressForm KeyForm KeyVariableForm PriceForm
+auditapp.preannotation: ChoiceForm FamilyReasonForm MarkForm WithholdingForm
+auditapp.sob: MarkForm ReadingForm
+transcripts.memos: MemoForm
+transcripts.negotiation: ScoreForm
+transcripts.projects: RoleForm StanceForm
+transcripts.revision: AnchorReadingForm ReReviewForm
+transcripts.themes: EntryForm QuoteForm StatementForm
+"""
+# Forms that add, choose, confirm or end something.
+OTHERS = """
+auditapp.audits: OpenResultsForm
+auditapp.batches: AnswersForm AttemptChoice ConfirmForm LaunchForm LaunchOptionsForm
+auditapp.experiments: DrawForm PlanForm UnitsForm
+auditapp.llm: ModelForm
+auditapp.preannotation: CalibrationForm CalibrationFormatForm CellForm CheckForm CriticForm DraftForm DrawForm FilterForm
+auditapp.preannotation: FinishedForm FormatForm OfflineForm PlantedForm PreannotationForm ResponseForm ReversalChoice
+auditapp.preannotation: SmallPilotOptions SpreadForm ThresholdForm
+auditapp.probe: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
+auditapp.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
+auditapp.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
+auditapp.sob: RecordFields RetargetForm SampleForm WordingForm
+auditapp.webhooks: WebhookForm
+transcripts.accounts: SignInForm TokenForm
+transcripts.agreement: ReasonForm SelectionForm UnitsForm
+transcripts.blinding: ConditionForm UnblindingForm UnmaskForm
+transcripts.codebook: AnswerForm AttributeForm CodebookFileForm CompareForm ConfirmForm ExampleForm InventedExampleForm
+transcripts.codebook: MergeForm PartForm PinForm ProposalForm ReasonForm StudyForm
+transcripts.corpus: ConsentForm ImportForm
+transcripts.exchange: StudyFileForm
+transcripts.memos: MemoSearchForm
+transcripts.negotiation: StanceForm StudyForm
+transcripts.projects: MemberForm
+transcripts.retrieval: AnswerForm CountForm PairForm SearchForm SheetForm
+transcripts.revision: AnchorForm DrawForm
+transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm
+transcripts.themes: GroupForm MergeForm NewThemeForm
+transcripts.ui: ReplacingForm
+"""
+# Of forms that replace: the page, the field that both change, and what else is needed to save it. The others (scripts, stances,
+# case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.
+PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
+    "auditapp.llm.forms.CapabilitiesForm": ("llm:model", "max_output_tokens", {}),
+    "auditapp.probe.forms.purposes.PurposeForm": ("probe:purpose", "text", {}),
+    "auditapp.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
+    "transcripts.codebook.forms.codes.CodeForm": ("codebook:edit_code", "definition", {"effect": "wording"}),
+    "transcripts.codebook.forms.codes.FamilyForm": ("codebook:edit_family", "description", {}),
+    "transcripts.corpus.consent_forms.RedactionForm": ("corpus:redaction", "entries", {"reason": "Names."}),
+    "transcripts.corpus.forms.DetailsForm": ("corpus:details", "title", {}),
+    "transcripts.themes.forms.ThemeForm": ("themes:edit", "description", {"reason": "Better."}),
+}
+TEXTS = {"max_output_tokens": ("4321", "8765"), "entries": ("Anna -> [A]", "Ben -> [B]")}
+
+
+def list_forms() -> dict[str, type[forms.Form]]:
+    """Every form of the product: its views are loaded by the site map."""
+    assert get_resolver().url_patterns
+
+    def walk(kind: type[forms.Form]) -> Iterator[type[forms.Form]]:
+        for each in kind.__subclasses__():
+            yield each
+            yield from walk(each)
+
+    ours = (each for each in walk(forms.Form) if each.__module__.startswith(("auditapp.", "transcripts.")))
+    return {f"{each.__module__}.{each.__qualname__}": each for each in ours}
+
+
+def test_every_form_is_known_for_what_it_replaces() -> None:
+    said = [
+        f"{room}:{form}"
+        for text in (ONE_VALUE_OR_OWN, OTHERS)
+        for line in text.split("\n")
+        if line
+        for room, _, names in [line.partition(": ")]
+        for form in names.split()
+    ]
+    assert len(said) == len(set(said))
+    found = list_forms()
+    short = {".".join(name.split(".")[:2]) + ":" + name.rpartition(".")[2] for name in found if name not in REPLACE}
+    assert short == set(said), "say in this module what the form replaces, and how a change made meanwhile is noticed"
+    for name, guard in REPLACE.items():
+        assert guard in found[name].base_fields, name
+        assert found[name].base_fields[guard].widget.is_hidden, name
+    assert {name for name, form in found.items() if issubclass(form, ReplacingForm)} <= {
+        *REPLACE,
+        "transcripts.ui.replacing.ReplacingForm",
+    }
+
+
+@pytest.mark.parametrize("form", PAGES)
+def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(
+    form: str, project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    owner.is_superuser = True
+    owner.save()
+    stage = set_stage(project, owner, lead)
+    name, field, more = PAGES[form]
+    client, path = client_of(owner), stage.path(name)
+    action, values = read_form(client.get(path).content.decode(), field)
+    first, second = TEXTS.get(field, ("Quicker words.", "Later words."))
+    to = action or path
+    answer = client.post(to, {**values, **more, field: first})
+    assert answer.status_code == 302
+    late = client.post(to, {**values, **more, field: second})
+    page = unescape(late.content.decode())
+    assert late.status_code == 409
+    assert first.partition(" -> ")[0] in page
+    assert second in page
+    _, kept = read_form(client.get(path).content.decode(), field)
+    assert kept[field] == [first]
+    again = read_form(late.content.decode(), field)[1]
+    assert again[field] == [second]
+    assert client.post(to, {**again, **more}).status_code == 302, "seen both, she may save"
+
+
+def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(
+    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+) -> None:
+    """An exclusion was undone by somebody who corrected a typing error."""
+    interview = set_stage(project, owner, lead).sentence.turn.interview
+    path = f"/p/{project.slug}/interviews/{interview.pk}/details/"
+    values = read_form(client_of(lead).get(path).content.decode(), "title")[1]
+    excluded = {"inclusion": "excluded", "inclusion_reason": "Consent withdrawn.", "reason": "By phone."}
+    assert client_of(owner).post(path, {**values, **excluded}).status_code == 302
+    late = client_of(lead).post(path, {**values, "tier": "B", "reason": "A slip."})
+    assert late.status_code == 409
+    again = read_form(late.content.decode(), "title")[1]
+    assert (again["inclusion"], again["inclusion_reason"], again["tier"]) == (
+        ["excluded"],
+        ["Consent withdrawn."],
+        ["B"],
+    )
+    assert client_of(lead).post(path, again).status_code == 302
+    interview.refresh_from_db()
+    assert (interview.inclusion, interview.tier, interview.standing) == ("excluded", "B", "excluded")
+
+
+def test_rights_that_somebody_else_gave_meanwhile_stay(
+    project: Project, owner: User, coder: User, client_of: Callable[[User], Client]
+) -> None:
+    owner.is_superuser = True
+    owner.save()
+    client = client_of(owner)
+    page = client.get("/people/").content.decode()
+    path = f"/people/{coder.pk}/rights/"
+    assert path in page
+    client.post(path, {"start_studies": "yes"})
+    client.post(path, {"invite": "yes"})
+    coder.refresh_from_db()
+    assert (coder.may_start_studies, coder.may_invite) == (True, True)
+    client.post(path, {"had_invite": "yes", "had_start_studies": "yes", "start_studies": "yes"})
+    coder.refresh_from_db()
+    assert (coder.may_start_studies, coder.may_invite) == (True, False)

@@ -131,7 +131,8 @@ class ReadCodebook(ProjectView):
             raise Http404("This study has no published codebook yet. Publish one on its codebook page.")
         families = read_families(version)
         identifiers = {code.pk: code.identifier for family in families for code in family.codes.all()}
-        pinned = read_examples(Q(code__version=version))
+        coder = self.person if Permission.CODE in self.role.permissions else None
+        pinned = read_examples(Q(code__version=version), coder=coder)
         examples = [
             {
                 "code": identifiers[row.code_id],

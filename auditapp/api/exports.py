@@ -150,6 +150,7 @@ class WriteExport(ProjectView):
             with_left_out=given["with_left_out"],
             kind=given["kind"],
             run=given["run"],
+            coder=self.person if viewer.codes else None,
         )
         if export.unblinds and not only_own:
             _refuse_hidden(len(find_hidden(viewer, export, scope)))

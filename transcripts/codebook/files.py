@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
+from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.pure.checking import clean_name, clean_names, clean_text, order_as_tree
 from transcripts.codebook.pure.naming import MAX_STEM_LENGTH, find_prefix, make_identifier
@@ -47,19 +48,20 @@ class FileContent(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def read_version(version: CodebookVersion) -> CodebookContent:
-    """Everything a version holds, with its examples in words: three queries."""
+def read_version(version: CodebookVersion, *, coder: User | None = None) -> CodebookContent:
+    """Everything a version holds, with its examples in words: three queries. ``coder``: for whom, if she codes; what she is
+    still to code is left out."""
     return replace(
         read_content(version),
         title=version.title,
         origin=version.origin,
         number=version.number,
-        examples=tuple(_read_examples(version)),
+        examples=tuple(_read_examples(version, coder)),
     )
 
 
-def _read_examples(version: CodebookVersion) -> Iterator[FileExample]:
-    rows = CodeExample.objects.shown().filter(code__version=version).annotate(text=EXAMPLE_TEXT)
+def _read_examples(version: CodebookVersion, coder: User | None) -> Iterator[FileExample]:
+    rows = CodeExample.objects.shown(coder=coder).filter(code__version=version).annotate(text=EXAMPLE_TEXT)
     columns = ("code__identifier", "kind", "text", "note", "sentence__turn__interview__external_id")
     for code, kind, quote, note, interview, position in rows.order_by(
         "code__family__position", "code__position", "-kind", "pk"

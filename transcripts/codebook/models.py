@@ -6,9 +6,11 @@ from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Exists, OuterRef
 from django.urls import reverse
 
-from transcripts.corpus.models import Sentence
+from transcripts.accounts.models import User
+from transcripts.corpus.models import Interview, Sentence
 from transcripts.projects.models import Project
 
 
@@ -155,9 +157,42 @@ class Code(models.Model):
 class CodeExampleQuerySet(models.QuerySet["CodeExample"]):
     """Which examples are shown."""
 
-    def shown(self) -> Self:
-        """Invented ones, and sentences of interviews that count in their study."""
-        return self.filter(models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__project__isnull=False))
+    def shown(self, *, coder: User | None = None) -> Self:
+        """Invented ones, and sentences of interviews that count in their study. To a ``coder`` no sentence that she is still to
+        code: its code would be told before her own decision."""
+        counted = models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__project__isnull=False)
+        rows = self.filter(counted)
+        return rows if coder is None else rows.filter(~_is_still_to_code(coder))
+
+
+def _is_still_to_code(coder: User) -> models.Q:
+    """That an example is a sentence that ``coder`` may still code blind: neither decided nor coded by her, in an interview that
+    is open for her and that she has not unblinded. Who pinned it knows it.
+
+    Rooms above this one hold decisions and rounds, so they are reached through the relations of the sentence.
+    """
+    sentences = Sentence.objects.filter(pk=OuterRef("sentence"))
+    interviews = Interview.objects.filter(pk=OuterRef("sentence__turn__interview"))
+    given = interviews.filter(assignments__withdrawn_at__isnull=True)
+    own = interviews.filter(
+        assignments__coder=coder,
+        assignments__withdrawn_at__isnull=True,
+        assignments__signed_at__isnull=True,
+        assignments__round__locked_at__isnull=True,
+    )
+    closed = interviews.filter(
+        project__rounds__closes_others=True, project__rounds__assignments__withdrawn_at__isnull=True
+    )
+    finished = interviews.filter(finishes__coder=coder, finishes__withdrawn_at__isnull=True)
+    is_open = models.Q(Exists(own)) | models.Q(~Exists(given), ~Exists(closed), ~Exists(finished))
+    return models.Q(
+        is_open,
+        ~Exists(sentences.filter(decisions__coder=coder, decisions__withdrawn_at__isnull=True)),
+        ~Exists(sentences.filter(codings__coder=coder, codings__withdrawn_at__isnull=True)),
+        ~Exists(interviews.filter(unblindings__user=coder)),
+        ~models.Q(added_by_name=coder.get_username()),
+        sentence__isnull=False,
+    )
 
 
 class CodeExample(models.Model):

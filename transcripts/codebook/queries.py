@@ -103,19 +103,19 @@ def _build_code(row: dict[str, object]) -> CodeContent:
     )
 
 
-def find_comparison(before: CodebookVersion, after: CodebookVersion) -> Comparison:
+def find_comparison(before: CodebookVersion, after: CodebookVersion, *, coder: User | None = None) -> Comparison:
     """How ``after`` differs from ``before``, with the merges and splits between them: seven queries at most."""
     return compare(
         read_content(before),
         read_content(after),
         steps=read_steps_between(before, after),
-        examples_before=_describe_examples(before),
-        examples_after=_describe_examples(after),
+        examples_before=_describe_examples(before, coder),
+        examples_after=_describe_examples(after, coder),
     )
 
 
-def _describe_examples(version: CodebookVersion) -> dict[str, list[str]]:
-    rows = CodeExample.objects.shown().filter(code__version=version).order_by("kind", "pk")
+def _describe_examples(version: CodebookVersion, coder: User | None) -> dict[str, list[str]]:
+    rows = CodeExample.objects.shown(coder=coder).filter(code__version=version).order_by("kind", "pk")
     found: dict[str, list[str]] = {}
     for example in rows.select_related("code", "sentence__turn__interview").defer("sentence__turn__text"):
         line = example.sentence

@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import Case, CharField, F, Q, TextField, When
 from django.db.models.functions import Substr
 
+from transcripts.accounts.models import User
 from transcripts.codebook.models import CodeExample
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_content import CodeExample as FileExample
@@ -26,10 +27,15 @@ EXAMPLE_TEXT = Case(
 )
 
 
-def read_examples(which: Q) -> dict[int, list[Any]]:
+def read_examples(which: Q, *, coder: User | None) -> dict[int, list[Any]]:
     """Examples with their ``text``, cut out by the database, under the number of their code: one query. Those that belong
-    come first, then those that do not."""
-    rows = CodeExample.objects.shown().filter(which).annotate(text=EXAMPLE_TEXT).order_by("code_id", "-kind", "pk")
+    come first, then those that do not. ``coder``: who reads it, if she codes; what she is still to code is left out."""
+    rows = (
+        CodeExample.objects.shown(coder=coder)
+        .filter(which)
+        .annotate(text=EXAMPLE_TEXT)
+        .order_by("code_id", "-kind", "pk")
+    )
     found: dict[int, list[Any]] = {}
     for row in rows.select_related("sentence__turn__interview").defer("sentence__turn__text"):
         found.setdefault(row.code_id, []).append(row)

@@ -35,13 +35,13 @@ def write_refi(scope: Scope, path: Path) -> int:
 def find_quoted(scope: Scope) -> set[int]:
     """The interviews from which examples of the current version come."""
     version = current_version(scope.project)
-    pinned = CodeExample.objects.shown().filter(code__version=version, sentence__isnull=False)
+    pinned = CodeExample.objects.shown(coder=scope.coder).filter(code__version=version, sentence__isnull=False)
     return set(pinned.order_by().values_list("sentence__turn__interview", flat=True)) if version else set()
 
 
 def _read_quotable(scope: Scope) -> CodebookContent:
     """The version as it may be published. An interview is known by its id in the file, which no other of the study has."""
-    content = read_version(_find_version(scope))
+    content = read_version(_find_version(scope), coder=scope.coder)
     allowed = list_consenting(find_quoted(scope), Consent.Scope.QUOTATION)
     names = set(Interview.objects.filter(pk__in=allowed).values_list("external_id", flat=True))
     examples = (each for each in content.examples if not each.interview or each.interview in names)

@@ -158,6 +158,7 @@ def run_export(run: JobRun) -> None:
         with_left_out=options.get("with_left_out", False),
         kind=options.get("kind", ""),
         run=options.get("run", ""),
+        coder=job.asked_by if _find_viewer(job).codes else None,
     )
     unblind = options.get("unblind", [])
     _check_role(job, find_role(job.asked_by, job.project))

@@ -115,7 +115,7 @@ def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:
     """The codes of the current codebook version, as the form that can be read again has them."""
     version = current_version(scope.project)
     if version is not None:
-        yield from map(_show_code, make_rows(read_version(version)))
+        yield from map(_show_code, make_rows(read_version(version, coder=scope.coder)))
 
 
 def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:

@@ -40,6 +40,8 @@ class Scope(NamedTuple):
     with_left_out: bool = False
     kind: str = ""
     run: str = ""
+    # Who reads it, if she codes: examples of the codebook that she is still to code are left out.
+    coder: User | None = None
 
     @property
     def is_narrowed(self) -> bool:

@@ -97,6 +97,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
         with_left_out=request.POST.get("left_out") == "on",
         kind=_read_kind(request.POST),
         run=_read_run(request.POST),
+        coder=request.user if viewer.codes else None,
     )
     hidden = find_hidden(viewer, export, scope) if export.unblinds and not only_own else set()
     if hidden and request.POST.get("rows") != "all":

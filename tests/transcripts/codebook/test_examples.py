@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,12 +10,17 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.test import Client
 
 from tests.transcripts.codebook.drafting import find, list_events
+from tests.transcripts.coding.desk_cast import decide
 from tests.transcripts.corpus.consent_cast import allow
+from tests.transcripts.rounds.round_cast import open_round
+from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
+from transcripts.codebook.files import read_version
 from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.corpus.actions import split_sentence
@@ -41,7 +47,9 @@ def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
     actions.publish_version(version=draft, by=lead)
     later = actions.start_draft(project=project, by=lead)
     for version in (draft, later):
-        [row] = read_examples(Q(code__version=version, sentence__isnull=False))[find(version, "theme.balance").pk]
+        [row] = read_examples(Q(code__version=version, sentence__isnull=False), coder=None)[
+            find(version, "theme.balance").pk
+        ]
         assert (row.text, row.sentence.label, row.get_kind_display(), row.note) == (
             "I would ask first.",
             "2",
@@ -118,7 +126,7 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
 ) -> None:
     example = pin(draft, sentence, lead, note="kept")
     pieces = cut(sentence, lead)
-    [row] = read_examples(Q(code=example.code, sentence=sentence))[example.code_id]
+    [row] = read_examples(Q(code=example.code, sentence=sentence), coder=None)[example.code_id]
     assert row.sentence.retired_by_id is not None
     assert [each.label for each in find_pieces([sentence.pk])[sentence.pk]] == ["2a", "2b"]
     with pytest.raises(actions.WrongInput, match="boundaries of sentence 2 were edited"):
@@ -163,7 +171,7 @@ def test_invented_example_is_shown_with_its_words_and_survives_versions(
     actions.publish_version(version=draft, by=lead)
     later = actions.start_draft(project=project, by=lead)
     for version in (draft, later):
-        rows = read_examples(Q(code__version=version))[find(version, "theme.balance").pk]
+        rows = read_examples(Q(code__version=version), coder=None)[find(version, "theme.balance").pk]
         [row] = [row for row in rows if row.words == example.words]
         assert (row.text, row.sentence, row.kind, row.note) == ("Money helps.", None, "exclude", "no group")
 
@@ -212,6 +220,43 @@ def test_example_is_either_pinned_or_invented(draft: CodebookVersion, lead: User
         CodeExample.objects.filter(pk=pinned.pk).update(words="Both.")
     with pytest.raises(IntegrityError), transaction.atomic():
         CodeExample.objects.filter(pk=pinned.pk).update(sentence=None)
+
+
+def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
+    project: Project,
+    draft: CodebookVersion,
+    lead: User,
+    coder: User,
+    reader: User,
+    sentence: Sentence,
+    client_of: Callable[[User], Client],
+) -> None:
+    pin(draft, sentence, lead)
+    actions.publish_version(version=draft, by=lead)
+    code = find(draft, "theme.balance")
+    number = draft.number
+    open_round(project, lead, coder)
+
+    def shown(person: User) -> set[str]:
+        client = client_of(person)
+        token = {"Authorization": f"Bearer {create_token(user=person, name='t', by=person)[1]}"}
+        paths = {
+            "page": f"/p/{project.slug}/codebook/",
+            "code": f"/p/{project.slug}/codebook/v{number}/codes/{code.pk}/",
+            "compared": f"/p/{project.slug}/codebook/v1..v{number}/",
+        }
+        texts = {name: client.get(path).content.decode() for name, path in paths.items()}
+        texts["api"] = Client(headers=token).get(f"/api/v1/projects/{project.slug}/codebook/").content.decode()
+        content = read_version(draft, coder=person if person != reader else None)
+        texts["file"] = " ".join(example.quote for example in content.examples)
+        return {name for name, text in texts.items() if "I would ask first." in text or "sentence 2 of" in text}
+
+    everywhere = {"page", "code", "compared", "api", "file"}
+    assert shown(reader) == everywhere
+    assert shown(lead) == everywhere, "who pinned it knows it"
+    assert shown(coder) == set()
+    decide(sentence, coder)
+    assert shown(coder) == everywhere
 
 
 def test_files_to_be_published_quote_no_interview_without_consent(

@@ -10,12 +10,18 @@ from django.contrib import messages
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
+from transcripts.accounts.models import User
 from transcripts.codebook import actions
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.pure.comparing import show_value
 from transcripts.codebook.pure.words import compare_words
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
+
+
+def find_coder(request: ProjectRequest) -> User | None:
+    """The person who asks, if she codes: she is shown no code of a sentence that she is still to code."""
+    return request.user if Permission.CODE in request.role.permissions else None
 
 
 def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:

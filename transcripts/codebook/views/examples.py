@@ -15,7 +15,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.forms.examples import ExampleForm, InventedExampleForm, PinForm
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.quotes import find_labelled_sentence, find_pieces, find_sentence, read_examples
-from transcripts.codebook.views.common import draft_view, put_problems, refuse
+from transcripts.codebook.views.common import draft_view, find_coder, put_problems, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -29,7 +29,7 @@ def make_example_context(
     invented_form: InventedExampleForm | None = None,
 ) -> dict[str, Any]:
     """What the part of a code's page needs on which its examples stand."""
-    examples = read_examples(Q(code=code)).get(code.pk, [])
+    examples = read_examples(Q(code=code), coder=find_coder(request)).get(code.pk, [])
     return {
         "examples": examples,
         "pieces": find_pieces(

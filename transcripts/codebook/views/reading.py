@@ -19,6 +19,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure.lineage import trace
 from transcripts.codebook.pure.newer_parts import NewerParts
 from transcripts.codebook.quotes import read_examples
+from transcripts.codebook.views.common import find_coder
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.actions import ProjectError, make_address
 from transcripts.projects.roles import Permission
@@ -77,7 +78,7 @@ def render_version(
     earlier = next((other for other in kept if other.number < version.number), None)
     families = queries.read_tree(version)
     history = queries.read_history(version)
-    examples = read_examples(Q(code__version=version))
+    examples = read_examples(Q(code__version=version), coder=find_coder(request))
     for family in families:
         for node in family.codes:
             node.examples = examples.get(node.code.pk, [])
@@ -125,7 +126,7 @@ def show_code(request: ProjectRequest, number: int, code_id: int) -> HttpRespons
     code = _get_code(request, number, code_id)
     newest = queries.current_version(request.project)
     history = queries.read_history(newest if newest and newest.number > number else code.version)
-    examples = read_examples(Q(code=code)).get(code.pk, [])
+    examples = read_examples(Q(code=code), coder=find_coder(request)).get(code.pk, [])
     context = {
         "version": code.version,
         "code": code,
@@ -180,7 +181,7 @@ def compare_versions(request: ProjectRequest, older: int, number: int) -> HttpRe
     context = {
         "before": before,
         "after": after,
-        "comparison": queries.find_comparison(before, after),
+        "comparison": queries.find_comparison(before, after, coder=find_coder(request)),
         "compare_form": _make_compare_form(versions, before, after),
     }
     return render(request, "codebook/compare.html", context)

@@ -85,7 +85,7 @@ def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, Codebook
 def read_codebook(scope: Scope) -> CodebookContent:
     """The current version, and under their own heading the former codes that codings still have."""
     version = current_version(scope.project)
-    content = read_version(version) if version else CodebookContent()
+    content = read_version(version, coder=scope.coder) if version else CodebookContent()
     known = {code.identifier for code in content.codes}
     used = Code.objects.filter(version__project=scope.project, codings__in=read_active(scope)).distinct()
     former: dict[str, CodeContent] = {}

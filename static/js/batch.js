@@ -1,6 +1,8 @@
 // The live page of a batch. htmx asks every two seconds; this says what is known already, so that only what changed comes
 // back (or 304), says when the page is out of date, and keeps the focus of people who use the controls.
 
+import { cameFromThere, toTime } from "./live.js";
+
 const stale = document.getElementById("stale");
 const since = document.getElementById("stale-since");
 let tag = document.getElementById("poll")?.dataset.tag ?? "";
@@ -25,7 +27,7 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.isError = false;
   }
   // Somebody who was signed out meanwhile gets the sign-in page, which is none of the parts.
-  if (xhr.status === 200 && !xhr.getResponseHeader("ETag")) {
+  if (xhr.status === 200 && !cameFromThere(event.detail)) {
     event.detail.shouldSwap = false;
     tellStale();
     return;
@@ -33,7 +35,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (xhr.status < 400) {
     lastHeard = new Date();
     stale.hidden = true;
-    tag = xhr.getResponseHeader("ETag") ?? tag;
+    // A proxy may take the tag away: then every answer comes whole.
+    tag = xhr.status === 200 ? (xhr.getResponseHeader("ETag") ?? "") : tag;
   }
 });
 
@@ -47,7 +50,7 @@ for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) 
 
 function tellStale() {
   if (stale.hidden) {
-    since.textContent = lastHeard.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+    since.textContent = toTime(lastHeard);
     stale.hidden = false;
   }
 }

@@ -87,7 +87,8 @@ class Visibility(NamedTuple):
     ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
     query of keys; ``None``: no call at all). A call of a chain shows those before it, so ``inputs`` hold chains whole.
     ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest. ``allows_requests``: whether the
-    requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody.
+    requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody. ``names_conditions``: they
+    name the conditions of masked interviews, so that whoever opens them says that she will not code these.
     """
 
     is_whole: bool
@@ -96,6 +97,7 @@ class Visibility(NamedTuple):
     interviews: frozenset[int] = frozenset()
     allows_requests: bool = False
     hides_calls: bool = False
+    names_conditions: bool = False
 
     @property
     def is_closed(self) -> bool:

@@ -56,10 +56,11 @@ def find_open_draft(*, project: Project, interview: Interview, by: User) -> Unbl
 
 @transaction.atomic
 def unblind_former_reader(
-    *, project: Project, interviews: Collection[Interview], user: User, by: trail.Actor
+    *, project: Project, interviews: Collection[Interview], user: User, by: trail.Actor, where: str = ROLE
 ) -> list[Unblinding]:
-    """Record that ``user`` could see others' labels of these interviews in a role that does not code, which ``by`` ends."""
-    return _store(project, interviews, user, ROLE, by=by)
+    """Record that ``user`` sees, or could see, others' labels of these interviews without an act of hers: in a role that does not
+    code, which ``by`` ends, or because of what she said of others."""
+    return _store(project, interviews, user, where, by=by)
 
 
 def _store(

@@ -10,8 +10,14 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.blinding.actions import UnblindingRefused, check_belongs
-from transcripts.coding.models import CONDITION, Unblinding
+from transcripts.blinding.actions import (
+    UnblindingRefused,
+    check_belongs,
+    unblind_former_reader,
+    unblind_interviews,
+)
+from transcripts.blinding.viewers import find_unopened
+from transcripts.coding.models import CONDITION, NOT_CODING, Unblinding
 from transcripts.corpus import masked
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
 from transcripts.projects.models import Project
@@ -56,19 +62,49 @@ def open_condition(*, project: Project, interview: Interview, by: User) -> Unbli
         raise UnblindingRefused(
             "This interview is not masked. Everybody sees what is known of it on the page of its details."
         )
-    if stored := find_opening(interview, by):
-        return stored
+    return find_opening(interview, by) or _store_opening(project, interview, by)
+
+
+@transaction.atomic
+def open_interviews(*, project: Project, interviews: Collection[Interview], by: User) -> None:
+    """Record that ``by`` will not code these interviews: she sees others' labels there, and the condition of those that are masked.
+
+    All or none, with the events of both. Raises ``UnblindingRefused``.
+    """
+    unblind_interviews(project=project, interviews=interviews, by=by, where=NOT_CODING)
+    unopened = find_unopened(by.pk, [each.pk for each in interviews])
+    for interview in interviews:
+        if interview.pk in unopened:
+            _store_opening(project, interview, by)
+
+
+@transaction.atomic
+def open_later_interviews(*, project: Project, before: Collection[int], stored: Collection[Interview]) -> None:
+    """Open ``stored`` too to everybody who would not code the interviews ``before``, which they belong with."""
+    rows = Unblinding.objects.filter(interview__in=before, where=NOT_CODING).order_by("user").values("user").distinct()
+    for user in User.objects.filter(pk__in=rows).order_by("pk"):
+        unblind_former_reader(project=project, interviews=stored, user=user, by=trail.SYSTEM, where=NOT_CODING)
+        for interview in stored:
+            _store_opening(project, interview, user, by=trail.SYSTEM)
+
+
+def will_not_code(user_id: int, interviews: Collection[int]) -> bool:
+    """Whether this person has said of any of these interviews that she will not code them."""
+    return Unblinding.objects.filter(user=user_id, interview__in=interviews, where=NOT_CODING).exists()
+
+
+def _store_opening(project: Project, interview: Interview, user: User, *, by: trail.Actor | None = None) -> Unblinding:
     try:
         with transaction.atomic():
             stored = Unblinding.objects.create(
-                interview=interview, user=by, where=CONDITION, unblinded_at=timezone.now()
+                interview=interview, user=user, where=CONDITION, unblinded_at=timezone.now()
             )
     except IntegrityError:
-        return Unblinding.objects.of_conditions().get(interview=interview, user=by)
+        return Unblinding.objects.of_conditions().get(interview=interview, user=user)
     trail.record(
         "coding.condition.opened",
         target=stored,
-        by=by,
+        by=by or user,
         stream=trail.project_stream(project.pk),
         details={"interview": interview.pk, "where": CONDITION},
     )
@@ -78,13 +114,6 @@ def open_condition(*, project: Project, interview: Interview, by: User) -> Unbli
 def find_opening(interview: Interview, person: User) -> Unblinding | None:
     """When this person opened the condition of the interview, if she did."""
     return Unblinding.objects.of_conditions().filter(interview=interview, user=person).first()
-
-
-def find_unopened(user_id: int, interviews: Collection[int]) -> set[int]:
-    """The masked ones among these interviews whose condition this person has not opened."""
-    masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
-    opened = Unblinding.objects.of_conditions().filter(user=user_id, interview__in=masked)
-    return masked - set(opened.values_list("interview", flat=True))
 
 
 def describe_condition(facts: MaskedFacts) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from typing import Any, Self
 from django import forms
 from django.core import signing
 
-from transcripts.blinding.viewers import Viewer
+from transcripts.blinding.viewers import Viewer, find_unopened
+from transcripts.coding.models import NOT_CODING
 
 _signer = signing.Signer(salt="transcripts.blinding")
 OUT_OF_DATE = "This page is out of date, or was opened by another person. Open it again and confirm there."
@@ -31,13 +32,19 @@ class UnblindingForm(forms.Form):
         self.viewer = viewer
         self.interview_ids: list[int] = []
         self.where = self.back = ""
+        self.opens_conditions = False
         token = data.get("token") if data is not None else self.initial.get("token")
         self.is_readable = bool(token) and self._read(str(token))
 
     @classmethod
     def offer(cls, viewer: Viewer, interview_ids: Iterable[int], *, where: str, back: str) -> Self | None:
-        """The form for those of the interviews that the viewer has not unblinded; ``None`` when there are none."""
-        blinded = sorted(viewer.blinded(interview_ids))
+        """The form for those of the interviews that the viewer has not unblinded; ``None`` when there are none. Where she
+        says that she will not code them, those whose condition is masked to her count too."""
+        interview_ids = set(interview_ids)
+        closed = viewer.blinded(interview_ids)
+        if where == NOT_CODING:
+            closed |= find_unopened(viewer.user_id, interview_ids)
+        blinded = sorted(closed)
         if not blinded:
             return None
         return cls(viewer=viewer, initial={"token": _write(viewer, blinded, where, back)})
@@ -57,6 +64,7 @@ class UnblindingForm(forms.Form):
             project, user, self.interview_ids, self.where, self.back = _signer.unsign_object(token)
         except (signing.BadSignature, ValueError):
             return False
+        self.opens_conditions = self.where == NOT_CODING
         return [project, user] == [self.viewer.project.pk, self.viewer.user_id]
 
 

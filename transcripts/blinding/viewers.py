@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.coding.reasoning import find_closed_turns
-from transcripts.corpus.models import Turn
+from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import Project
 from transcripts.projects.roles import Permission, Role
@@ -97,6 +97,13 @@ def find_unblinded(user_id: int, project_id: int) -> frozenset[int]:
     """The interviews of a study whose labels a person has unblinded. To have seen a condition shows her nobody's labels."""
     rows = Unblinding.objects.of_labels().filter(user=user_id, interview__project=project_id)
     return frozenset(rows.values_list("interview", flat=True))
+
+
+def find_unopened(user_id: int, interviews: Collection[int]) -> set[int]:
+    """The masked ones among these interviews whose condition this person has not opened."""
+    masked = set(Interview.objects.masked().filter(pk__in=interviews).values_list("pk", flat=True))
+    opened = Unblinding.objects.of_conditions().filter(user=user_id, interview__in=masked)
+    return masked - set(opened.values_list("interview", flat=True))
 
 
 def read_unblindings(project: Project) -> dict[tuple[int, int], datetime.datetime]:

@@ -11,6 +11,7 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_POST
 
 from transcripts.blinding.actions import UnblindingRefused, unblind_interviews
+from transcripts.blinding.conditions import open_interviews
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.projects.access import ProjectRequest, project_view
@@ -40,10 +41,16 @@ def unblind(request: ProjectRequest) -> HttpResponse:
         return render(request, "blinding/unblind.html", {"unblinding": form}, status=422)
     interviews = list(request.project.interviews.filter(pk__in=form.interview_ids).order_by("pk"))
     try:
-        unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
+        if form.opens_conditions:
+            open_interviews(project=request.project, interviews=interviews, by=request.user)
+        else:
+            unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
     except UnblindingRefused as error:
         form.add_error(None, str(error))
         return render(request, "blinding/unblind.html", {"unblinding": form}, status=409)
     count = len(interviews)
-    messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
+    if form.opens_conditions:
+        messages.success(request, f"{count} thread{pluralize(count, ' is,s are')} open to you now.")
+    else:
+        messages.success(request, f"You see others’ labels in {count} more interview{pluralize(count)} now.")
     return HttpResponseRedirect(form.back)

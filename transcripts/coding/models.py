@@ -349,6 +349,8 @@ class Reveal(models.Model):
 
 CONDITION = "condition"
 """Value of ``Unblinding.where`` for what shows no labels: the condition of a masked interview."""
+NOT_CODING = "not coding"
+"""Value of ``Unblinding.where`` for the labels of interviews that a person will not code; she opened their conditions too."""
 
 
 class UnblindingQuerySet(models.QuerySet["Unblinding"]):

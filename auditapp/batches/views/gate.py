@@ -8,12 +8,14 @@ from typing import Concatenate, ParamSpec
 
 from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 
 from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.models import Batch
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.coding.models import NOT_CODING
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -52,21 +54,39 @@ def batch_view(
     return decorate
 
 
-def offer_calls(request: BatchRequest, *, input_id: int | None = None) -> UnblindingForm | None:
-    """The form that unblinds the interviews of the batch, or of one input, where that would show more of it."""
-    interviews: Iterable[int] = request.visibility.interviews
+def offer_calls(request: BatchRequest, *, input_id: int | None = None, back: str = "") -> UnblindingForm | None:
+    """The form that unblinds the interviews of the batch, or of one input, where that would show more of it. It leads back to the
+    page itself, or after a POST to ``back``, the batch by default."""
+    visibility = request.visibility
+    interviews: Iterable[int] = visibility.interviews
     if not interviews:
         return None
-    if input_id is not None:
+    # Any call of a run may show the condition of all of them.
+    if input_id is not None and not visibility.names_conditions:
         interviews = list_interviews(request.batch, input_id=input_id)
-    return offer_unblinding(request, interviews, where="calls")
+    where = NOT_CODING if visibility.names_conditions else "calls"
+    # A download is a POST, to whose address nobody can be sent back.
+    if request.method in ("GET", "HEAD"):
+        back = ""
+    elif not back:
+        back = reverse("batches:detail", args=[request.project.slug, request.batch.pk])
+    return offer_unblinding(request, interviews, where=where, back=back)
 
 
-def show_closed(request: BatchRequest, *, input_id: int | None = None) -> HttpResponse:
-    """Why the calls of the batch, or those of one input, are hidden, and the form that unblinds them."""
-    unblinding = offer_calls(request, input_id=input_id)
-    context = {"batch": request.batch, "visibility": request.visibility, "unblinding": unblinding}
-    return render(request, "batches/closed.html", context)
+def show_closed(
+    request: BatchRequest,
+    *,
+    input_id: int | None = None,
+    template: str = "batches/closed.html",
+    status: int = 200,
+    back: str = "",
+    **more: object,
+) -> HttpResponse:
+    """Why the calls of the batch, or those of one input, are hidden, and the form that unblinds them. Every page that hides them
+    is rendered here, so that none names a way out without it."""
+    unblinding = offer_calls(request, input_id=input_id, back=back)
+    context = {"batch": request.batch, "visibility": request.visibility, "unblinding": unblinding, **more}
+    return render(request, template, context, status=status)
 
 
 View = Callable[[BatchRequest], HttpResponseBase]

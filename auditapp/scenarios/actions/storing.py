@@ -21,8 +21,10 @@ from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.pure.lines import AnsweredQuestion, Talk, place_questions, write_line
 from auditapp.scenarios.queries.run_talks import AskedTurn, group_ended, read_turns
+from auditapp.scenarios.queries.run_visibility import list_run_interviews
 from auditapp.scenarios.queries.runs import KIND, run_plays
 from transcripts.audit_trail import trail
+from transcripts.blinding.conditions import open_later_interviews
 from transcripts.coding.actions import WrongInput
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
@@ -125,6 +127,7 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
         )
     except CorpusError as error:
         raise ScenarioError(str(error)) from error
+    before = list_run_interviews(batch)
     ids = {talk.external_id: pk for pk, talk in talks.items()}
     facts = MaskedFacts.objects.filter(interview__study=batch.project, external_id__in=ids).select_related("interview")
     threads = {ids[each.external_id]: each.interview for each in facts}
@@ -132,6 +135,7 @@ def _store(batch: Batch, keys: Sequence[int]) -> int:
     for play in plays:
         play.interview, play.state, play.ended_at = threads[play.pk], Play.State.STORED, now
     Play.objects.bulk_update(plays, ["interview", "state", "ended_at"])
+    open_later_interviews(project=batch.project, before=before, stored=list(threads.values()))
     # In the order of the labels, as the threads.
     plays.sort(key=lambda play: threads[play.pk].mask_label)
     known = set(list_features(batch.project))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from auditapp.batches.models import Arm, Batch
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.runs import run_plays
+from transcripts.corpus.models import Interview
 
 
 class MatrixRow(NamedTuple):
@@ -29,12 +29,9 @@ def read_matrix(batch: Batch) -> tuple[list[Arm], list[MatrixRow]]:
     return arms, [MatrixRow(case, own) for case, own in cases.items()]
 
 
-def list_labels(batch: Batch) -> list[tuple[int, str]]:
-    """The threads that came of a batch, by their titles: nothing of which case or condition each is. One query."""
-    rows: Iterable[tuple[int, str]] = (
-        run_plays(batch)
-        .filter(interview__project=batch.project_id)
-        .values_list("interview", "interview__title")
-        .order_by("interview__title")
-    )
-    return list(rows)
+def list_labels(batch: Batch) -> list[Interview]:
+    """The threads that came of a batch, by the labels under which they were masked: nothing of which case or condition each is, for
+    the titles of those that are unmasked name both. One query."""
+    plays = run_plays(batch).filter(interview__project=batch.project_id)
+    threads = Interview.objects.filter(pk__in=plays.values("interview"))
+    return list(threads.only("pk", "mask_label", "unmasked_at").order_by("mask_label"))

@@ -2,7 +2,7 @@
 
 A call names the condition, the model and the script of the thread that it became part of, and what its turns are meant to be.
 So those who may code see none of it while a thread of the batch is still to come or may come, is masked to them, or is not
-unblinded.
+unblinded. Somebody who will not code the threads opens them in one act, and with them those that are stored later.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch
 from auditapp.scenarios.models import Play
 from auditapp.scenarios.queries.runs import run_plays
-from transcripts.blinding.conditions import find_unopened
-from transcripts.blinding.viewers import Viewer
+from transcripts.blinding.conditions import will_not_code
+from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.projects.models import Project
 
 FOR_CODERS = (
@@ -21,19 +21,18 @@ FOR_CODERS = (
 )
 NOT_STORED = (
     "You may code the threads that these calls become part of, and not all of them are stored yet. Their calls would tell you "
-    "the model and the condition of each."
+    "the model and the condition of each. Once all are stored, and you have coded them or will not code them, the page of the "
+    "batch and its report offer to open them."
 )
 CAN_BE_ASKED_AGAIN = (
     "You may code the threads that these calls become part of. Some plays have a call without an answer; once it is asked "
-    "again, they become threads too, and their calls would tell you the model and the condition of each."
+    "again, they become threads too, and their calls would tell you the model and the condition of each. Ask the failed calls "
+    "again on the page of the batch."
 )
-STILL_MASKED = (
-    "You may code the threads of this batch, and some are masked to you: their calls would tell you the model and the "
-    "condition of each. They open to you once a lead has unmasked the threads, or you have opened their conditions yourself."
-)
-TO_UNBLIND = (
-    "You may code the threads of this batch. Unblind them to see its calls: what you code there afterwards counts "
-    "as assisted, as anything that is coded after seeing others' labels."
+TO_OPEN = (
+    "You may code the threads of this batch, and its calls and its report would tell you the model, the condition and the "
+    "result of each. If you have coded them, or will not code them, open them on the page of the batch or of its report: "
+    "what you code there afterwards counts as assisted."
 )
 
 
@@ -60,12 +59,11 @@ def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     states = set(run_plays(batch).order_by().values_list("state", flat=True).distinct())
     if Play.State.OPEN in states:
         return Visibility(is_whole=False, sentence=NOT_STORED)
-    # What failed is asked again in any batch but a cancelled one, and opens its play.
-    if Play.State.FAILED in states and batch.state != Batch.State.CANCELLED:
-        return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
     interviews = list_run_interviews(batch)
-    if find_unopened(viewer.user_id, interviews):
-        return Visibility(is_whole=False, sentence=STILL_MASKED)
-    if blinded := viewer.blinded(interviews):
-        return Visibility(is_whole=False, sentence=TO_UNBLIND, interviews=frozenset(blinded))
+    if closed := viewer.blinded(interviews) | find_unopened(viewer.user_id, interviews):
+        return Visibility(is_whole=False, sentence=TO_OPEN, interviews=frozenset(closed), names_conditions=True)
+    # What failed is asked again in any batch but a cancelled one, and opens its play.
+    can_grow = Play.State.FAILED in states and batch.state != Batch.State.CANCELLED
+    if can_grow and not will_not_code(viewer.user_id, interviews):
+        return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
     return EVERYTHING

@@ -6,12 +6,13 @@ import io
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from auditapp.batches.kinds import Visibility, find_visibility
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.table_files import FORMATS, send_table
+from auditapp.batches.views.gate import BatchRequest, batch_view, show_closed
 from auditapp.llm.queries import list_noted
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.forms.runs import ReportForm
@@ -22,34 +23,26 @@ from auditapp.scenarios.queries.run_matrix import list_labels, read_matrix
 from auditapp.scenarios.queries.run_report import read_run_report
 from auditapp.scenarios.queries.runs import KIND, count_states
 from auditapp.scenarios.views.drawing import draw_report
-from transcripts.blinding.viewers import get_viewer
 from transcripts.formats.tabular import write_csv
-from transcripts.projects.access import ProjectRequest, project_view
+from transcripts.projects.access import ProjectRequest
 from transcripts.projects.roles import Permission
 
 NAMES = {"retention": "Retention", "arms": "Conditions and groups", "gaps": "Gaps between groups"}
 
 
-def find_run(request: ProjectRequest, batch_id: int) -> tuple[Batch, Visibility]:
-    """A batch of scenarios of the study, and what the person may see of it; or 404."""
-    batch: Batch = get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
-    batch.project = request.project
-    return batch, find_visibility(batch, get_viewer(request))
-
-
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_run(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
+def show_run(request: BatchRequest) -> HttpResponse:
     """The plays of a batch: cases by conditions with their threads, and the report. Those who may code the threads see their
-    labels alone until they have read them."""
-    batch, visibility = find_run(request, batch_id)
-    context: dict[str, Any] = {"batch": batch, "visibility": visibility, "states": count_states(batch)}
-    if not visibility.is_whole:
-        context["threads"] = list_labels(batch)
-        return render(request, "scenarios/run_closed.html", context)
+    labels alone until they have read them, or will not code them."""
+    batch = _get_run(request)
+    if not request.visibility.is_whole:
+        return _show_closed(request)
     arms, rows = read_matrix(batch)
     report = _read(request, batch)
-    context |= {
+    context: dict[str, Any] = {
+        "batch": batch,
+        "states": count_states(batch),
         "arms": arms,
         "rows": rows,
         "report": report,
@@ -69,6 +62,26 @@ def show_run(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "scenarios/run.html", context)
 
 
+def _get_run(request: BatchRequest) -> Batch:
+    if request.batch.kind != KIND:
+        raise Http404("This batch runs no scenarios.")
+    return request.batch
+
+
+def _show_closed(request: BatchRequest, *, status: int = 200) -> HttpResponse:
+    batch = request.batch
+    threads = list_labels(batch)
+    return show_closed(
+        request,
+        template="scenarios/run_closed.html",
+        status=status,
+        back=reverse("scenarios:run", args=[request.project.slug, batch.pk]),
+        states=count_states(batch),
+        threads=threads,
+        has_masked=any(thread.is_masked for thread in threads),
+    )
+
+
 def _read(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
     asked = request.POST if request.method == "POST" else request.GET
     try:
@@ -78,20 +91,14 @@ def _read(request: ProjectRequest, batch: Batch) -> dict[str, Any]:
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> HttpResponse:
+@batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
+def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
     """A table as CSV or LaTeX. A POST, because downloads are recorded."""
-    batch, visibility = find_run(request, batch_id)
+    batch = _get_run(request)
     if what not in TABLES or format not in FORMATS:
         raise Http404("No such file.")
-    if not visibility.is_whole:
-        context = {
-            "batch": batch,
-            "visibility": visibility,
-            "states": count_states(batch),
-            "threads": list_labels(batch),
-        }
-        return render(request, "scenarios/run_closed.html", context, status=403)
+    if not request.visibility.is_whole:
+        return _show_closed(request, status=403)
     report = _read(request, batch)
     if format == "tex":
         text = write_latex(report, what)

@@ -122,6 +122,8 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     run_offline(run.pk)
     done = show(client, run)
     assert "5 of 5" in done
+    assert "shown once you have unblinded every interview" in done
+    assert "Unblind these 5 interviews" in done
     assert "100.0 %" in done
     assert f"{OTHER}" in done
     assert "with too few examples, so nothing is suggested" in done

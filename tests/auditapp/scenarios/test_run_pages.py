@@ -145,17 +145,54 @@ class TestRun:
     ) -> None:
         client = client_of(lead)
         shown = page(client, "run", project.slug, batch.pk).casefold()
-        assert "masked to you" in shown
+        assert "closed to you" in shown
         assert not [secret for secret in SECRETS if secret in shown]
         address = reverse("scenarios:run_file", args=[project.slug, batch.pk, "arms", "csv"])
         assert client.post(address).status_code == 403
 
         threads = list(project.interviews.all())
         unmask_interviews(project=project, interviews=threads, reason="All is read.", by=owner)
-        assert "unblind them" in page(client, "run", project.slug, batch.pk).casefold()
+        shown = page(client, "run", project.slug, batch.pk)
+        assert "closed to you" in shown
+        assert "unmask" not in shown  # they are unmasked already
         for thread in threads:
             unblind_interview(project=project, interview=thread, by=lead, where="calls")
         assert "Cases by conditions" in page(client, "run", project.slug, batch.pk)
+
+    def test_a_lead_who_will_not_code_the_threads_opens_the_report_on_its_own_page_in_one_act(
+        self, project: Project, batch: Batch, lead: User, owner: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        address = reverse("scenarios:run", args=[project.slug, batch.pk])
+        closed = client.get(address)
+        form = closed.context["unblinding"]
+        assert "I will not code these 4 threads: show me the report" in closed.content.decode()
+        told = {"token": form.initial["token"], "confirmed": "on"}
+        answer = client.post(reverse("blinding:unblind", args=[project.slug]), told)
+        assert (answer.status_code, answer.headers["Location"]) == (302, address)
+        shown = page(client, "run", project.slug, batch.pk)
+        assert "4 threads are open to you now" in shown
+        assert "Cases by conditions" in shown
+        assert AuditEvent.objects.filter(action="coding.opened", actor_id=lead.pk).count() == 4
+        assert AuditEvent.objects.filter(action="coding.condition.opened", actor_id=lead.pk).count() == 4
+        # To everybody else they stay as they were.
+        assert project.interviews.masked().count() == 4
+        assert "closed to you" in page(client_of(owner), "run", project.slug, batch.pk)
+
+    def test_a_refused_download_leads_back_to_the_report_once_its_threads_are_opened(
+        self, project: Project, batch: Batch, lead: User, client_of: SignIn
+    ) -> None:
+        client = client_of(lead)
+        refused = client.post(reverse("scenarios:run_file", args=[project.slug, batch.pk, "arms", "csv"]))
+        told = {"token": refused.context["unblinding"].initial["token"], "confirmed": "on"}
+        answer = client.post(reverse("blinding:unblind", args=[project.slug]), told)
+        assert answer.headers["Location"] == reverse("scenarios:run", args=[project.slug, batch.pk])
+
+    def test_the_page_of_the_batch_offers_the_same_act(
+        self, project: Project, batch: Batch, lead: User, client_of: SignIn
+    ) -> None:
+        shown = client_of(lead).get(reverse("batches:detail", args=[project.slug, batch.pk])).content.decode()
+        assert "I will not code these 4 threads: show me the report" in shown
 
     def test_a_coder_gets_no_page_of_it_and_the_batch_page_tells_her_nothing(
         self, project: Project, batch: Batch, coder: User, client_of: SignIn

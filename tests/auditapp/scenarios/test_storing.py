@@ -16,14 +16,15 @@ from auditapp.scenarios.actions.storing import store_plays, sweep_plays
 from auditapp.scenarios.errors import ScenarioError
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.queries.run_talks import group_ended
-from auditapp.scenarios.queries.run_visibility import CAN_BE_ASKED_AGAIN, find_run_visibility
+from auditapp.scenarios.queries.run_visibility import CAN_BE_ASKED_AGAIN, NOT_STORED, TO_OPEN, find_run_visibility
 from auditapp.scenarios.queries.runs import run_plays
 from tests.auditapp.batches.counting import GIVEN_UP, claim
 from tests.auditapp.scenarios.suite_cast import answer, launch, respond, run
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unblind_interviews
+from transcripts.blinding.conditions import open_interviews, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview
@@ -126,6 +127,7 @@ class TestVisibility:
         threads = list(Interview.objects.masked().filter(study=project))
         unmask_interviews(project=project, interviews=threads, reason="To look at them.", by=lead)
         assert run_plays(batch).filter(state="failed").count() == 1
+        unblind_interviews(project=project, interviews=threads, by=lead, where="calls")
         assert self.see(batch, lead) == (False, CAN_BE_ASKED_AGAIN)
 
         retry_failed(batch=batch, by=trail.SYSTEM)
@@ -133,3 +135,20 @@ class TestVisibility:
         store_plays(batch)
         assert run_plays(batch).filter(state="failed").count() == 1
         assert self.see(batch, lead)[1] != CAN_BE_ASKED_AGAIN
+
+    def test_who_will_not_code_the_threads_sees_the_report_with_failed_plays_and_what_is_stored_later(
+        self, project: Project, batch: Batch, lead: User, owner: User
+    ) -> None:
+        run(batch, refuse_one)
+        store_plays(batch)
+        threads = list(Interview.objects.masked().filter(study=project))
+        open_interviews(project=project, interviews=threads, by=lead)
+        assert self.see(batch, lead) == (True, "")
+
+        retry_failed(batch=batch, by=trail.SYSTEM)
+        assert self.see(batch, lead) == (False, NOT_STORED)
+        run(batch)
+        store_plays(batch)
+        assert Interview.objects.masked().filter(study=project).count() == len(threads) + 1
+        assert self.see(batch, lead) == (True, "")
+        assert self.see(batch, owner) == (False, TO_OPEN)

@@ -203,6 +203,15 @@ class TestPairPages:
             for path in self.paths(pair):
                 assert DIFFERS not in text(client_of(person).get(path))
 
+    def test_closed_by_masked_threads_it_leads_those_who_may_to_unmasking_these(
+        self, client_of: ClientOf, threads: list[Interview], pair: Pair, lead: User, coder: User
+    ) -> None:
+        mask(threads[1])
+        address = f"{reverse('blinding:unmask', args=[pair.project.slug])}?interview={threads[1].pk}"
+        shown = text(client_of(lead).get(self.paths(pair)[1]))
+        assert f'href="{address}"' in shown
+        assert "A lead unmasks them" in text(client_of(coder).get(self.paths(pair)[1]))
+
     def test_a_lead_pairs_and_withdraws(self, client_of: ClientOf, threads: list[Interview], lead: User) -> None:
         page = client_of(lead)
         listed = reverse("negotiation:pairs", args=[threads[0].project.slug])

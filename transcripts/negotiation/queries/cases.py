@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Case, Exists, F, JSONField, OuterRef, Q, QuerySet, Value, When
 
@@ -108,6 +109,12 @@ class PairView:
     def is_masked(self) -> bool:
         """Whether a thread of it is masked."""
         return self.pair.a.is_masked or self.pair.b.is_masked
+
+    @property
+    def masked_query(self) -> str:
+        """Its masked threads, as the page that unmasks interviews is asked for them."""
+        both = (self.pair.a, self.pair.b)
+        return urlencode({"interview": [each.pk for each in both if each.is_masked]}, doseq=True)
 
     @property
     def left(self) -> list[tuple[Interview, int]]:

@@ -103,6 +103,7 @@ def _render(
     offers = is_shut and not interview.is_masked
     context: dict[str, Any] = {
         "interview": interview,
+        "interview_key": str(interview.pk),
         "features": list_features(request.project),
         "current": next((sheet for sheet in shown if sheet == latest), None),
         "earlier": [sheet for sheet in shown if sheet != latest],

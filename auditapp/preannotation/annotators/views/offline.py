@@ -21,7 +21,7 @@ from auditapp.preannotation.annotators.queries.batch_visibility import list_run_
 from auditapp.preannotation.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.preannotation.errors import PreannotationError
 from auditapp.preannotation.models import OfflineRun
-from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -68,12 +68,14 @@ def launch(request: ProjectRequest) -> HttpResponse:
 def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
     """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
     run = _get_run(request, run_id)
+    unblinding = offer_unblinding(request, list_run_interviews(run), where="offline run")
     context = {
         "run": run,
+        "unblinding": unblinding,
         "annotator": run.annotator,
         "progress": read_run_progress(run),
         # The number would tell, as it grows, in which interview something was suggested.
-        "tells_suggestions": not get_viewer(request).blinded(list_run_interviews(run)),
+        "tells_suggestions": unblinding is None,
         "is_active": run.state in ACTIVE,
         "has_worker": is_worker_alive(),
         "names": read_code_names(request.project),

@@ -82,13 +82,14 @@ function pressKind(kind) {
   }
   awaitsIntent = kind === "challenge";
   if (!awaitsIntent) {
-    clearIntent();
     field("text")?.focus();
   }
   return true;
 }
 
+/** Another kind, by mouse or by key: what the question before was meant to be is not said of it. */
 function clearIntent() {
+  awaitsIntent = false;
   for (const radio of form()?.querySelectorAll("input[name='intent']") ?? []) {
     radio.checked = false;
   }
@@ -124,7 +125,6 @@ function openBank() {
 
 function take(button) {
   choose("kind", button.dataset.bankKind);
-  clearIntent();
   if (button.dataset.bankIntent) {
     choose("intent", button.dataset.bankIntent);
   }
@@ -237,6 +237,9 @@ document.addEventListener("change", ({ target }) => {
   if (target.id === "single-keys") {
     singleKeys.write(target.checked);
   } else if (form()?.contains(target)) {
+    if (target.name === "kind") {
+      clearIntent();
+    }
     keep();
   }
 });

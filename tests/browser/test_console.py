@@ -165,3 +165,41 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
     expect(page.locator("#length")).to_have_text("5 of at most 1,000,000 bytes.")
     expect(page.locator("#send")).to_be_enabled()
     assert [words for words in said if "favicon" not in words] == []
+
+
+def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(
+    place: Place, paid_api: FakeProvider, open_context: OpenContext
+) -> None:
+    instance = place.instance
+    paid_api.order(answer=ANSWER)
+    instance.manage("create_project", "moused", "--name", "Moused", "--method", "codebook")
+    instance.manage("play", "script", "--project", "moused", "--name", "gender")
+    page = place.enter(open_context())
+    page.goto(f"{place.base_url}/p/moused/interviews-held/open/")
+    page.get_by_label("On a public chat page").check()
+    page.get_by_label("Model as the chat page shows it").fill("Chat 4")
+    page.locator("#id_surface").fill("chat.example")
+    page.get_by_role("button", name="Open the interview").click()
+    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    kind, intent = "input[name='kind'][value='{}']", "input[name='intent'][value='{}']"
+    meant = page.locator("input[name='intent']:checked")
+
+    page.locator(kind.format("challenge")).click()
+    page.locator(intent.format("probe")).click()
+    page.locator(kind.format("reflect")).click()
+    expect(page.locator(intent.format("probe"))).to_be_hidden()
+    expect(meant).to_have_count(0)
+    # A key that would say what a challenge is meant to be chooses a kind again, after another kind was chosen by mouse.
+    page.locator("h1").click()
+    press(page, "4")
+    page.locator(kind.format("open")).click()
+    page.locator("h1").click()
+    press(page, "2")
+    expect(meant).to_have_count(0)
+    expect(page.locator(kind.format("expand"))).to_be_checked()
+    page.locator(kind.format("challenge")).click()
+    page.locator(intent.format("unwarranted")).click()
+    page.locator(kind.format("open")).click()
+    page.locator("#id_answer").fill(ANSWER)
+    page.locator("#send").click()
+    expect(page.locator("#turn-1 .kind-label")).to_have_text("Open")

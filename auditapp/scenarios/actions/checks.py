@@ -54,8 +54,7 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
         raise ScenarioError(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
     if intent and kind not in WITH_INTENT:
         raise ScenarioError(
-            "Only a challenge, and new information that is a new fact, says what it is meant to be. Leave that out, or choose "
-            "another kind.",
+            "Only a challenge and new information say what they are meant to be. Leave that out, or choose another kind.",
             field="intent",
         )
     return kind, intent

@@ -10,6 +10,7 @@ from django import forms
 
 from auditapp.batches.forms import cap_field, list_variants
 from auditapp.llm.models import ModelVariant
+from auditapp.scenarios.actions.checks import WITH_INTENT
 from auditapp.scenarios.models import Question, Script
 
 MAX_SEED = 999_999
@@ -42,6 +43,13 @@ class KeyedForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["idempotency_key"].initial = uuid.uuid4
+
+    def _forget(self, *names: str) -> None:
+        """What was typed into fields that another choice hides counts for nothing, and nothing that cannot be seen is an
+        error."""
+        for name in names:
+            self.errors.pop(name, None)
+            self.cleaned_data[name] = self.fields[name].clean("")
 
 
 class OpenPlayForm(KeyedForm):
@@ -97,6 +105,9 @@ class OpenPlayForm(KeyedForm):
         """What is needed where the interview is held, and a seed for a balanced opening."""
         told = super().clean() or self.cleaned_data
         is_recorded = told.get("where") == RECORDED
+        self._forget(*(("variant", "cap") if is_recorded else ("model_as_shown", "surface")))
+        if told.get("opening") != BALANCED:
+            self._forget("seed")
         for name in ("model_as_shown", "surface") if is_recorded else ("variant",):
             if name not in self.errors and not told.get(name):
                 self.add_error(name, NEEDED[name])
@@ -162,6 +173,13 @@ class AskForm(KeyedForm):
         self.fields["intent"].needed_when = "for a challenge"  # type: ignore[attr-defined]
         if not is_recorded:
             del self.fields["answer"], self.fields["reasoning"]
+
+    def clean(self) -> dict[str, Any]:
+        """What a question is meant to be is hidden for most kinds, so what was chosen before does not count there."""
+        told = super().clean() or self.cleaned_data
+        if told.get("kind") not in WITH_INTENT:
+            self._forget("intent")
+        return told
 
 
 class CloseForm(forms.Form):

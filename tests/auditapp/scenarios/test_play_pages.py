@@ -57,6 +57,37 @@ def send(client: Client, play: Play, **more: Any) -> Any:
     return client.post(path("ask", play), told)
 
 
+class TestHiddenFields:
+    """A choice hides fields; what was typed there before counts for nothing and refuses nothing."""
+
+    def test_a_kind_that_has_no_intent_is_sent_without_the_one_chosen_before(
+        self, client_of: ClientOf, play: Play, lead: User
+    ) -> None:
+        answer = send(client_of(lead), play, kind="open", intent="probe")
+        assert answer.status_code == 302
+        assert list(play.questions.values_list("kind", "intent"))[-1] == ("open", "")
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {
+                "where": "recorded",
+                "model_as_shown": "Chat 4",
+                "surface": "chat.example",
+                "cap": "much",
+                "variant": "999",
+            },
+            {"where": "here", "model_as_shown": "x" * 300, "surface": "y" * 300, "opening": "paper", "seed": "-1"},
+        ],
+    )
+    def test_an_interview_opens_whatever_was_typed_for_another_place(
+        self, client_of: ClientOf, script: Script, lead: User, told: dict[str, str]
+    ) -> None:
+        given = {"script": script.pk, "opening": "*", "seed": 1, "variant": make_variant("m").pk, **told}
+        answer = client_of(lead).post(reverse("scenarios:open_play", args=[script.project.slug]), given)
+        assert answer.status_code == 302, answer.context["form"].errors
+
+
 class TestScripts:
     def test_a_new_one_begins_with_the_published_opening(
         self, client_of: ClientOf, project: Project, lead: User

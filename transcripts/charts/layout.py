@@ -24,10 +24,11 @@ from transcripts.charts.figures import (
     describe_row,
     is_number,
 )
-from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, measure
+from transcripts.charts.svg import SHADES, SIZE, SMALL, Drawing, Mark, Shape, fit, fit_names, measure
 
-NAME, PLOT, FIGURES, VERDICT, GAP = 320, 300, 190, 280, 12
-"""Columns of a row chart: names, the scale, numbers and verdicts, at most so wide; and the distance between two."""
+NAME, PLOT, VERDICT, GAP = 320, 300, 280, 12
+"""Columns of a row chart: names at most so wide, and the scale; verdicts of a grid, at most; and the distance between two.
+Numbers and verdicts of a row chart are as wide as they are: a number that is cut is another number."""
 BOLD = SIZE * 1.18
 """Bold words are as wide as others of this size."""
 LINE, ROW_PAD = 16, 8
@@ -99,8 +100,8 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
     def place(value: float) -> float:
         return left + PLOT * (value - low) / (high - low)
 
-    figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))], FIGURES)
-    verdicts = _find_verdict_width([row.verdict for row in rows])
+    figures = _find_width([words for row in rows for words in (row.text, *(dot.text for dot in row.dots))])
+    verdicts = _find_verdict_width([row.verdict for row in rows], math.inf)
     figures_at = right + GAP
     verdicts_at = figures_at + (figures + GAP if figures else 0)
     width = verdicts_at + verdicts
@@ -110,13 +111,15 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
     y += LINE + 4
     scale.shapes += [_text(place(tick), y - 6, "tick", write_tick(tick, chart.unit), "middle") for tick in ticks]
     top, group = y, ""
-    for row in rows:
+    for row, name in zip(rows, fit_names([row.name for row in rows], NAME), strict=True):
         if row.group != group:
             group = row.group
             marks.append(Mark([_text(0, y + 17, "head", fit(group, width, BOLD))]))
             y += LINE + ROW_PAD
         height = ROW_PAD + LINE * max(1, len(row.dots))
-        marks.append(_lay_out_row(chart, row, (y, height), place, (figures_at, verdicts_at, width)))
+        marks.append(
+            _lay_out_row(chart, row, name=name, top=(y, height), place=place, columns=(figures_at, verdicts_at, width))
+        )
         y += height
         scale.shapes.append(_line(0, y, width, y, "hair"))
     scale.shapes += [_line(place(tick), top, place(tick), y, "hair") for tick in ticks]
@@ -132,7 +135,13 @@ def _lay_out_rows(chart: RowChart) -> Drawing:
 
 
 def _lay_out_row(
-    chart: RowChart, row: Row, top: tuple[float, float], place: Place, columns: tuple[float, float, float]
+    chart: RowChart,
+    row: Row,
+    *,
+    name: str,
+    top: tuple[float, float],
+    place: Place,
+    columns: tuple[float, float, float],
 ) -> Mark:
     (y, height), (figures_at, verdicts_at, width) = top, columns
     mark = Mark(label=describe_row(chart, row), href=row.href)
@@ -140,7 +149,7 @@ def _lay_out_row(
     # The whole row answers to the pointer, and shows where the keyboard is.
     shapes.append(_rect(0, y, width, height, "row"))
     base = y + height / 2 + 4.5
-    shapes.append(_text(0, base, "name", fit(row.name, NAME)))
+    shapes.append(_text(0, base, "name", name))
     start = place(max(chart.low, 0.0))
     for part in row.parts:
         if part.amount is not None and is_number(part.amount) and part.amount > 0:
@@ -151,12 +160,10 @@ def _lay_out_row(
         middle = y + ROW_PAD / 2 + LINE * number + LINE / 2
         shapes += _draw_dot(dot, middle, place)
         if dot.text:
-            shapes.append(
-                _text(figures_at, middle + 4.5, "text" if is_number(dot.value) else "soft", fit(dot.text, FIGURES))
-            )
+            shapes.append(_text(figures_at, middle + 4.5, "text" if is_number(dot.value) else "soft", dot.text))
     if row.text:
-        shapes.append(_text(figures_at, base, "text", fit(row.text, FIGURES)))
-    shapes += _write_verdict(row.verdict, verdicts_at, base, VERDICT)
+        shapes.append(_text(figures_at, base, "text", row.text))
+    shapes += _write_verdict(row.verdict, verdicts_at, base, math.inf)
     return mark
 
 
@@ -203,13 +210,13 @@ def _draw_key(series: int, has_bars: bool, x: float, y: float) -> Shape:
     return _rect(x, y - 6, 14, 11, f"part{series}") if has_bars else _draw_sign(series, x + 7, y)
 
 
-def _find_width(words: Sequence[str], most: float, size: float = SIZE + 0.5) -> float:
+def _find_width(words: Sequence[str], most: float = math.inf, size: float = SIZE + 0.5) -> float:
     """How wide a column of such words is; 0 for a column without any."""
     return min(most, max((math.ceil(measure(each, size)) for each in words), default=0))
 
 
-def _find_verdict_width(verdicts: Sequence[Verdict | None]) -> float:
-    found = [_find_width([each.words], VERDICT, _find_size(each)) for each in verdicts if each]
+def _find_verdict_width(verdicts: Sequence[Verdict | None], most: float = VERDICT) -> float:
+    found = [_find_width([each.words], most, _find_size(each)) for each in verdicts if each]
     return max(found, default=0)
 
 
@@ -226,15 +233,23 @@ def _lay_out_panels(chart: PanelChart) -> Drawing:
     low, high, ticks = find_scale(chart.low, chart.high, [end for p in points for end in (p.value, p.low, p.high)])
     columns = max(1, min(PANEL_COLUMNS, len(chart.panels)))
     marks = []
-    for number, panel in enumerate(chart.panels[:MAX_ROWS]):
+    panels = chart.panels[:MAX_ROWS]
+    names = fit_names([panel.name for panel in panels], PANEL_WIDTH - 14, BOLD)
+    for number, panel in enumerate(panels):
         x, y = PANEL_WIDTH * (number % columns), PANEL_HEIGHT * (number // columns)
-        marks += _lay_out_panel(chart, panel, x, y, (low, high, (ticks[0], ticks[-1])))
+        marks += _lay_out_panel(chart, panel, x, y, (low, high, (ticks[0], ticks[-1])), name=names[number])
     lines = math.ceil(min(len(chart.panels), MAX_ROWS) / columns)
     return Drawing(PANEL_WIDTH * columns, PANEL_HEIGHT * lines, marks)
 
 
 def _lay_out_panel(
-    chart: PanelChart, panel: Panel, left: float, top: float, scale: tuple[float, float, tuple[float, float]]
+    chart: PanelChart,
+    panel: Panel,
+    left: float,
+    top: float,
+    scale: tuple[float, float, tuple[float, float]],
+    *,
+    name: str,
 ) -> list[Mark]:
     low, high, ends = scale
     inner, right = left + 38, left + PANEL_WIDTH - 24
@@ -252,7 +267,7 @@ def _lay_out_panel(
     frame.shapes.append(_line(inner, height(low), right, height(low), "axis"))
     mark = Mark(label=describe_panel(panel), href=panel.href)
     mark.shapes.append(_rect(left, top, PANEL_WIDTH - 8, PANEL_HEIGHT - 6, "row"))
-    mark.shapes.append(_text(left, top + 13, "head", fit(panel.name, PANEL_WIDTH - 14, BOLD)))
+    mark.shapes.append(_text(left, top + 13, "head", name))
     mark.shapes += _write_verdict(panel.verdict, left, top + 29, PANEL_WIDTH - 14)
     drawn: list[tuple[float, float]] = []
     signs: list[Shape] = []
@@ -296,17 +311,23 @@ def _lay_out_grid(chart: GridChart) -> Drawing:
     cell_width, head_height = (WIDE_CELL, WIDE_HEAD) if is_wide else (CELL_WIDTH, HEAD_HEIGHT)
     if chart.has_circles:
         cell_width, head_height = CIRCLE_CELL, CIRCLE_HEAD
+    if not chart.has_circles:
+        # No number is cut.
+        numbers = (cell.text for row in rows for cell in row.cells)
+        cell_width = max(cell_width, max((math.ceil(measure(each)) + 6 for each in numbers), default=0))
     heads = Mark()
-    for number, name in enumerate(chart.columns):
+    shown = chart.columns if is_wide else fit_names(chart.columns, 116)
+    for number, name in enumerate(shown):
         heads.shapes += _write_head(name, left + cell_width * (number + 0.5), head_height, is_wide=is_wide)
     marks = [heads]
     end = left + cell_width * len(chart.columns)
     verdicts = _find_verdict_width([row.verdict for row in rows])
-    for place, row in enumerate(rows):
+    names = fit_names([row.name for row in rows], NAME)
+    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
         y = head_height + CELL_HEIGHT * place
         said = f"{row.name}: {row.verdict.words}" if row.verdict else ""
         words = _write_verdict(row.verdict, end + GAP, y + 17, verdicts)
-        marks.append(Mark([_text(0, y + 17, "name", fit(row.name, NAME)), *words], label=said))
+        marks.append(Mark([_text(0, y + 17, "name", name), *words], label=said))
         for number, (column, cell) in enumerate(zip(chart.columns, row.cells, strict=True)):
             if chart.has_circles and not is_number(cell.value):
                 continue
@@ -324,7 +345,7 @@ def _write_head(name: str, middle: float, height: float, *, is_wide: bool) -> li
             "y": height - 8,
             "transform": f"rotate(-40 {middle:g} {height - 8:g})",
         }
-        return [Shape("text", "text", turned, fit(name, 116))]
+        return [Shape("text", "text", turned, name)]
     lines = textwrap.wrap(" ".join(name.split()), WIDE_LETTERS, max_lines=3, placeholder=" …") or [""]
     first = height - 8 - LINE * (len(lines) - 1)
     return [
@@ -352,7 +373,7 @@ def _lay_out_cell(chart: GridChart, cell: Cell, label: str, at: tuple[float, flo
     step = round(share * SHADES)
     mark.shapes = [
         _rect(x, y, width - 2, CELL_HEIGHT - 2, f"h{step}"),
-        _text(middle, y + 17, f"on h{step}", fit(cell.text, width), "middle"),
+        _text(middle, y + 17, f"on h{step}", cell.text, "middle"),
     ]
     return mark
 

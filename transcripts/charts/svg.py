@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import takewhile
 from xml.sax.saxutils import escape, unescape
 
 from transcripts.charts.png import FAMILY
@@ -144,6 +145,39 @@ def fit(words: str, width: float, size: float = SIZE) -> str:
     while line and measure(f"{line}…", size) > width:
         line = line[:-1]
     return f"{line.rstrip()}…"
+
+
+def fit_names(names: Sequence[str], width: float, size: float = SIZE) -> list[str]:
+    """Names cut to ``width`` so that those that differ look different: at the end, else in the middle, else behind what they
+    begin with alike, wherever that keeps them apart."""
+    lines = [" ".join(name.split()) for name in names]
+    best = [fit(line, width, size) for line in lines]
+    for cut in (_fit_middle, _fit_behind):
+        if len(set(best)) == len(set(lines)):
+            break
+        best = max(best, [cut(line, lines, width, size) for line in lines], key=lambda found: len(set(found)))
+    return best
+
+
+def _fit_middle(line: str, lines: Sequence[str], width: float, size: float) -> str:
+    kept = len(line)
+    words = line
+    while kept and measure(words, size) > width:
+        kept -= 1
+        words = f"{line[: (kept + 1) // 2].rstrip()}…{line[len(line) - kept // 2 :].lstrip()}"
+    return words
+
+
+def _fit_behind(line: str, lines: Sequence[str], width: float, size: float) -> str:
+    if measure(line, size) <= width:
+        return line
+    others = [other for other in lines if other != line]
+    shared = max((_count_alike(line, other) for other in others), default=0)
+    return fit(f"{line[:8].rstrip()}…{line[max(shared - 4, 8) :]}", width, size)
+
+
+def _count_alike(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,22 @@ import dataclasses
 import pytest
 
 from tests.transcripts.charts.samples import BARS, CHARTS, CIRCLES, COLUMNS, DOTS, HEAT, LONG, PANELS
-from transcripts.charts.figures import Cell, Chart, Dot, GridChart, GridRow, PanelChart, Part, Point, Row, RowChart
+from transcripts.charts.figures import (
+    Cell,
+    Chart,
+    Dot,
+    GridChart,
+    GridRow,
+    PanelChart,
+    Part,
+    Point,
+    Row,
+    RowChart,
+    Tone,
+    Verdict,
+)
 from transcripts.charts.layout import MAX_ROWS, PLOT, find_scale, lay_out
-from transcripts.charts.svg import Mark, Shape, fit, measure
+from transcripts.charts.svg import Mark, Shape, fit, fit_names, measure
 
 
 def find_marks(chart: Chart) -> dict[str, Mark]:
@@ -129,3 +142,41 @@ def test_words_fit_their_place_or_are_cut_with_a_sign(words: str) -> None:
     fitted = fit(words, 100)
     assert measure(fitted) <= 100
     assert fitted == words or fitted.endswith("…")
+
+
+THREAD = "benefits-nights-2/1, prompted, fake adviser (invented), "
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"{THREAD}{number}" for number in range(1, 5)],
+        [f"{THREAD}{number}, of the second batch that was run in the same week" for number in range(1, 5)],
+        [f"{number}, {THREAD * 2}" for number in range(1, 5)],
+        ["short", THREAD * 2, "short"],
+    ],
+)
+def test_names_that_are_cut_look_as_different_as_they_are(names: list[str]) -> None:
+    fitted = fit_names(names, 320)
+    assert len(set(fitted)) == len(set(names))
+    assert all(measure(each) <= 320 for each in fitted)
+    assert all(cut == whole for cut, whole in zip(fitted, names, strict=True) if measure(whole) <= 320)
+
+
+def test_no_number_or_verdict_of_a_row_is_cut_and_the_drawing_is_wide_enough_for_them() -> None:
+    text = "$1.43, and at most $0.1234 that may have been spent by lost calls"
+    verdict = Verdict("near the cap: at least nine tenths of it, which is $1.20 of $1.33", Tone.WARN)
+    rows = [Row("all arms", parts=[Part(1.43)], text=text, verdict=verdict), Row("m", [Dot(0.5, text=text)])]
+    drawing = lay_out(RowChart("spend", "Spend", rows, high=None))
+    shown = [shape for mark in drawing.marks for shape in mark.shapes if shape.words in (text, verdict.words)]
+    assert len(shown) == 3
+    assert all(float(shape.at["x"]) + measure(shape.words) <= drawing.width for shape in shown)
+
+
+def test_no_number_of_a_grid_is_cut() -> None:
+    columns = [f"column {number}" for number in range(9)]
+    cells = [Cell(0.5, text="12,345.6 %") for _ in columns]
+    drawing = lay_out(GridChart("grid", "Grid", columns, [GridRow("row", cells)], high=1.0))
+    places = [float(shape.at["x"]) for mark in drawing.marks for shape in mark.shapes if shape.words == "12,345.6 %"]
+    assert len(places) == 9
+    assert places[1] - places[0] >= measure("12,345.6 %")

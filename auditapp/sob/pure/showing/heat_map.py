@@ -20,7 +20,7 @@ from auditapp.sob.pure.showing.figures import (
     read_score,
     write_decimals,
 )
-from auditapp.sob.pure.showing.svg import CELL_H, CELL_W, LABEL, LEFT, QUIET, Svg, mix_shade, shorten, wrap
+from auditapp.sob.pure.showing.svg import CELL_H, CELL_W, LABEL, LEFT, QUIET, Svg, mix_shade, shorten_all, wrap
 
 STEPS = 20
 RATE = "rate"
@@ -172,8 +172,8 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
     for number, task in enumerate(tasks):
         left = LEFT + half * number
         svg.text(left, 50, TASK_NAMES[task], font_size=14, font_weight="bold")
-        for place, column in enumerate(columns):
-            svg.text(left + CELL_W * place + 16, top - 8, "attri." if column == RATE else shorten(column, 12), turn=-50)
+        for place, name in enumerate(shorten_all(["attri." if each == RATE else each for each in columns], 12)):
+            svg.text(left + CELL_W * place + 16, top - 8, name, turn=-50)
     _draw_rows(svg, rows, len(columns), top)
     if published:
         below = top + CELL_H * (len(rows) + 1)
@@ -190,9 +190,10 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
 
 def _draw_rows(svg: Svg, rows: Sequence[Mapping[str, Any]], width: int, top: int) -> None:
     """Every model with its figures, ``width`` columns to a task."""
+    names = shorten_all([row["model"] for row in rows], LABEL)
     for number, row in enumerate(rows):
         y = top + CELL_H * number
-        svg.text(LEFT - 10, y + 16, shorten(row["model"], LABEL), anchor="end")
+        svg.text(LEFT - 10, y + 16, names[number], anchor="end")
         for place, cell in enumerate(row["cells"]):
             x = LEFT + CELL_W * place + 24 * (place // width)
             figure = "" if cell["value"] is None else write_decimals(cell["value"]) + cell.get("mark", "")

@@ -7,7 +7,7 @@ from typing import Any
 
 from auditapp.sob.pure.limits import FIGURE_NOTE
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
-from auditapp.sob.pure.showing.svg import ACCENT, LABEL, LEFT, QUIET, Svg, shorten, wrap
+from auditapp.sob.pure.showing.svg import ACCENT, LABEL, LEFT, QUIET, Svg, shorten_all, wrap
 from transcripts.charts.svg import show
 
 WIDTH = 640
@@ -49,9 +49,10 @@ def _draw_ranks(
     for rank in range(1, highest + 1):
         svg.line(place(rank), top - 6, 0, bottom - top + 6)
         svg.text(place(rank), bottom + 16, str(rank), anchor="middle", fill=QUIET)
+    names = shorten_all(targets, LABEL)
     for row, target in enumerate(targets):
         y = top + 28.0 * row + 10
-        svg.text(LEFT - 14, y + 4, shorten(target, LABEL), anchor="end")
+        svg.text(LEFT - 14, y + 4, names[row], anchor="end")
         ranks = {task: ranks[target] for task, ranks in ranked.items() if target in ranks}
         if len(ranks) == len(TASKS):
             start, end = (place(mean) for mean in ranks.values())

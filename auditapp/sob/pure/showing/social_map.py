@@ -17,7 +17,7 @@ from auditapp.sob.pure.measures.mapping import (
     published_shares,
 )
 from auditapp.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
-from auditapp.sob.pure.showing.svg import CELL_H, LABEL, LEFT, QUIET, Svg, shorten, wrap
+from auditapp.sob.pure.showing.svg import CELL_H, LABEL, LEFT, QUIET, Svg, shorten, shorten_all, wrap
 
 STEPS = 20
 
@@ -107,11 +107,12 @@ def _draw_panel(svg: Svg, task: str, panel: Mapping[str, Any], top: int) -> None
     head, left = top + 118, LEFT + 60
     svg.text(16, top + 18, TASK_NAMES[task], font_size=14, font_weight="bold")
     svg.text(left - 8, head - 8, "n", anchor="end", fill=QUIET)
-    for number, value in enumerate(panel["values"]):
-        svg.text(left + _COLUMN * number + 18, head - 8, shorten(value, 17), turn=-45)
+    for number, value in enumerate(shorten_all(panel["values"], 17)):
+        svg.text(left + _COLUMN * number + 18, head - 8, value, turn=-45)
+    targets = shorten_all([row["target"] for row in panel["rows"]], LABEL)
     for place, row in enumerate(panel["rows"]):
         y = head + CELL_H * place
-        svg.text(LEFT, y + 16, shorten(row["target"], LABEL), anchor="end")
+        svg.text(LEFT, y + 16, targets[place], anchor="end")
         svg.text(left - 8, y + 16, str(row["denominator"]), anchor="end", fill=QUIET)
         for number, cell in enumerate(row["cells"]):
             mark = f" {_MARKS[cell['kind']]}" if cell["kind"] else ""

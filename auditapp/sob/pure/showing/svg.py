@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from transcripts.charts.png import FAMILY
 from transcripts.charts.svg import choose_ink as choose_ink_on
-from transcripts.charts.svg import show
+from transcripts.charts.svg import fit_names, measure, show
 
 PAPER = "#ffffff"
 INK = "#1b1f24"
@@ -94,6 +94,11 @@ def shorten(words: str, max_length: int) -> str:
     """The words in at most so many characters."""
     line = " ".join(words.split())
     return line if len(line) <= max_length else line[: max_length - 1] + "…"
+
+
+def shorten_all(names: Sequence[str], max_length: int) -> list[str]:
+    """The names in at most so many characters, cut where they stay apart."""
+    return fit_names(names, measure("n" * max_length))
 
 
 def mix_shade(share: float) -> str:

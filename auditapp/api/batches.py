@@ -15,7 +15,7 @@ from auditapp.api.views import ProjectView, find_row
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of
-from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.batches.pure.money import to_dollars
 from transcripts.blinding.viewers import Viewer
@@ -186,7 +186,8 @@ class EstimateRest(ProjectView):
         cap = serializers.FloatField(allow_null=True, help_text="The most it may cost; null: no cap.")
         sentence = serializers.CharField(help_text="What the estimate is based on, or why there is none.")
         warning = serializers.CharField(
-            help_text="Why the batch should not go on as it is, by its pilot; may be empty."
+            help_text="Why the batch should not go on as it is: by its pilot, or because its cap is below the estimate. May be "
+            "empty."
         )
 
         class Meta:
@@ -209,7 +210,9 @@ class EstimateRest(ProjectView):
                 "spent": to_dollars(batch.spent_nano) if is_priced else None,
                 "cap": to_dollars(batch.cap_nano),
                 "sentence": found["sentence"],
-                "warning": batch.state_reason if batch.state == Batch.State.WAITING else "",
+                "warning": " ".join(filter(None, [batch.state_reason, warn_of_cap(found, batch.cap_nano)]))
+                if batch.state == Batch.State.WAITING
+                else "",
             }
         )
 

@@ -21,7 +21,7 @@ from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
 from auditapp.batches.pages.progress import read_progress
 from auditapp.batches.pages.reviewing import list_limit_warnings
-from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pages.summaries import summarise_batch
 from auditapp.batches.pure.money import to_dollars
 from auditapp.batches.runner import recovery, tasks
@@ -102,6 +102,7 @@ def wait_for_launched(batch: Batch, *, says_yes: bool, report: Callable[[str], N
         batch = wait_for_batch(batch, report=report)
     if batch.state == Batch.State.WAITING:
         report(describe_waiting(batch))
+        warn_of_low_cap(batch, report)
     return batch
 
 
@@ -159,6 +160,12 @@ def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:
     capabilities = {arm.variant_id: arm.capabilities for arm in arms if arm.capabilities}
     for warning in list_limit_warnings(list(variants.values()), capabilities):
         report(render_to_string("batches/_launch_warning.html", {"warning": warning}).strip())
+
+
+def warn_of_low_cap(batch: Batch, report: Callable[[str], None]) -> None:
+    """Report, after its pilot, that the cap of a batch is below its estimate."""
+    if warning := warn_of_cap(estimate_batch(batch), batch.cap_nano):
+        report(warning)
 
 
 def refuse_stopped(batch: Batch) -> None:

@@ -203,6 +203,8 @@ class ConfirmForm(forms.Form):
     prefix = "confirm"
     cap = cap_field()
     anyway = forms.BooleanField(required=False, label="Send the rest although nothing could be read")
+    # The cap of which the page said that it is below the estimate.
+    warned = forms.DecimalField(required=False, widget=forms.HiddenInput)
 
 
 def limit_field(label: str, help_text: str = "") -> forms.DecimalField:

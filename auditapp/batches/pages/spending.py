@@ -20,7 +20,7 @@ from auditapp.batches.pages.chain_costs import list_after, list_before, read_own
 from auditapp.batches.pages.measuring import measure_said
 from auditapp.batches.pages.progress import FINISHED, NO_CALLS
 from auditapp.batches.pure.estimating import ArmFigures, estimate
-from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars
+from auditapp.batches.pure.money import NANO, TOKENS_PER_PRICE, compute_cost, to_dollars, write_dollars
 from auditapp.llm.queries import is_open_ended
 from transcripts.formats.tabular import write_csv
 
@@ -151,6 +151,24 @@ def estimate_batch(batch: Batch) -> dict[str, Any]:
     lost = uncertain.aggregate(nano=Sum("reserved_nano"))["nano"]
     figures = [_read_figures(batch, arm, left.get(arm.pk, 0), own.get(arm.pk, NO_CALLS_YET)) for arm in arms]
     return estimate(figures, spent=batch.spent_nano, lost=lost or 0)
+
+
+def warn_of_cap(found: Mapping[str, Any], cap_nano: int | None) -> str:
+    """What is to be known before a batch goes on under this cap, by its estimate: whether it may stop before its end. Empty where
+    it will not, and where there is no cap or no estimate."""
+    low, mid, high = (found[name] for name in ("low", "mid", "high"))
+    most = mid if high is None else high
+    if cap_nano is None or most is None or cap_nano >= most:
+        return ""
+    least = most if low is None else low
+    amount = write_dollars(to_dollars(round(most)))
+    if least < most:
+        amount = f"{write_dollars(to_dollars(round(least)))} to {amount}"
+    ends = "may pause before it ends" if cap_nano >= least else "will probably pause before it ends"
+    return (
+        f"The cap of {write_dollars(to_dollars(cap_nano))} is below the estimate of {amount} for the whole batch, so the batch "
+        f"{ends}, with some arms further on than others. Raise the cap if all of it is to be answered."
+    )
 
 
 def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | None, float | None]) -> ArmFigures:

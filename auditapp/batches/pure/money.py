@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Literal
 
 NANO = 1_000_000_000
 TOKENS_PER_PRICE = 1_000_000
@@ -47,3 +48,17 @@ def count_most_output(max_tokens: int, parameters: Mapping[str, object]) -> int:
 
 def _count(value: object, otherwise: int) -> int:
     return value if isinstance(value, int) and value > 0 else otherwise
+
+
+def write_dollars(amount: Decimal | Literal[""] | None) -> str:
+    """US dollars with as many places as small amounts need; a dash where not known. Templates pass "" for a missing field."""
+    if amount is None or amount == "":
+        return "–"
+    if amount == 0:
+        return "$0"
+    if amount >= Decimal("0.1"):
+        return f"${amount:,.2f}"
+    whole, _, places = f"{amount:.6f}".partition(".")
+    if not places.strip("0"):
+        return "under $0.000001"
+    return f"${whole}.{places.rstrip('0').ljust(2, '0')}"

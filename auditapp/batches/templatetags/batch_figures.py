@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.ledger.claiming import NO_INPUT, NOT_WRITTEN
 from auditapp.batches.models import Attempt
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.money import to_dollars, write_dollars
 
 register = template.Library()
 # Outcomes of the engine itself. Texts that may not be sent lack a consent, or have been retired.
@@ -29,17 +29,8 @@ OUTCOMES = {
 
 @register.filter
 def usd(amount: Decimal | Literal[""] | None) -> str:
-    """US dollars with as many places as small amounts need; a dash where not known. Templates pass "" for a missing field."""
-    if amount is None or amount == "":
-        return "–"
-    if amount == 0:
-        return "$0"
-    if amount >= Decimal("0.1"):
-        return f"${amount:,.2f}"
-    whole, _, places = f"{amount:.6f}".partition(".")
-    if not places.strip("0"):
-        return "under $0.000001"
-    return f"${whole}.{places.rstrip('0').ljust(2, '0')}"
+    """US dollars; a dash where not known."""
+    return write_dollars(amount)
 
 
 @register.filter

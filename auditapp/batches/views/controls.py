@@ -14,7 +14,7 @@ from auditapp.batches import actions
 from auditapp.batches.forms import CapForm, ConcurrencyForm, ConfirmForm, NameForm
 from auditapp.batches.models import Batch
 from auditapp.batches.views.gate import BatchRequest, batch_view, leads_back
-from auditapp.batches.views.pages import render_batch
+from auditapp.batches.views.pages import find_cap_warning, render_batch
 from transcripts.projects.roles import Permission
 
 ACTS: dict[str, Callable[..., None]] = {
@@ -127,8 +127,12 @@ def confirm_batch(request: BatchRequest) -> HttpResponse:
     batch = request.batch
     form = ConfirmForm(request.POST)
     if form.is_valid():
+        given = form.cleaned_data
+        # The page says so once; who then sends the same cap means it.
+        if given["cap"] != given["warned"] and (warning := find_cap_warning(request, given["cap"])):
+            form.add_error(None, warning)
+            return render_batch(request, confirm_form=form, status=422)
         try:
-            given = form.cleaned_data
             actions.confirm_batch(batch=batch, by=request.user, cap_usd=given["cap"], anyway=given["anyway"])
         except actions.BatchError as error:
             form.add_error("anyway" if str(error) == actions.UNREADABLE_UNDECIDED else "cap", str(error))

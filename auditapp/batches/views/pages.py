@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 from django.core.paginator import Paginator
 from django.forms import Form
@@ -19,15 +20,16 @@ from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Batch
 from auditapp.batches.pages import live
 from auditapp.batches.pages.attempts import find_arms
-from auditapp.batches.pages.progress import count_percent, read_progress_of
+from auditapp.batches.pages.progress import count_percent, is_sum_shown, read_progress, read_progress_of
 from auditapp.batches.pages.spending import (
     estimate_batch,
     list_prices,
     read_cache_saving,
     read_spend,
+    warn_of_cap,
     write_spend_table,
 )
-from auditapp.batches.pure.money import to_dollars
+from auditapp.batches.pure.money import to_dollars, to_nano
 from auditapp.batches.views.charts import draw_days, draw_spend
 from auditapp.batches.views.gate import BatchRequest, batch_view, offer_calls
 from auditapp.llm.queries import list_noted
@@ -145,8 +147,22 @@ def _describe_controls(
         **forms,
     }
     if batch.state == Batch.State.WAITING and (request.visibility.is_whole or context["is_sum_shown"]):
-        given["estimate"] = estimate_batch(batch)
+        given["estimate"] = found = estimate_batch(batch)
+        form = forms.get("confirm_form")
+        typed = form.cleaned_data.get("cap", to_dollars(batch.cap_nano)) if form else to_dollars(batch.cap_nano)
+        given["cap_warning"] = warn_of_cap(found, None if typed is None else to_nano(typed))
+        given["warned_cap"] = typed
     return given
+
+
+def find_cap_warning(request: BatchRequest, cap: Decimal | None) -> str:
+    """What the page says of this cap by the estimate after the pilot; empty where the person may not see the estimate."""
+    batch = request.batch
+    if batch.state != Batch.State.WAITING or cap is None:
+        return ""
+    if not (request.visibility.is_whole or is_sum_shown(batch, read_progress(batch))):
+        return ""
+    return warn_of_cap(estimate_batch(batch), to_nano(cap))
 
 
 @require_safe

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -20,6 +21,8 @@ from auditapp.batches.ledger import batch_state
 from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkerSign, WorkQueue
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.attempts import PER_PAGE
+from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pure.money import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
@@ -356,6 +359,32 @@ class TestControls:
         client.post(address("confirm", batch), {"confirm-cap": "3"})
         batch.refresh_from_db()
         assert (batch.state, batch.cap_nano) == ("running", 3_000_000_000)
+
+    def test_a_cap_below_the_estimate_is_said_after_the_pilot_and_sent_again_is_meant(
+        self, project: Project, lead: User, client_of: ClientOf, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        batch, client = launch(project, inputs=50, pilot=2, cap_usd=Decimal(1)), client_of(lead)
+        answer(batch, 2)
+        high = estimate_batch(batch)["high"]
+        cap = Decimal(int(high * 0.7)) / NANO
+        assert "below the estimate" not in read(client, address("detail", batch))
+
+        wrong = client.post(address("confirm", batch), {"confirm-cap": f"{cap:f}"})
+        assert wrong.status_code == 422
+        assert "is below the estimate of" in wrong.content.decode()
+        batch.refresh_from_db()
+        assert batch.state == "waiting"
+        Batch.objects.filter(pk=batch.pk).update(cap_nano=int(cap * NANO))
+        page = read(client, address("detail", batch))
+        assert "is below the estimate of" in page
+        call_command("batch", "show", str(batch.pk))
+        assert "is below the estimate of" in capsys.readouterr().err
+
+        warned = re.search('name="confirm-warned" value="([^"]+)"', wrong.content.decode())
+        assert warned
+        client.post(address("confirm", batch), {"confirm-cap": f"{cap:f}", "confirm-warned": warned[1]})
+        batch.refresh_from_db()
+        assert batch.state == "running"
 
     def test_a_pilot_without_an_answer_says_so_and_why(self, project: Project, lead: User, client_of: ClientOf) -> None:
         batch = launch(project, inputs=5, pilot=2)

@@ -9,7 +9,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches import actions
-from auditapp.batches.command_options import find_project, read_cap, refuse_stopped, wait_for_launched
+from auditapp.batches.command_options import (
+    find_project,
+    read_cap,
+    refuse_stopped,
+    wait_for_launched,
+    warn_of_low_cap,
+)
 from auditapp.batches.models import OPEN_STATES, Batch
 from auditapp.batches.pages.progress import read_progress, read_progress_of
 from auditapp.batches.pages.summaries import summarise_batch
@@ -125,6 +131,8 @@ class Command(BaseCommand):
         batch.refresh_from_db()
         if act == "wait":
             batch = wait_for_launched(batch, says_yes=False, report=self.stderr.write)
+        if act == "confirm" or (act != "wait" and batch.state == Batch.State.WAITING):
+            warn_of_low_cap(batch, self.stderr.write)
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))

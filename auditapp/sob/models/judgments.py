@@ -48,8 +48,9 @@ class ReadAnswer(models.Model):
 
     @property
     def state_class(self) -> str:
-        """The mark its outcome is shown with: something attributed, nothing attributed, or not readable."""
-        return {"attributed": "valid", "unknown": "", "verdict": ""}.get(self.outcome, "invalid")
+        """The mark its outcome is shown with: something attributed, nothing attributed, or not readable. None of them is right or
+        wrong, so none has the mark of what is."""
+        return {"attributed": "attributed", "unknown": "", "verdict": ""}.get(self.outcome, "unread")
 
 
 class Judgment(ReadAnswer):

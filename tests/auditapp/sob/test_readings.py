@@ -15,6 +15,7 @@ from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.readings import launch_formatter, read_by_person
 from auditapp.sob.judging.queries import choose_next, count_layers, list_queue
 from auditapp.sob.models import Judgment, Reading
+from auditapp.sob.pure.parsing import Outcome
 from auditapp.sob.report import tasks
 from auditapp.sob.report.computing import compute_report
 from tests.auditapp.sob.test_formatter import PROSE, WHITE, answer_formatter, describe, say, store_results
@@ -244,3 +245,10 @@ class TestPages:
     ) -> None:
         page = client_of(coder).get(path("read_answer", batch, unread[0])).content.decode()
         assert "Constructed" not in page[: page.index("</head>")]
+
+
+def test_no_outcome_of_an_answer_has_the_mark_of_right_or_wrong() -> None:
+    for outcome in Outcome:
+        assert Judgment(outcome=outcome).state_class in {"attributed", "", "unread"}, outcome
+    assert Judgment(outcome=Outcome.ATTRIBUTED).state_class == "attributed"
+    assert Judgment(outcome=Outcome.UNKNOWN).state_class == ""

@@ -178,9 +178,10 @@ class TestAlarms:
         answer_cells(asked, ["Acceptable."] * 12, task="base")
         said = "model a, base task: gave the same verdict, acceptable, every time (12 verdicts)."
         client = client_of(coder)
-        for name in ("report", "values", "statistics", "map"):
+        for name in ("values", "statistics", "map"):
             assert "no finding" not in get(client, name, asked)
-        for name in ("sensitivity", "model"):
+        assert "no finding" not in get(client, "report", asked).partition('id="base"')[0]
+        for name in ("report", "sensitivity", "model"):
             page = get(client, name, asked)
             assert "These verdicts are no findings" in page
             assert said in page

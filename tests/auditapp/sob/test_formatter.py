@@ -24,7 +24,12 @@ from auditapp.llm.providers.fake import FakeProvider
 from auditapp.sob.errors import SobError
 from auditapp.sob.judging.actions.launching import launch_sob
 from auditapp.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
-from auditapp.sob.judging.formatter import FORMATTER_KIND, READABLE_OUTCOMES, FormatterKind, list_for_formatter
+from auditapp.sob.judging.formatter import (
+    FORMATTER_KIND,
+    READABLE_OUTCOMES,
+    FormatterKind,
+    list_for_formatter,
+)
 from auditapp.sob.judging.layers import find_current_readings
 from auditapp.sob.judging.queries import count_layers, list_formatter_runs
 from auditapp.sob.models import Dataset, Judgment, Reading
@@ -410,6 +415,23 @@ class TestWhichAnswers:
         assert launch_formatter(batch=batch, variant=variant, by=owner, options=options) == first
         with pytest.raises(SobError, match="with other settings"):
             launch_formatter(batch=batch, variant=variant, by=owner, options=replace(options, concurrency=2))
+
+    def test_where_nothing_is_left_it_says_what_it_leaves_out(
+        self, batch: Batch, unread: list[int], owner: User
+    ) -> None:
+        variant = add_model(label="small", provider="fake", by=owner)
+        Result.objects.filter(cell__in=unread).update(answer="x" * (MAX_ANSWER_LENGTH + 1))
+        with pytest.raises(SobError, match="off format and unread, 1 is longer than"):
+            plan_formatter(batch=batch, variant=variant)
+        Judgment.objects.filter(pk__in=unread).update(outcome="unknown")
+        with pytest.raises(SobError, match=r"no answer to the two scored tasks is off format and unread\.$"):
+            plan_formatter(batch=batch, variant=variant)
+        batch.arms.filter(task="acceptability").update(task="base")
+        Judgment.objects.filter(arm__task="base").update(outcome="off_format")
+        base = Judgment.objects.filter(arm__task="base").count()
+        assert base
+        with pytest.raises(SobError, match=rf"the Base prompt, of which {base} could not be read"):
+            plan_formatter(batch=batch, variant=variant)
 
 
 class TestStoring:

@@ -254,6 +254,10 @@ class TestTexts:
         assert "4 answers and 1 verdict<" in pages.read("text", Text.objects.all()[0].pk)
         summary = pages.read("report")
         assert '<p class="figure">16</p><p class="quiet">to the two scored tasks, and 4 to the Base prompt' in summary
+        assert f'href="{reverse("sob:report", args=[pages.batch.project.slug, pages.batch.pk])}#base"' in summary
+        verdicts = summary[summary.index('id="base"') :]
+        assert "Acceptable" in verdicts
+        assert "of 4 answers" in verdicts
 
     def test_texts_are_narrowed_by_target(self, pages: Pages) -> None:
         assert pages.read("texts", target="black").count('class="masked"') == 1

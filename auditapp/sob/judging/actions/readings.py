@@ -18,11 +18,12 @@ from auditapp.sob.judging.formatter import (
     FORMATTER_KIND,
     READABLE_OUTCOMES,
     SCORED_TASKS,
+    find_unread,
     list_for_formatter,
 )
 from auditapp.sob.judging.layers import add_readings, find_current_readings, lock_judgments, make_reading
 from auditapp.sob.models import Judgment, Reading
-from auditapp.sob.pure.formatter_answers import load_prompt
+from auditapp.sob.pure.formatter_answers import MAX_ANSWER_LENGTH, load_prompt
 from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.parsing import Outcome, Parsed, is_known
 from auditapp.sob.pure.verdicts import VERDICTS
@@ -53,9 +54,7 @@ def plan_formatter(
         raise SobError(f"Choose which answers are sent to the formatter: {' or '.join(known)}, or both.")
     ids = list_for_formatter(batch, outcomes)
     if not ids:
-        raise SobError(
-            f"Nothing in batch {batch.pk} is left for a formatter: every answer of this kind has been read, or is too long."
-        )
+        raise SobError(_say_nothing_left(batch, outcomes))
     arms = batch.arms.filter(task__in=SCORED_TASKS)
     characteristics = list(dict.fromkeys(name for arm in arms for name in find_schema(arm)))
     prompt = load_prompt()
@@ -77,6 +76,28 @@ def plan_formatter(
         },
         facts=[("Structured answers", "the formatter's answers are held to a JSON schema" if form else "no")],
     )
+
+
+def _say_nothing_left(batch: Batch, outcomes: Sequence[str]) -> str:
+    """Why a formatter has nothing to read, and what else of the batch is unread."""
+    kinds = " or ".join(str(outcome).replace("_", " ") for outcome in outcomes)
+    sentences = [
+        f"Nothing in batch {batch.pk} is left for a formatter: no answer to the two scored tasks is {kinds} and unread."
+    ]
+    if long := find_unread(batch, outcomes).count():
+        sentences[0] = (
+            f"Nothing in batch {batch.pk} is left for a formatter: of the answers to the two scored tasks that are {kinds} and "
+            f"unread, {long:,} {'is' if long == 1 else 'are'} longer than {MAX_ANSWER_LENGTH:,} characters."
+        )
+    base = Judgment.objects.filter(
+        arm__batch=batch, arm__task=BASE_TASK, outcome__in=list(outcomes), superseded_by__isnull=True
+    ).count()
+    if base:
+        sentences.append(
+            f"A formatter does not read answers to the Base prompt, of which {base:,} could not be read. People read those "
+            "that are off format, on the page Readings."
+        )
+    return " ".join(sentences)
 
 
 def launch_formatter(

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404
 from auditapp.batches.models import Batch
 from auditapp.llm.queries import list_noted
 from auditapp.sob.models import Dataset, StoredReport, TargetTable
+from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import Counting, Figures
 from auditapp.sob.queries.arms import KIND, AskedArm, read_arms
@@ -60,6 +61,18 @@ class Opened(NamedTuple):
         """What is being counted while there are no figures yet."""
         since = find_start(self.batch, self.choice)
         return {"counting_answers": count_answers(self.batch), "counting_since": since}
+
+
+def describe_base(figures: Figures) -> dict[str, Any]:
+    """The verdicts of the Base prompt by model, with the attribution rate of the scored tasks beside; for ``sob/_base.html``."""
+    return {
+        "base_task": BASE_TASK,
+        "base_alarms": figures.list_base_alarms(),
+        "base": [
+            {**entry, "scores": [figures.find_cell(entry["model"], task, OVERALL) for task in figures.tasks]}
+            for entry in figures.find("base", target=OVERALL)
+        ],
+    }
 
 
 def find_batch(request: ProjectRequest, batch_id: int) -> Batch:

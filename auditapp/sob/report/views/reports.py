@@ -18,7 +18,7 @@ from auditapp.sob.queries.arms import KIND
 from auditapp.sob.report.caveats import count_cells, is_comparable
 from auditapp.sob.report.overview import draw_newest
 from auditapp.sob.report.store import forget_failures
-from auditapp.sob.report.views.opening import Opened, find_batch, open_batch, read_counting
+from auditapp.sob.report.views.opening import Opened, describe_base, find_batch, open_batch, read_counting
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
 
@@ -91,6 +91,7 @@ def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, A
     return {
         **opened.describe(),
         **context,
+        **describe_base(figures),
         "progress": count_cells(opened.batch),
         "overall": [(cell, read_score(cell, counting)) for cell in figures.find("cells", target=OVERALL)],
         "responses": figures.total("n_responses"),

@@ -12,14 +12,13 @@ from django.urls import reverse
 from django.utils.safestring import mark_safe
 from django.views.decorators.http import require_safe
 
-from auditapp.sob.pure.instruments import BASE_TASK
 from auditapp.sob.pure.measures.report import published_report
 from auditapp.sob.pure.measures.sensitivity import RULES
 from auditapp.sob.pure.metrics import OVERALL
 from auditapp.sob.pure.showing.figures import TASKS, Entry, Figures, in_words
 from auditapp.sob.pure.showing.rank_plot import draw_rank_plot
 from auditapp.sob.report.views.charts import draw_contrast, draw_rules
-from auditapp.sob.report.views.opening import choose, find_batch, open_batch, read_choice
+from auditapp.sob.report.views.opening import choose, describe_base, find_batch, open_batch, read_choice
 from auditapp.sob.texts.queries import count_repeats
 from transcripts.projects.access import ProjectRequest, project_view
 from transcripts.projects.roles import Permission
@@ -97,18 +96,12 @@ def _describe_sensitivity(figures: Figures, asked: dict[str, str]) -> dict[str, 
     place = {"model": model, "task": task}
     return {
         "chosen": place,
-        "base_task": BASE_TASK,
+        **describe_base(figures),
         "rules": _lay_out_rules(figures, model, task),
         "repeats": [entry for entry in figures.find("repeats", **place) if entry["n_repeats"] > 1],
         "secondary": figures.find("secondary", **place),
         "contrast": figures.find("secondary_contrast"),
-        "base_alarms": figures.list_base_alarms(),
-        "base": [{**entry, "scores": _find_scores(figures, entry)} for entry in figures.find("base", target=OVERALL)],
     }
-
-
-def _find_scores(figures: Figures, entry: Entry) -> list[Entry | None]:
-    return [figures.find_cell(entry["model"], task, OVERALL) for task in figures.tasks]
 
 
 def _lay_out_rules(figures: Figures, model: str, task: str) -> dict[str, Any]:

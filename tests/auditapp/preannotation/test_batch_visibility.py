@@ -30,6 +30,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview, Turn
 from transcripts.projects.models import Project
+from transcripts.rounds.models import Assignment, Round
 
 ClientOf = Callable[[User], Client]
 
@@ -225,6 +226,31 @@ class TestWhoRunsBatchesAndCodes:
         own = [each for each in sentences if each.turn_id == found.sentence.turn_id]
         for sentence in own:
             decide(sentence, lead)
+        assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
+        assert "Tokens out" in read(client, address("spend", batch))
+
+    def test_of_an_interview_that_is_closed_to_her_she_reads_the_withheld_turns_too_once_she_has_unblinded_it(
+        self,
+        annotator: Annotator,
+        project: Project,
+        interview: Interview,
+        owner: User,
+        coder: User,
+        client_of: ClientOf,
+    ) -> None:
+        withhold_all(project, interview)
+        [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
+        assert found.cell is not None
+        batch, [attempt] = found.cell.batch, answer_all(found.cell.batch)
+        dealt = Round.objects.create(
+            project=project, number=1, name="Others", opened_at=timezone.now(), opened_by_name="lead"
+        )
+        Assignment.objects.create(
+            round=dealt, interview=interview, coder=coder, assigned_at=timezone.now(), assigned_by_name="lead"
+        )
+        client = client_of(owner)
+        assert "Unblind it first" in read(client, address("spend", batch))
+        open_to(project, interview, owner)
         assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
         assert "Tokens out" in read(client, address("spend", batch))
 

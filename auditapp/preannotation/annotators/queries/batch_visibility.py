@@ -1,7 +1,8 @@
 """Who may see the calls in which a machine annotated interviews.
 
 The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who
-may code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn.
+may code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. An interview
+that is closed to somebody has nothing for her to decide: what she would code there, once it is given to her, counts as assisted.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from transcripts.coding.models import Decision
 from transcripts.coding.questions import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.projects.models import Project
+from transcripts.revision.queries import find_open_interviews
 
 FOR_CODERS = (
     "What a call cost, how long it took and how long its answer was could reveal what a machine answered about sentences that "
@@ -33,8 +35,8 @@ TO_UNBLIND = (
     "Unblind {them} first: what you code there afterwards counts as assisted."
 )
 STILL_WITHHELD = (
-    "It contains calls about {turns} that never {show} suggestions and have sentences you still have to decide. They are "
-    "hidden, and so are all sums, which would reveal them. Decide every sentence of {them} to see the rest."
+    "{turns} of this batch {are} withheld from suggestions, and you have not decided every sentence of {them}. The calls about "
+    "{them} are hidden, and so are all sums, which would reveal them. Decide every sentence of {them} at the desk to see the rest."
 )
 
 
@@ -78,8 +80,10 @@ def find_machine_read(project: Project) -> set[int]:
 
 
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
-    """Those of the turns that never show suggestions and that ``user`` has not decided: of the model's, each sentence; of the
-    interviewer's, as ``coding/questions.py`` says."""
+    """Those of the turns that never show suggestions and that ``user`` has still to decide: of the model's, each sentence; of the
+    interviewer's, as ``coding/questions.py`` says. None in an interview that is closed to her."""
+    projects = Project.objects.filter(pk__in=turns.order_by().values("interview__project"))
+    turns = turns.filter(interview__in=set().union(*(find_open_interviews(project, user) for project in projects)))
     decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
     waiting = Sentence.objects.current().filter(turn=OuterRef("pk")).exclude(Exists(decided))
     own = Q(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
@@ -149,5 +153,5 @@ def _write_sentence(blinded: int, undecided: int) -> str:
     if blinded:
         interviews = "an interview in this batch" if blinded == 1 else f"{blinded:,} interviews in this batch"
         return TO_UNBLIND.format(interviews=interviews, them="it" if blinded == 1 else "them")
-    turns, show = ("a turn", "shows") if undecided == 1 else (f"{undecided:,} turns", "show")
-    return STILL_WITHHELD.format(turns=turns, show=show, them="it" if undecided == 1 else "them")
+    turns, are, them = ("One turn", "is", "it") if undecided == 1 else (f"{undecided:,} turns", "are", "them")
+    return STILL_WITHHELD.format(turns=turns, are=are, them=them)

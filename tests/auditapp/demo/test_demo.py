@@ -12,6 +12,15 @@ from tests.services import quick_on
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
+# Whoever opens the benchmark first does not wait for its report.
+BENCHMARK_IS_COUNTED = """
+from auditapp.batches.models import Batch
+from auditapp.sob.report.computing import ReportChoice
+from auditapp.sob.report.store import find_report
+assert find_report(Batch.objects.select_related("project").get(kind="sob"), ReportChoice()).is_current
+"""
+
+
 def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance, tmp_path: Path) -> None:
     first = instance.ask("prepare")
     assert "/sign-in/" in first["sign_in_url"]
@@ -27,6 +36,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     assert before["interviews"] == 36
     assert before["done"] == 6
     assert all(before.values())
+    instance.run_code(BENCHMARK_IS_COUNTED)
     second = instance.ask("prepare")
     assert second["sign_in_url"] != first["sign_in_url"]
     assert {name: instance.query(sql)[0][0] for name, sql in counts.items()} == before

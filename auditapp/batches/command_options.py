@@ -162,8 +162,10 @@ def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:
         report(render_to_string("batches/_launch_warning.html", {"warning": warning}).strip())
 
 
-def warn_of_low_cap(batch: Batch, report: Callable[[str], None]) -> None:
-    """Report, after its pilot, that the cap of a batch is below its estimate."""
+def warn_of_low_cap(batch: Batch, report: Callable[[str], None], *, although_confirmed: bool = False) -> None:
+    """Report that the cap of a batch is below its estimate, while it waits after its pilot."""
+    if batch.state != Batch.State.WAITING and not although_confirmed:
+        return
     if warning := warn_of_cap(estimate_batch(batch), batch.cap_nano):
         report(warning)
 

@@ -85,6 +85,12 @@ OWN = {
 }
 
 
+def _refuse_foreign(act: str, options: dict[str, object]) -> None:
+    for name, acts in OWN.items():
+        if options[name] not in {None, False} and act not in acts:
+            raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
+
+
 class Command(BaseCommand):
     help = "List batches; show one, wait for it, or control it: pause, resume, drain, cancel, abort, confirm, retry, release, set."
 
@@ -108,9 +114,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, act: str, number: int | None, **options: object) -> None:
-        for name, acts in OWN.items():
-            if options[name] not in {None, False} and act not in acts:
-                raise CommandError(f"--{name} can be used only with {' and '.join(sorted(acts))}, not with {act}.")
+        _refuse_foreign(act, options)
         is_of_many = act == LIST or bool(options["all"])
         if is_of_many == (number is not None):
             raise CommandError(f"{act} takes no number here." if is_of_many else f"{act} takes the number of a batch.")
@@ -131,8 +135,8 @@ class Command(BaseCommand):
         batch.refresh_from_db()
         if act == "wait":
             batch = wait_for_launched(batch, says_yes=False, report=self.stderr.write)
-        if act == "confirm" or (act != "wait" and batch.state == Batch.State.WAITING):
-            warn_of_low_cap(batch, self.stderr.write)
+        if act in {"show", "confirm"}:
+            warn_of_low_cap(batch, self.stderr.write, although_confirmed=act == "confirm")
         summary = summarise_batch(batch, read_progress(batch), is_whole=True)
         if options["json"]:
             self.stdout.write(json.dumps(summary))

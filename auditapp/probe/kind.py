@@ -34,7 +34,19 @@ class ProbeKind:
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         tasks = dict(Arm.objects.filter(batch=batch).values_list("pk", "task"))
-        read = [(each, parse_answer(each.answer, may_abstain=tasks[each.arm_id] == MAY_ABSTAIN)) for each in answers]
+        reviews = dict(Review.objects.filter(pk__in={each.input_id for each in answers}).values_list("pk", "text"))
+        read = [
+            (
+                each,
+                parse_answer(
+                    each.answer,
+                    may_abstain=tasks[each.arm_id] == MAY_ABSTAIN,
+                    finish_reason=each.finish_reason,
+                    review=reviews[each.input_id],
+                ),
+            )
+            for each in answers
+        ]
         Trial.objects.bulk_create(
             Trial(
                 cell_id=each.cell_id,

@@ -14,9 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from auditapp.llm.providers.base import make_storable
+from auditapp.llm.pure.own_words import Judged, goes_on, is_cut_off, is_withheld
 from auditapp.probe.pure.limits import MAN, WOMAN
+from transcripts.corpus.pure.thinking import drop_thinking
 
-PARSER_VERSION = "probe-2"
+PARSER_VERSION = "probe-3"
 
 OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED = "ok", "invalid", "refused", "no_answer", "abstained"
 STATUSES = (OK, INVALID, REFUSED, NO_ANSWER, ABSTAINED)
@@ -38,7 +40,7 @@ _MAX_CODE = 60
 _MAX_WORDS = 2
 """Words of a category that the model devised: the prompts ask for one or two."""
 _MAX_RATIONALE = 20_000
-_FENCE = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_MAX_OBJECTS = 1_000
 _GENDER = re.compile(r"^[ \t]*[*_#]*[ \t]*gender[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE)
 _CODES = re.compile(
     r"^[ \t]*[*_#]*[ \t]*codes?[ \t]+applied[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
@@ -86,16 +88,27 @@ def find_subset(codes: Iterable[str]) -> str:
     return "emotion" if found & set(CUES) else "other" if found else "none"
 
 
-def parse_answer(raw: str | None, *, may_abstain: bool = False) -> ParsedAnswer:
-    """What a rule can read in an answer. JSON comes first where there is an object.
+def parse_answer(
+    raw: str | None, *, may_abstain: bool = False, finish_reason: str = "", review: str = ""
+) -> ParsedAnswer:
+    """What a rule can read in an answer without its reasoning. JSON comes first where there is an object.
 
-    ``may_abstain``: the prompt allowed the answer "Unclear", which is then an abstention and not invalid.
+    ``may_abstain``: the prompt allowed the answer "Unclear", which is then an abstention and not invalid. ``finish_reason``, in
+    the provider's words: of an answer that was cut off nothing is read, and one that was withheld is a refusal. An object
+    that is repeated from the ``review`` is no answer, and one with words after it makes the answer invalid.
     """
+    if is_withheld(finish_reason):
+        return ParsedAnswer(REFUSED)
     if raw is None or not raw.strip():
         return ParsedAnswer(NO_ANSWER)
-    text = raw.replace("\r\n", "\n").replace("\r", "\n")
-    found = _find_object(text)
-    if found is not None:
+    answer, is_unended = drop_thinking(raw)
+    if is_unended or is_cut_off(finish_reason) or not answer.strip():
+        return ParsedAnswer(INVALID)
+    text = answer.replace("\r\n", "\n").replace("\r", "\n")
+    placed = [each for each in _find_objects(text) if not Judged([review]).repeats(text[each[1] : each[2]])]
+    if len(placed) > 1 or any(goes_on(text, end) for _, _, end in placed):
+        return ParsedAnswer(INVALID)
+    for found, _, _ in placed:
         return _read_object(found, may_abstain=may_abstain)
     genders = [_read_value(text, match) for match in _GENDER.finditer(text)]
     if not genders:
@@ -138,19 +151,28 @@ def _decide(
     return ParsedAnswer(OK, _PREDICTIONS[gender], codes, rationales)
 
 
-def _find_object(text: str) -> dict[str, Any] | None:
-    fenced = _FENCE.search(text)
-    candidates = [fenced.group(1)] if fenced else []
-    if "{" in text and "}" in text:
-        candidates.append(text[text.index("{") : text.rindex("}") + 1])
-    for candidate in candidates:
+def _find_objects(text: str) -> list[tuple[dict[str, Any], int, int]]:
+    """The JSON objects of a text that say a gender, each with its place; one that says it twice says none."""
+    decoder = json.JSONDecoder(object_pairs_hook=_read_pairs)
+    found: list[tuple[dict[str, Any], int, int]] = []
+    place = text.find("{")
+    for _ in range(_MAX_OBJECTS):
+        if place < 0:
+            break
         try:
-            found = json.loads(candidate)
+            value, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return None
+            end = place + 1
+        else:
+            if any(str(key).lower() == "gender" for key in value):
+                found.append((value, place, end))
+        place = text.find("{", end)
+    return found
+
+
+def _read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [key.lower() for key, _ in pairs]
+    return {key: None if keys.count(key.lower()) > 1 else value for key, value in pairs}
 
 
 def _read_object(found: Mapping[str, Any], *, may_abstain: bool) -> ParsedAnswer:

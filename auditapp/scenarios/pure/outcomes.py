@@ -14,11 +14,24 @@ from transcripts.corpus.pure.readers.json_lines import name_json_type, shorten
 MAX_PATTERN = 200
 # Thousands in groups, or digits; a decimal point, or a comma that parts no group; an exponent.
 _NUMBER = re.compile(
-    r"[-+−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d{1,30}|,\d{1,2}(?!\d))?)(?:[eE][-+]?\d{1,3})?"
+    r"[-+−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u2009\u202f'’]\d{3})+(?!\d)(?:[.,]\d{1,30})?"
+    r"|\d{1,30}(?:(?:\.\d{3}){2,}|\.\d{1,30}|,\d{1,2}(?!\d))?|\.\d{1,30})(?:[eE][-+]?\d{1,3})?"
 )
+# A point before three digits parts thousands in many languages, and is a decimal point in others.
+_POINT_OF_TWO_MEANINGS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+")
 _STATED = re.compile(
-    r"[\s*_:=]*(?:about|around|roughly|approximately|ca\.|~|≈)?\s*(-?\d{1,30}(?:[.,]\d{1,30})?)"
+    r"[\s*_:=]*(?:about|around|roughly|approximately|ca\.|~|≈)?\s*(-?(?:\d{1,30}(?:[.,]\d{1,30})?|\.\d{1,30}))"
     r"(?:\s*(%|percent|/\s*100?\b))?"
+)
+# What may come before a label on the line that says it: numbering and marks, and a word for the answer.
+_NAMED = r"(?:answer|choice|decision|verdict|label|recommendation|option|conclusion|response)"
+_LEAD = re.compile(
+    rf"[\W_\d]*(?:(?:(?:so|therefore|thus|hence),?\s+)?(?:(?:my|the)\s+)?(?:final\s+|best\s+)?{_NAMED}\s*(?:is|would\s+be|[:：=-])?"
+    r"|i(?:['’]d|\s+would)?\s+(?:choose|pick|select|answer|say|recommend|go\s+with|decide\s+on)\s*:?|答案(?:是)?\s*[:：]?)?[\W_]*",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|nor|neither|none|without|cannot|refus\w+|declin\w+|against|instead\s+of|rather\s+than|avoid\w*)\b|n['’]t\b"
 )
 MAX_NUMBER = 1e15
 _FORMS = ("label", "number", "pattern", "code")
@@ -119,9 +132,12 @@ def _read_labels(content: dict[str, Any]) -> tuple[str, ...]:
 def read_outcome(answer: str, expected: Expected) -> Outcome:
     """What an answer comes to. Of a case whose outcome people code it has none here; its probability is read all the same.
 
-    A label is looked for in the last line with text, and if there is not just one, in the whole answer: whole words in any case
-    of letters, the longest where one contains another. A number is the last of the last line that has one; commas part
-    thousands, but for one before one or two digits; of a range or a date it is not known. A stated probability is no answer.
+    A label counts where a line says it and nothing else but marks or a lead such as "Answer:"; in any case of letters, but for
+    labels of one letter. Where no line does, or lines say different ones, there is no outcome: courtesy, articles and negations
+    are no answers. A pattern counts in a line in which nothing before its end is negated; if all its lines are negated,
+    there is no outcome. A number is the last of the last line that has one; commas, blanks and apostrophes part
+    thousands, but for a comma before one or two digits; of a range, a date, or a number such as 1.000, which is a thousand in some
+    languages, it is not known. A stated probability is no answer.
     """
     probability = None
     if expected.probability:
@@ -133,18 +149,23 @@ def read_outcome(answer: str, expected: Expected) -> Outcome:
         number = _find_number(answer)
         return Outcome(None if number is None else abs(number - expected.number) <= expected.within, probability)
     if expected.pattern:
-        return Outcome(_has_pattern(answer, expected.pattern) if answer.strip() else None, probability)
+        return Outcome(_find_pattern(answer, expected.pattern) if answer.strip() else None, probability)
     return Outcome(None, probability)
 
 
 def _find_label(answer: str, labels: tuple[str, ...]) -> str | None:
-    words = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    look = re.compile(rf"(?<!\w)(?:{words})(?!\w)", re.IGNORECASE)
-    lines = [line for line in answer.splitlines() if line.strip()]
-    for text in (lines[-1] if lines else "", answer):
-        said = {found.group().casefold() for found in look.finditer(text)}
-        if len(said) == 1:
-            return said.pop()
+    said = {label for line in answer.splitlines() if (label := _read_line(line, labels)) is not None}
+    return said.pop().casefold() if len(said) == 1 else None
+
+
+def _read_line(line: str, labels: tuple[str, ...]) -> str | None:
+    """The label that a line says, if it says nothing else."""
+    words = line.strip().strip("*_`#>\"'“”‘’()[]{}.!。！ \t")
+    for said in (words, words[_LEAD.match(words).end() :]):  # type: ignore[union-attr]  # it matches the empty text
+        for label in labels:
+            bare = label.strip("*_`\"'“”‘’()[]{}.! ") or label
+            if said in {label, bare} or (len(label) > 1 and said.casefold() in {label.casefold(), bare.casefold()}):
+                return label
     return None
 
 
@@ -162,15 +183,19 @@ def _read_number(line: str, found: re.Match[str]) -> float | None:
         return None  # 10-12 is a range, 2026-11-24 a date
     if before[-1:] in "-–/.," and before[-2:-1].isdigit():
         return None
+    if _POINT_OF_TWO_MEANINGS.fullmatch(text):
+        return None
+    text = re.sub(r"[ \u00a0\u2009\u202f'’]", "", text)
     text = text.replace(",", ".") if re.search(r",\d{1,2}(?:[eE]|$)", text) else text.replace(",", "")
     value = float(text)
     return value if abs(value) <= MAX_NUMBER else None
 
 
-def _has_pattern(answer: str, pattern: str) -> bool:
-    """Whether the parts of the pattern stand in a line one behind the other. Found from left to right, so in time that is in
-    proportion to the answer."""
+def _find_pattern(answer: str, pattern: str) -> bool | None:
+    """Whether the parts of the pattern follow one another in a line, from left to right, so in time that is in
+    proportion to the answer. None where each such line negates something before the last part."""
     parts = [part for part in pattern.casefold().split("*") if part.strip()]
+    is_denied = False
     for line in answer.casefold().splitlines():
         place = 0
         for part in parts:
@@ -179,8 +204,16 @@ def _has_pattern(answer: str, pattern: str) -> bool:
                 break
             place += len(part)
         else:
-            return bool(parts)
-    return False
+            if not _is_negated(line[:place], pattern):
+                return True
+            is_denied = True
+    return None if is_denied else False
+
+
+def _is_negated(words: str, pattern: str) -> bool:
+    """Whether the sentence that ends with ``words`` has a negation that the pattern itself does not have."""
+    sentence = re.split(r"[.!?;]\s", words)[-1]
+    return len(_NEGATION.findall(sentence)) > len(_NEGATION.findall(pattern.casefold()))
 
 
 def _take_probability(answer: str, before: str) -> tuple[float | None, str]:

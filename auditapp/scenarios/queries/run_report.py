@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from auditapp.batches.models import Batch
 from auditapp.batches.pure.conversations import read_words
+from auditapp.llm.pure.own_words import explain_end
 from auditapp.scenarios.models import Play, Script
 from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
 from auditapp.scenarios.pure.outcomes import Expected, read_expected, read_outcome
@@ -114,10 +115,11 @@ def _name_play(play: Play) -> dict[str, object]:
 
 
 def _read_answers(plays: Sequence[Play]) -> dict[int, str]:
-    """The words of the last answer of each play."""
+    """The words of the last answer of each play, but for those that were cut off or withheld: they have no outcome."""
     found = {}
     for first in range(0, len(plays), PLAYS_AT_A_TIME):
         for pk, turns in read_turns(plays[first : first + PLAYS_AT_A_TIME]).items():
-            if turns and turns[-1].result is not None:
-                found[pk] = read_words(turns[-1].result.answer)
+            last = turns[-1].result if turns else None
+            if last is not None and not explain_end(last.attempt.finish_reason):
+                found[pk] = read_words(last.answer)
     return found

@@ -51,8 +51,7 @@ class FormatterKind:
         sources = dict(Result.objects.filter(cell__in=ids).values_list("cell_id", "answer"))
         judgments = lock_judgments(ids)
         found = {
-            each.cell_id: _read(judgments[each.input_id], each.answer, sources.get(each.input_id, ""))
-            for each in answers
+            each.cell_id: _read(judgments[each.input_id], each, sources.get(each.input_id, "")) for each in answers
         }
         current = find_current_readings(ids)
         ends: dict[int, str] = {}
@@ -89,10 +88,11 @@ def write_formatter_schema(arm: Arm, prompt: str) -> dict[str, Any]:
     return write_answer_schema(arm.settings["schema"])
 
 
-def _read(judgment: Judgment, raw: str | None, answer: str) -> tuple[FormatterEnd, Parsed | None]:
+def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd, Parsed | None]:
     is_refused = judgment.outcome == Outcome.REFUSAL
     schema = find_schema(judgment.arm)
-    return read_refused_answer(raw, answer, schema) if is_refused else read_formatter_answer(raw, answer, schema)
+    read = read_refused_answer if is_refused else read_formatter_answer
+    return read(said.answer, answer, schema, finish_reason=said.finish_reason)
 
 
 def _make_row(judgment: Judgment, before: Reading | None, parsed: Parsed, cell_id: int, *, note: str) -> Reading:

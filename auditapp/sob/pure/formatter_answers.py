@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from auditapp.llm.pure.json_schemas import make_object
+from auditapp.llm.pure.own_words import Judged, explain_end, goes_on
 from auditapp.sob.pure.answer_words import says_nothing
 from auditapp.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
 from auditapp.sob.pure.refusals import is_refusal
@@ -109,16 +110,24 @@ def write_message(answer: str) -> str:
 
 
 def read_formatter_answer(
-    raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES
+    raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
     """The reading of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
 
-    ``schema`` holds the characteristics that the answer was asked for.
+    ``schema`` holds the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
+    of ``own_words`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
     """
     if raw is None:
         return FormatterEnd.NO_ANSWER, None
+    if explain_end(finish_reason):
+        return FormatterEnd.UNREADABLE, None
     # What it only thought of is no reading, also where it was cut off while thinking.
-    replies = [content for content in _find_objects(drop_thinking(raw)[0]) if "person" in content]
+    text = drop_thinking(raw)[0]
+    placed = [each for each in _find_objects(text) if "person" in each[0]]
+    if placed and goes_on(text, placed[-1][2]):
+        return FormatterEnd.UNREADABLE, None
+    judged = Judged([answer])
+    replies = [content for content, start, end in placed if not judged.repeats(text[start:end])]
     if not replies or any(reply != replies[0] for reply in replies):
         return FormatterEnd.UNREADABLE, None
     end, known = _read_reply(replies[0], _Source(answer), schema)
@@ -130,13 +139,13 @@ def read_formatter_answer(
 
 
 def read_refused_answer(
-    raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES
+    raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
     """The reading of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
 
     Where the formatter finds nothing in it, or an Unknown that it does not say in this word, the refusal stays.
     """
-    end, parsed = read_formatter_answer(raw, answer, schema)
+    end, parsed = read_formatter_answer(raw, answer, schema, finish_reason=finish_reason)
     if end in REJECTED:
         return end, None
     says_unknown = _holds(_Source(answer).words, "unknown")
@@ -145,8 +154,8 @@ def read_refused_answer(
     return end, parsed
 
 
-def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
-    """The JSON objects in a text, one after the other. Only strict JSON: nothing is repaired here."""
+def _find_objects(text: str) -> Iterator[tuple[Mapping[str, object], int, int]]:
+    """The JSON objects in a text, one after the other, each with its place. Only strict JSON: nothing is repaired here."""
     decoder = json.JSONDecoder()
     position = 0
     for _ in range(_MAX_OBJECTS):
@@ -159,7 +168,7 @@ def _find_objects(text: str) -> Iterator[Mapping[str, object]]:
             position = start + 1
             continue
         if isinstance(content, dict):
-            yield content
+            yield content, start, position
 
 
 _WORD = re.compile(r"[^\W_]+")

@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import Any
 
+from auditapp.llm.pure.own_words import is_cut_off, is_withheld
 from auditapp.sob.pure.answer_words import ATTRIBUTE_ALIASES as ATTRIBUTE_ALIASES  # noqa: PLC0414 - read from here everywhere
 from auditapp.sob.pure.answer_words import ATTRIBUTES as ATTRIBUTES  # noqa: PLC0414
 from auditapp.sob.pure.answer_words import NO_TRAITS as NO_TRAITS  # noqa: PLC0414
@@ -32,9 +33,7 @@ from transcripts.corpus.pure.thinking import drop_thinking as drop_thinking  # n
 
 PARSER_VERSION = "rules-3"
 
-_CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
 _FINISHED = frozenset({"stop", "end_turn", "stop_sequence", "eos", "eos_token", "complete"})
-_BLOCKED = frozenset({"content_filter", "refusal"})
 
 # Ten short values need no more; deeper ones might not survive being stored.
 _MAX_NESTING = 50
@@ -63,11 +62,11 @@ def judge_unclosed(finish_reason: str | None) -> Parsed:
 
 def judge_unread(answer: str, *, cut_off: bool, finish_reason: str | None) -> Parsed:
     """What an answer without its reasoning trace amounts to in which nothing of what was asked for is found."""
-    if _is(finish_reason, _CUT_OFF):
+    if is_cut_off(finish_reason):
         return Parsed(Outcome.TRUNCATED)
     if cut_off:
         return judge_unclosed(finish_reason)
-    if _is(finish_reason, _BLOCKED):
+    if is_withheld(finish_reason):
         return Parsed(Outcome.REFUSAL)
     if not answer or answer.isspace():
         return Parsed(Outcome.EMPTY)

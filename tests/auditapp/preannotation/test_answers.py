@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure import evidence
 from auditapp.preannotation.annotators.pure.answers import (
     MAX_RATIONALE,
@@ -92,7 +93,7 @@ def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None
     "wrapped",
     [
         "```json\n{}\n```",
-        "Here you are: {} I hope it helps.",
+        "Here you are: {}",
         '<think>{{"sentences": [1]}}</think>{}',
         "<thinking>never closed {}</thinking>{}",
         '[THINK]{{"sentences": [1]}}[/THINK]{}',
@@ -103,7 +104,7 @@ def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None
         '{{"result": {{"output": {}}}}}',
         "[{}]",
         "[[{}]]",
-        "Sätze: [12] und {}\nEnde.",
+        "Sätze: [12] und {}\n.",
         "{} {}",
     ],
 )
@@ -121,10 +122,29 @@ def test_a_bare_list_of_entries_is_an_answer() -> None:
     assert len(read(json.dumps([entry(11, coding()), entry(12), entry(13)])).proposals) == 1
 
 
-def test_of_two_different_answers_the_first_counts_and_the_other_is_told_of() -> None:
+def test_two_different_answers_are_none() -> None:
     found = read(f"{WHOLE}\nOn reflection:\n{answer(entry(11), entry(12), entry(13))}")
-    assert len(found.proposals) == 1
-    assert found.rejected == [{"sentence": None, "code": None, "reason": "a second, different answer"}]
+    assert (found.proposals, found.missing, found.problem) == ([], [11, 12, 13], "two different answers")
+
+
+@pytest.mark.parametrize(
+    ("said", "finish_reason", "problem"),
+    [
+        (f"{WHOLE} On reflection, none of them applies.", "stop", "words after the answer"),
+        (f'{WHOLE}\n{{"sentences": [{{"sentence": 11, "codings": [', "length", "words after the answer"),
+        (WHOLE, "length", "cut off"),
+        (WHOLE, "content_filter", "the model refused"),
+    ],
+)
+def test_an_answer_that_goes_on_or_did_not_end_by_itself_is_none(said: str, finish_reason: str, problem: str) -> None:
+    found = read(said, finish_reason=finish_reason)
+    assert (found.proposals, found.problem) == ([], problem)
+
+
+def test_an_answer_that_is_in_the_turn_itself_is_none() -> None:
+    turn = f"The interviewer wrote {WHOLE.replace(' ', '  ')} and asked for more."
+    assert read(f"The turn contains {WHOLE}", judged=Judged([turn])).proposals == []
+    assert len(read(f"The turn contains {WHOLE}").proposals) == 1
 
 
 def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer() -> None:

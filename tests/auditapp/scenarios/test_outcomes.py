@@ -18,10 +18,13 @@ LABEL = {"label": "not referred", "of": ["referred", "not referred"]}
         ("I would say not referred.\nThat is all.", True),
         ("Referred or not referred?\nHard to say.", None),
         ("Unreferred", None),
+        ("Answer: not referred\n\nLet me know if a second opinion is wanted!", True),
+        ("I do not think that she should be referred.", None),
+        ("Referred.\nOn reflection:\nnot referred", None),
         ("", None),
     ],
 )
-def test_a_label_is_read_from_the_last_line_or_from_the_whole(answer: str, is_right: bool | None) -> None:
+def test_a_label_counts_where_a_line_says_it_and_nothing_else(answer: str, is_right: bool | None) -> None:
     assert read_outcome(answer, read_expected(LABEL)).is_right is is_right
 
 
@@ -94,3 +97,54 @@ def test_what_no_answer_could_be_held_against_is_refused(answer: dict[str, objec
 
 def test_a_case_that_people_code_has_no_outcome_of_its_answer() -> None:
     assert read_outcome("Anything.", read_expected({"code": "elicit"})) == Outcome(None, None)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [
+        ("Answer: B\n\nLet me know if you want a second opinion!", True),
+        ("_B_", True),
+        ("答案是B", True),
+        ("I’d go with B.", True),
+        ("(b)", None),
+        ("I cannot choose; it is a matter of context.", None),
+        ("A good choice depends on you.", None),
+        ("My answer is A", False),
+    ],
+)
+def test_labels_of_one_letter_are_neither_articles_nor_small_letters(answer: str, is_right: bool | None) -> None:
+    assert read_outcome(answer, read_expected({"label": "B", "of": ["A", "B"]})).is_right is is_right
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [
+        ("I would refer her to the clinic.", True),
+        ("I would not refer her to the clinic.", None),
+        ("I wouldn’t refer her to the clinic.", None),
+        ("It is not urgent. I would refer her to the clinic.", True),
+        ("I would not refer her to the clinic.\nThen again: refer her to the clinic.", True),
+        ("I would send her home.", False),
+    ],
+)
+def test_a_pattern_does_not_count_where_it_is_negated(answer: str, is_right: bool | None) -> None:
+    assert read_outcome(answer, read_expected({"pattern": "refer*clinic"})).is_right is is_right
+    denied = read_expected({"pattern": "not refer*clinic"})
+    assert read_outcome("I would not refer her to the clinic.", denied).is_right is True
+
+
+@pytest.mark.parametrize("answer", ["1 000", "1\u202f000", "1'000", "1’000", "1,000", "1000.0"])
+def test_thousands_are_parted_in_several_ways(answer: str) -> None:
+    assert read_outcome(answer, read_expected({"number": 1000})).is_right is True
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_right"),
+    [("p = .80", True), ("0.800", True), ("1.000", None), ("12.345", None), ("in 2020 300", False)],
+)
+def test_a_point_may_come_first_and_before_three_digits_says_nothing(answer: str, is_right: bool | None) -> None:
+    assert read_outcome(answer, read_expected({"number": 0.8, "within": 0.01})).is_right is is_right
+
+
+def test_a_probability_may_begin_with_a_point() -> None:
+    assert read_outcome("no\nConfidence: .8", read_expected(LABEL | {"probability": "Confidence:"})).probability == 0.8

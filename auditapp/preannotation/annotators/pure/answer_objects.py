@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, goes_on, is_cut_off, is_withheld
 from transcripts.corpus.pure.thinking import drop_thinking
 
 # The most that is read in search of an answer, over all tries: text that only looks like JSON costs no more than this.
@@ -19,27 +20,40 @@ MAX_WRAPPER_DEPTH = 3
 START = re.compile(r"[{\[]")
 CALLED = frozenset({"arguments", "input", "parameters"})
 CALLS = frozenset({"tool_calls", "function_call", "tool_call", "function_calls"})
-TOOL_CALL, REFUSED, EMPTY = "a tool call instead of an answer", "the model refused", "empty answer"
-ENDS_IN_REFUSAL = frozenset({"refusal", "content_filter"})
+TOOL_CALL, REFUSED, EMPTY, CUT_OFF = "a tool call instead of an answer", "the model refused", "empty answer", "cut off"
 
 
-def find_answers(text: str, key: str, finish_reason: str = "") -> tuple[list[list[object]], str]:
-    """Every different list under ``key`` in ``text``, thoughts left out; without any, the problem in a few words."""
+def find_answers(
+    text: str, key: str, finish_reason: str = "", judged: Judged = NOTHING
+) -> tuple[list[list[object]], str]:
+    """Every different list under ``key`` in ``text``, thoughts left out; without any, the problem in a few words.
+
+    By the rule of ``own_words``: a list that is repeated from ``judged`` is none, and where words follow the last list, or the
+    answer was withheld, nothing is read. Of a list that was cut off the whole elements count, if no other list comes before it.
+    """
     text = drop_reasoning(text)
     if not text.strip():
         return [], _explain(finish_reason) or EMPTY
+    if is_withheld(finish_reason):
+        return [], REFUSED
     lists: list[list[object]] = []
-    has_call = False
-    for value in _read_values(text):
+    has_call, last = False, 0
+    for value, start, end in _read_values(text):
         has_call = has_call or _is_call(value)
         found = None if _is_call(value) else _unwrap(value, key)
-        if found is not None and found not in lists[:MAX_LISTS]:
+        if found is None:
+            continue
+        last = end
+        if found not in lists[:MAX_LISTS] and not judged.repeats(text[start:end]):
             lists.append(found)
+    if last and goes_on(text, last):
+        return [], WORDS_BEHIND
     if lists:
-        return lists, ""
+        return ([], CUT_OFF) if is_cut_off(finish_reason) else (lists, "")
     if has_call:
         return [], TOOL_CALL
-    rest = _read_cut_list(text, key)
+    # What follows a list that was only repeated has no words, so it is no list that was cut off either.
+    rest = None if last else _read_cut_list(text, key)
     if rest:
         return [rest], ""
     if rest is not None:
@@ -63,11 +77,11 @@ def _explain(finish_reason: str) -> str:
     """Why the end of a call left no answer, where it tells."""
     if "tool" in finish_reason:
         return TOOL_CALL
-    return REFUSED if finish_reason in ENDS_IN_REFUSAL else ""
+    return REFUSED if is_withheld(finish_reason) else ""
 
 
-def _read_values(text: str) -> Iterator[object]:
-    """The JSON objects and lists in a text, one after the other."""
+def _read_values(text: str) -> Iterator[tuple[object, int, int]]:
+    """The JSON objects and lists in a text, one after the other, each with its place."""
     decoder = json.JSONDecoder(parse_constant=_read_constant)
     read, position = 0, 0
     for _ in range(MAX_TRIES):
@@ -85,7 +99,7 @@ def _read_values(text: str) -> Iterator[object]:
         else:
             read += end - start.start()
             position = end
-            yield value
+            yield value, start.start(), end
 
 
 def _read_constant(name: str) -> object:

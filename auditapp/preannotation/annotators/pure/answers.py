@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from auditapp.llm.providers.base import make_storable
+from auditapp.llm.pure.own_words import NOTHING, Judged
 from auditapp.preannotation.annotators.pure.answer_objects import find_answers
 from auditapp.preannotation.annotators.pure.evidence import find_quote
 from auditapp.preannotation.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
@@ -69,17 +70,21 @@ def parse_response(
     once: Collection[str] = (),
     planted: Collection[int] = (),
     questions: Mapping[str, Mapping[str, Collection[str]]] | None = None,
+    judged: Judged = NOTHING,
 ) -> ParsedAnswer:
     """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
 
     Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
-    ``finish_reason`` only tells of an answer without words why it has none. Of the codes in ``once`` the first is taken
+    ``finish_reason`` and ``judged``, the texts that the model was shown, say what of the answer is its own (``find_answers``); two
+    different lists are no answer. Of the codes in ``once`` the first is taken
     that has all it needs, and a second on another sentence is not; sentences that were ``planted`` are no part of the
     turn and do not count. ``questions``: by code, the answers that each of its own questions offers; one outside these is
     left out, and the code kept without it.
     """
-    lists, problem = find_answers(answer, LIST_KEYS[prompt_version], finish_reason)
-    if problem:
+    lists, problem = find_answers(answer, LIST_KEYS[prompt_version], finish_reason, judged)
+    own = _leave_examples_out(lists, sentences)
+    if problem or len(own) > 1:
+        problem = problem or "two different answers"
         return ParsedAnswer([], [], sorted(sentences), problem)
     taking = _Taking(
         sentences,
@@ -90,7 +95,7 @@ def parse_response(
         planted=planted,
         questions=questions or {},
     )
-    items = _choose(lists, sentences)
+    (items,) = own
     if prompt_version == OLD_PROMPT_VERSION:
         for item in items:
             taking.take_old_coding(item)
@@ -100,13 +105,13 @@ def parse_response(
             taking.take_entry(item)
         missing = sorted(sentences.keys() - taking.answered)
     problem = "says nothing about any of the sentences" if sentences and len(missing) == len(sentences) else ""
-    surplus = [_reject(None, None, "a second, different answer")] * (len(lists) - 1)
-    return ParsedAnswer(taking.proposals, _shorten([*taking.rejected, *surplus]), missing, problem)
+    return ParsedAnswer(taking.proposals, _shorten(taking.rejected), missing, problem)
 
 
-def _choose(lists: Sequence[list[object]], sentences: Collection[int]) -> list[object]:
-    """Of several different answers the first that names a sentence it was asked about: not the example repeated."""
-    return next((each for each in lists if any(_read_number(raw) in sentences for raw in each)), lists[0])
+def _leave_examples_out(lists: Sequence[list[object]], sentences: Collection[int]) -> Sequence[list[object]]:
+    """Those of several lists that name a sentence that was asked about; where none does, the first."""
+    named = [each for each in lists if any(_read_number(raw) in sentences for raw in each)]
+    return named or lists[:1]
 
 
 def _reject(sentence: object, code: object, reason: str) -> dict[str, object]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
+from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure.answers import ParsedAnswer, Proposal, parse_response
 from auditapp.preannotation.annotators.pure.injection import find_instructions
 from auditapp.preannotation.annotators.pure.prompts import asks_for_enactment, asks_for_level
@@ -83,6 +84,7 @@ def _parse(
         questions={name: _list_offered(code) for name, code in codes.items() if code.attributes}
         if arm.settings.get("questions")
         else {},
+        judged=Judged((turn.question, turn.text, *(text for _, text in turn.earlier))),
     )
     answered = turn.texts.keys() - set(parsed.missing)
     asked = turn.find_asked(answered)

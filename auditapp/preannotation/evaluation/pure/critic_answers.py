@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from auditapp.llm.providers.base import make_storable
+from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, explain_end, goes_on
 from auditapp.preannotation.annotators.pure.answer_objects import (
     CALLED,
     CALLS,
@@ -20,17 +21,23 @@ MAX_SEARCH = 20_000
 VERDICTS = frozenset({UPHOLD, REVERSE})
 
 
-def read_critic_answer(answer: str, finish_reason: str = "") -> tuple[str, str, str]:
+def read_critic_answer(answer: str, finish_reason: str = "", judged: Judged = NOTHING) -> tuple[str, str, str]:
     """Verdict, rationale and problem of ``answer``; the verdict is empty exactly where the problem says why.
 
-    It is taken from the JSON object that has one, whatever is around it. Reasoning before it is dropped first. Objects with
-    different verdicts are none: a text that had one repeated must not pass for the critic's own. ``finish_reason`` only
-    tells of an answer without words why it has none.
+    It is taken from the JSON object that has one, by the rule of ``own_words``: what is repeated from ``judged``, the texts
+    that the critic was shown, is no verdict, nor is an object with words after it, nor one of an answer that was cut off or
+    withheld (``finish_reason``, in the provider's words). Reasoning before it is dropped first. Objects with different
+    verdicts are none.
     """
     text = drop_reasoning(answer)
     if not text.strip():
-        return _refuse(TOOL_CALL if "tool" in finish_reason else EMPTY)
-    found = _find_objects(text)
+        return _refuse(TOOL_CALL if "tool" in finish_reason else explain_end(finish_reason) or EMPTY)
+    if why := explain_end(finish_reason):
+        return _refuse(why)
+    placed = _find_objects(text)
+    if placed and goes_on(text, placed[-1][2]):
+        return _refuse(WORDS_BEHIND)
+    found = [each for each, start, end in placed if not judged.repeats(text[start:end])]
     if not found:
         return _refuse("no JSON object with a verdict")
     if any(_is_call(each) for each in found):
@@ -49,10 +56,10 @@ def read_critic_answer(answer: str, finish_reason: str = "") -> tuple[str, str, 
     return words.pop(), make_storable(rationale[:MAX_RATIONALE]), ""
 
 
-def _find_objects(text: str) -> list[dict[str, object]]:
-    """Every JSON object with a verdict that begins within what is searched; not those inside such a one."""
+def _find_objects(text: str) -> list[tuple[dict[str, object], int, int]]:
+    """Every JSON object with a verdict that begins within what is searched, with its place; not those inside such a one."""
     decoder = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_read_object)
-    found: list[dict[str, object]] = []
+    found: list[tuple[dict[str, object], int, int]] = []
     start, read = text.find("{"), 0
     while 0 <= start <= MAX_SEARCH and read <= MAX_READ:
         try:
@@ -64,7 +71,7 @@ def _find_objects(text: str) -> list[dict[str, object]]:
         else:
             read += end - start
             if isinstance(value, dict) and ("verdict" in value or _is_call(value)):
-                found.append(value)
+                found.append((value, start, end))
             else:
                 end = start + 1
         start = text.find("{", end)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.locality import is_external
+from auditapp.llm.pure.own_words import Judged
 from auditapp.preannotation.annotators.pure.prompts import Said
 from auditapp.preannotation.annotators.pure.sent_copy import make_copy
 from auditapp.preannotation.annotators.queries.prompt_codebook import goes_by_a_list
@@ -16,7 +17,7 @@ from auditapp.preannotation.annotators.runner.render_prompts import read_earlier
 from auditapp.preannotation.evaluation.pure.critic_answers import read_critic_answer
 from auditapp.preannotation.evaluation.pure.critic_prompts import CRITIC_SCHEMA, EARLIER, REVERSE, write_critic_message
 from auditapp.preannotation.models import CRITIC_KIND, CriticReading, Suggestion
-from transcripts.corpus.models import Consent, RedactionList
+from transcripts.corpus.models import Consent, RedactionList, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
 
@@ -44,12 +45,13 @@ class CriticKind:
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         outcomes: dict[int, str] = {}
+        judged = _read_judged({each.input_id for each in answers})
         rows = []
         for each in answers:
             if each.answer is None:
                 outcomes[each.cell_id] = PROVIDER_ERROR
                 continue
-            said, rationale, problem = read_critic_answer(each.answer, each.finish_reason)
+            said, rationale, problem = read_critic_answer(each.answer, each.finish_reason, judged[each.input_id])
             verdict = ""
             if not problem:
                 verdict = CriticReading.Verdict.REVERSED if said == REVERSE else CriticReading.Verdict.UPHELD
@@ -68,6 +70,17 @@ class CriticKind:
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
         """Nothing: where no answer came, nothing was stored."""
+
+
+def _read_judged(suggestions: Collection[int]) -> dict[int, Judged]:
+    """Of each suggestion the texts in which the critic may have met an object: the turns of its interview. Two queries."""
+    interviews = dict(Suggestion.objects.filter(pk__in=suggestions).values_list("pk", "sentence__turn__interview_id"))
+    texts: dict[int, list[str]] = {interview: [] for interview in interviews.values()}
+    turns = Turn.objects.filter(interview__in=texts, text__contains="{")
+    for interview, text in turns.values_list("interview_id", "text"):
+        texts[interview].append(text)
+    read = {interview: Judged(own) for interview, own in texts.items()}
+    return {suggestion: read[interview] for suggestion, interview in interviews.items()}
 
 
 def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:

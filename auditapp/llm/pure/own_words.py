@@ -1,0 +1,59 @@
+"""What of a model's answer may be read as its own verdict: one rule for every reader of a machine's answer.
+
+A model that judges a text may repeat what the text says. So an object that is in the judged text, whole, is no answer; an answer
+that was cut off or withheld gives no verdict; and where words go on after the last object, the model may be taking it back, so
+nothing is read. Reasoning is taken off before (``transcripts.corpus.pure.thinking``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# The providers' own words for why an answer ended.
+CUT_OFF = frozenset({"length", "max_tokens", "model_length"})
+WITHHELD = frozenset({"content_filter", "refusal"})
+WORDS_BEHIND = "words after the answer"
+
+_WORD = re.compile(r"[^\W_]")
+
+
+def is_cut_off(finish_reason: str | None) -> bool:
+    """Whether the provider says that the answer reached the limit of its length."""
+    return finish_reason is not None and finish_reason.lower() in CUT_OFF
+
+
+def is_withheld(finish_reason: str | None) -> bool:
+    """Whether the provider says that it, or the model by its own mark, withheld the answer."""
+    return finish_reason is not None and finish_reason.lower() in WITHHELD
+
+
+def explain_end(finish_reason: str | None) -> str:
+    """Why an answer that ended so gives no verdict, in a few words; empty where it may give one."""
+    if is_withheld(finish_reason):
+        return "withheld by the provider"
+    return "cut off" if is_cut_off(finish_reason) else ""
+
+
+def goes_on(text: str, end: int) -> bool:
+    """Whether words or numbers follow ``end`` in ``text``; fences, brackets and full stops are none."""
+    return _WORD.search(text, end) is not None
+
+
+class Judged:
+    """Texts that a model judges, or was shown, to find out whether a part of its answer is only repeated from them."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._texts = [_squeeze(text) for text in texts if "{" in text or "[" in text]
+
+    def repeats(self, part: str) -> bool:
+        """Whether ``part``, an object as it was written, is in one of the texts, whatever its white space."""
+        wanted = _squeeze(part)
+        return any(wanted in text for text in self._texts)
+
+
+NOTHING = Judged()
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())

@@ -87,8 +87,8 @@ def launch(project: Project, *variants: ModelVariant, **options: Any) -> Batch:
 def answer(request: ChatRequest) -> str:
     """First where the model was briefed, else a question, then second."""
     if "Yrsenbrief" in request.system:
-        return f"Having been told, I say: first. ({len(request.history)})"
-    return "May I ask who is older?" if not request.history else "Then it is the second."
+        return f"Having been told ({len(request.history)}):\nFirst."
+    return "May I ask who is older?" if not request.history else "Then I say:\nsecond"
 
 
 def respond(batch: Batch, calls: list[Call], say: Callable[[ChatRequest], str | ChatAnswer] = answer) -> None:

@@ -9,7 +9,30 @@ from hypothesis import strategies as st
 from transcripts.retrieval.pure.words import holds_all, mark, may_hold_all, read_terms
 
 # Letters that fold into others, letters that compose, and what stands between words.
-TRICKY = st.text(alphabet="aeijsxAEJSKkß \n*_'’\u00e9\u0301\u030cǰſ\u212aİςΣΐ한\u1112\u1161\u11ab文😀", max_size=40)
+TRICKY = st.text(
+    alphabet="aeijsxAEJSKkß \n*_'’\u00e9\u0301\u030cǰſ\u00ad\u200b\u05b8ıÉ\u212aİςΣΐ한\u1112\u1161\u11ab文😀",
+    max_size=40,
+)
+
+
+# What folds to the same: accents, points, vowels, dots, width, and what has no width.
+ALIKE = [
+    ("caf\u00e9", "cafe"),
+    ("cafe\u0301", "CAFE"),
+    ("\u0130stanbul", "istanbul"),
+    ("Diyarbak\u0131r", "DIYARBAKIR"),
+    ("\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd", "\u05e9\u05dc\u05d5\u05dd"),
+    ("\u0643\u064e\u062a\u064e\u0628\u064e", "\u0643\u062a\u0628"),
+    ("\u0623\u062d\u0645\u062f", "\u0627\u062d\u0645\u062f"),
+    ("\u0643\u0640\u0640\u062a\u0627\u0628", "\u0643\u062a\u0627\u0628"),
+    ("\uff26\uff55\uff4c\uff4c", "full"),
+    ("cul\u00adture", "culture"),
+    ("cul\u200bture", "culture"),
+    ("\ufeffculture\u2060", "culture"),
+    ("\u0141\u00f3d\u017a", "lodz"),
+    ("œuvre", "OEUVRE"),
+    ("ﬁne", "fine"),
+]
 
 
 class TestWhatCountsAsTheSame:
@@ -28,6 +51,7 @@ class TestWhatCountsAsTheSame:
             ("One, two", "two one"),
             ("I would **ask** first.", '"ask first"'),
             ("I would ask\nfirst.", "“ask first”"),
+            *((one, other) for pair in ALIKE for one, other in (pair, pair[::-1])),
         ],
     )
     def test_a_sentence_is_found(self, text: str, typed: str) -> None:
@@ -39,7 +63,9 @@ class TestWhatCountsAsTheSame:
             ("First I ask.", '"ask first"'),
             ("One", "one two"),
             ("ask, first", '"ask first"'),
-            ("i", "ı"),
+            ("か", "が"),
+            ("कि", "का"),
+            ("ก", "กิ่งไม้"),
         ],
     )
     def test_a_sentence_is_not_found(self, text: str, typed: str) -> None:
@@ -52,7 +78,16 @@ class TestWhatCountsAsTheSame:
 class TestMarking:
     def test_what_was_searched_for_is_marked_whole_letters_only(self) -> None:
         pieces = mark("Die Straße, e\u0301cole!", read_terms("strasse ecole é"))
-        assert [text for text, is_match in pieces if is_match] == ["Straße", "e\u0301"]
+        assert [text for text, is_match in pieces if is_match] == ["e", "Straße", "e\u0301cole"]
+
+    @pytest.mark.parametrize(("text", "typed"), [each for pair in ALIKE for each in (pair, pair[::-1])])
+    def test_the_mark_is_at_the_right_place(self, text: str, typed: str) -> None:
+        for before, after in (("", ""), ("Vorher ", " nachher"), ("\u200bé ", "\u0130!"), ("(", "x")):
+            pieces = mark(before + text + after, read_terms(typed))
+            marked = [(piece, is_match) for piece, is_match in pieces if piece]
+            assert "".join(piece for piece, _ in marked) == before + text + after
+            [found] = [piece for piece, is_match in marked if is_match]
+            assert found in {text, text.removeprefix("\ufeff")}
 
     @given(TRICKY, TRICKY)
     def test_the_pieces_are_the_text_and_something_is_marked_when_it_is_found(self, text: str, typed: str) -> None:

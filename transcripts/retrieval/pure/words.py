@@ -1,8 +1,11 @@
 """Finding words in sentences: what counts as the same, and where in a text they are. Knows nothing of Django.
 
 Words are found inside longer ones ("culture" in "subcultures"), so that scripts without spaces can be searched too.
-Letters are compared case-folded and in normal form C (Unicode 3.13, 3.11), typographic apostrophes as plain ones. It is
-done here and not by the database, for SQLite and PostgreSQL fold letters differently.
+Letters are compared case-folded and in normal form C (Unicode 3.13, 3.11), without accents, the points of Hebrew, the vowels
+of Arabic and the dots that tell Turkish i from ı; full width and other forms of a letter as the plain one, typographic
+apostrophes too; soft hyphens and characters without width are no part of a word. Signs that are letters of their own, such as
+vowels of Devanagari or the voicing of kana, stay. It is done here and not by the database, for SQLite and PostgreSQL fold
+letters differently.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from unicodedata import is_normalized, normalize
+from unicodedata import category, is_normalized, normalize
 
 MAX_LENGTH = 500
 MAX_TERMS = 20
@@ -21,6 +24,46 @@ QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|„([^“”]*)[“”]|«([^»]
 QUOTATION_MARKS = '"“”„«»'
 # What may be between two words of a phrase: white space, and the marks of Markdown's emphasis around it.
 GAP = r"[*_~`]*\s+[*_~`]*"
+
+APOSTROPHES = "’‘ʼ"
+# Letters that have no decomposition in Unicode.
+PLAIN = {"ı": "i", "ȷ": "j", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "æ": "ae", "œ": "oe"}
+# Blocks whose marks stand for nothing by themselves: accents, points of Hebrew, Arabic and Syriac.
+MARKS = (
+    *((0x0300, 0x036F), (0x0483, 0x0487), (0x0591, 0x05C7), (0x0610, 0x061A), (0x064B, 0x065F), (0x0670, 0x0670)),
+    *((0x06D6, 0x06ED), (0x0711, 0x0711), (0x0730, 0x074A), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF)),
+    (0xFE20, 0xFE2F),
+)
+TATWEEL = "ـ"
+
+
+class _Folded(dict[int, str]):
+    """What each character folds to; worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        found = self[code] = _fold_character(chr(code))
+        return found
+
+
+FOLDED = _Folded()
+
+
+def _fold_character(character: str) -> str:
+    if character in APOSTROPHES:
+        return "'"
+    # Soft hyphens, joiners, marks of direction.
+    if category(character) == "Cf" or character == TATWEEL:
+        return ""
+    plain = normalize("NFKC", character)
+    if any(each.isspace() for each in plain) and not character.isspace():
+        plain = character
+    letters = normalize("NFD", plain.casefold())
+    kept = "".join(letter for letter in letters if not _is_mark(letter))
+    return normalize("NFC", "".join(PLAIN.get(letter, letter) for letter in kept))
+
+
+def _is_mark(letter: str) -> bool:
+    return category(letter) == "Mn" and any(first <= ord(letter) <= last for first, last in MARKS)
 
 
 @dataclass(frozen=True)
@@ -57,7 +100,7 @@ def fold(text: str) -> str:
     """The text in the form in which it is compared."""
     if text.isascii():
         return text.lower()
-    return normalize("NFC", normalize("NFC", _straighten(text)).casefold())
+    return normalize("NFC", normalize("NFC", text).translate(FOLDED))
 
 
 def holds_all(text: str, terms: Sequence[Term]) -> bool:
@@ -75,9 +118,8 @@ def may_hold_all(text: str, terms: Sequence[Term]) -> bool:
     if text.isascii():
         folded = text.lower()
     else:
-        straight = _straighten(text)
-        folded = straight.casefold()
-        if not (is_normalized("NFC", straight) and is_normalized("NFC", folded)):
+        folded = text.translate(FOLDED)
+        if not (is_normalized("NFC", text) and is_normalized("NFC", folded)):
             return True
     return all(word in folded for term in terms for word in term.words)
 
@@ -102,7 +144,8 @@ def mark(text: str, terms: Sequence[Term]) -> list[tuple[str, bool]]:
 
 
 def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
-    """The text letter by letter, as typed and folded. A letter includes its accents and what else folds with it."""
+    """The text letter by letter, as typed and folded. A letter includes its accents, what else folds with it, and what is no
+    part of a word behind it."""
     if text.isascii():
         yield from zip(text, text.lower(), strict=True)
         return
@@ -110,13 +153,10 @@ def _fold_letters(text: str) -> Iterator[tuple[str, str]]:
     for character in text[1:]:
         own = fold(character)
         both = fold(text_now + character)
-        if both == folded_now + own or len(text_now) == MAX_LETTER_LENGTH:
+        is_apart = both == folded_now + own and own != ""
+        if is_apart or len(text_now) == MAX_LETTER_LENGTH:
             yield text_now, folded_now
             text_now, folded_now = character, own
         else:
             text_now, folded_now = text_now + character, both
     yield text_now, folded_now
-
-
-def _straighten(text: str) -> str:
-    return text.replace("’", "'").replace("‘", "'").replace("ʼ", "'")

@@ -171,7 +171,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Sign-in rate limits must hold over all web processes, so they live in the database.
 CACHES = {
     "default": {
-        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "BACKEND": "transcripts.accounts.counting.CountingCache",
         "LOCATION": "cache_entry",
         # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -194,9 +194,14 @@ ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-# Wrong passwords: allauth counts five in five minutes for a name from one address. These are for a browser in which the person
-# signed in before, and for a name from all other browsers together.
-ACCOUNT_RATE_LIMITS = {"login_failed_known": "5/5m/key", "login_failed_anywhere": "30/h/key"}
+# Requests to sign in from an address, which a classroom may share. Wrong passwords: from an address, and for a name from one
+# address; in a browser in which the person signed in before; and for a name from all other browsers together.
+ACCOUNT_RATE_LIMITS = {
+    "login": "120/m/ip",
+    "login_failed": "60/m/ip,5/5m/key",
+    "login_failed_known": "5/5m/key",
+    "login_failed_anywhere": "30/h/key",
+}
 MFA_ADAPTER = "transcripts.accounts.second_factor.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -26,6 +26,14 @@ def test_nothing_that_was_typed_begins_a_line_or_steers_a_terminal(typed: str) -
     assert "said: " in line
 
 
+def test_no_link_that_signs_somebody_in_is_logged() -> None:
+    for path in ("/sign-in/hunter2/", "https://a.example/sign-in/hunter2", "'/sign-in/hunter2/?next=x'"):
+        line = write(f"Forbidden (CSRF cookie not set.): {path}", failure=LookupError(path))
+        assert "hunter2" not in line
+        assert line.count("/sign-in/...") == 2
+    assert write("Not Found: /sign-in/").endswith("/sign-in/")
+
+
 def test_letters_of_every_script_stay() -> None:
     assert write("Zoë 日本 🙂").endswith("said: Zoë 日本 🙂")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
+from django.db import Error as DatabaseFailure
 from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 
@@ -27,19 +27,24 @@ BACKED_UP = "site.backed_up"
 def back_up(file: Path) -> dict[str, Any]:
     """Write a backup to ``file`` and return its manifest. People and workers go on meanwhile. Raises ``OperationError``."""
     refuse_place(file)
-    with (
-        archive.written_whole(file) as partial,
-        tempfile.TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder,
-    ):
+    for left in archive.find_leftovers(file.parent):
+        archive.remove(left)
+    with archive.written_whole(file) as partial, archive.make_folder(file.parent) as folder:
         # Answers wait in the spool until they are in the database: copied in this order, none is missing from both.
-        files = Path(folder) / "files"
+        files = folder / "files"
         files.mkdir()
         archive.copy_files(settings.DATA, files)
-        copy = Path(folder) / "database"
+        copy = folder / "database"
         stored_as, held = copy_database(copy)
         manifest = {"made_at": datetime.datetime.now(datetime.UTC).isoformat(), "release": find_release(), **held}
         archive.write_archive(partial, database=copy, stored_as=stored_as, files=files, manifest=manifest)
-    _record_backup(file, manifest)
+    try:
+        _record_backup(file, manifest)
+    except DatabaseFailure as error:
+        raise OperationError(
+            f"{file} is a whole backup and can be restored. It is not on record, because the database takes no writes "
+            f"({error}): make room on its disk."
+        ) from None
     return manifest
 
 
@@ -50,6 +55,7 @@ def _record_backup(file: Path, manifest: dict[str, Any]) -> None:
         "bytes": file.stat().st_size,
         "rows": sum(manifest["counts"].values()),
         "release": manifest["release"],
+        "folder": str(file.parent),
     }
     trail.record(BACKED_UP, target="site", by=trail.SYSTEM, details=details)
 
@@ -80,8 +86,10 @@ def restore(file: Path) -> dict[str, Any]:
     make_data_folder(settings.DATA)
     refuse_what_is_not_empty()
     _refuse_other_releases(file, manifest)
-    with tempfile.TemporaryDirectory(dir=settings.DATA, prefix=".restore-") as folder:
-        copy = Path(folder) / "database"
+    for left in archive.find_leftovers(settings.DATA):
+        archive.remove(left)
+    with archive.make_folder(settings.DATA) as folder:
+        copy = folder / "database"
         archive.extract(file, manifest["database"], copy)
         load_database(copy)
     for name in manifest["sha256"]:

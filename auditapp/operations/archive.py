@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +18,9 @@ from typing import IO, Any
 from auditapp.operations.errors import OperationError
 
 FORMAT = 1
+FOLDER_PREFIX, PARTIAL_SUFFIX = ".backup-", ".partial"
+# Between making a name and locking it passes no time to speak of.
+YOUNG_SECONDS = 60
 MANIFEST = "manifest.json"
 FILES = "files/"
 # What a backup takes from the data folder beside the database. Keys are kept apart; the rest is made anew.
@@ -25,15 +31,60 @@ CHUNK = 1024 * 1024
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
     """A name beside ``path`` to write to; the file appears at ``path`` when all of it is on the disk, or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
     try:
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        yield partial
+        with _locked(partial):
+            yield partial
         _flush(partial)
         partial.replace(path)
         _flush(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def make_folder(parent: Path) -> Iterator[Path]:
+    """A folder for copies while a backup is made."""
+    with tempfile.TemporaryDirectory(dir=parent, prefix=FOLDER_PREFIX) as name, _locked(Path(name)):
+        yield Path(name)
+
+
+def find_leftovers(folder: Path) -> list[Path]:
+    """What backups left there that were killed: nobody has it locked any more."""
+    if not folder.is_dir():
+        return []
+    found = [*folder.glob(f"{FOLDER_PREFIX}*/"), *folder.glob(f".*.*[0-9]{PARTIAL_SUFFIX}")]
+    return sorted(each for each in found if _is_left(each))
+
+
+def remove(left: Path) -> None:
+    """Delete what a killed backup left."""
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+    else:
+        left.unlink(missing_ok=True)
+
+
+def _is_left(path: Path) -> bool:
+    try:
+        if time.time() - path.stat().st_mtime < YOUNG_SECONDS:
+            return False
+        with _locked(path):
+            return True
+    except OSError:
+        return False
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock, which ends with this process. Raises ``BlockingIOError`` where another one holds it."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_archive(path: Path, *, database: Path, stored_as: str, files: Path, manifest: dict[str, Any]) -> None:

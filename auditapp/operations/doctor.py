@@ -6,12 +6,13 @@ import datetime
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
-from django.db import connection, transaction
+from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
@@ -23,6 +24,7 @@ from auditapp.batches.models import Tick
 from auditapp.batches.pure.spool import find_disk_shortage, is_abandoned
 from auditapp.environment import find_misspelt_names
 from auditapp.llm.queries import find_broken_seals
+from auditapp.operations import archive
 from auditapp.operations.actions import BACKED_UP
 from auditapp.operations.copies import find_sqlite_file
 from auditapp.webhooks.queries import find_broken_secrets
@@ -66,7 +68,7 @@ class _Doubtful(_Wrong):
 
 
 def examine(*, with_trail: bool = True) -> list[Finding]:
-    """Ask every question. Nothing is changed. Without the database, what needs it is not asked.
+    """Ask every question. Nothing is changed; a row is written and deleted again. Without the database, what needs it is not asked.
 
     ``with_trail`` checks every event of the audit trail, which takes a second for some 50,000.
     """
@@ -166,16 +168,16 @@ def _check_broker() -> str:
 
 def _check_database() -> str:
     try:
-        with transaction.atomic():
-            # Shows that it can be written to; taken back.
-            if "batches_tick" in connection.introspection.table_names():
-                Tick.objects.bulk_create([Tick(name="doctor", at=timezone.now())], ignore_conflicts=True)
-            transaction.set_rollback(True)
+        if "batches_tick" in connection.introspection.table_names():
+            # Only what is committed shows that it can be written to: SQLite writes nothing before.
+            Tick.objects.bulk_create([Tick(name="doctor", at=timezone.now())], ignore_conflicts=True)
+            Tick.objects.filter(name="doctor").delete()
         return _check_sqlite() if connection.vendor == "sqlite" else _check_postgres()
     except DatabaseFailure as error:
         raise _Wrong(
             f"{UNANSWERED} ({type(error).__name__}).",
-            "Start it, or correct DATABASE_URL; on SQLite see that the data folder belongs to this user.",
+            "Start it, or correct DATABASE_URL; see that its disk has room and, on SQLite, that the data folder belongs to this "
+            "user.",
         ) from None
 
 
@@ -307,9 +309,17 @@ def _check_keys() -> str:
 
 
 def _check_backup() -> str:
-    last = AuditEvent.objects.filter(action=BACKED_UP).order_by("-pk").values_list("at", flat=True).first()
-    if last is None:
+    found = AuditEvent.objects.filter(action=BACKED_UP).order_by("-pk").values_list("at", "details").first()
+    if found is None:
         raise _Doubtful("No backup was made by manage.py backup.", "docs/operations.md describes how.")
+    last, details = found
+    places = {Path(details.get("folder", settings.DATA)), Path(settings.DATA)}
+    if left := sorted(each for place in places for each in archive.find_leftovers(place)):
+        raise _Doubtful(
+            f"{len(left)} copies of the database, not encrypted, are left of backups that were ended before they were done, such "
+            f"as {left[0]}.",
+            "The next backup to that folder removes them; or delete them.",
+        )
     days = (timezone.now() - last).days
     if timezone.now() - last > BACKUP_AFTER:
         raise _Doubtful(f"The last backup is {days} days old.", "Make one: manage.py backup FILE.")

@@ -52,12 +52,12 @@ def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
     assert PBKDF2PasswordHasher.iterations >= 600_000
     assert f"for {int(actions.SIGN_IN_LINK_LIFE.total_seconds()) // 60} minutes" in page
     assert f"or {actions.INVITATION_LIFE.days} days for somebody invited" in page
-    assert allauth.RATE_LIMITS["login_failed"] == "10/m/ip,5/300s/key"
-    assert allauth.RATE_LIMITS["login"] == "30/m/ip"
+    assert allauth.RATE_LIMITS["login_failed"] == "60/m/ip,5/5m/key"
+    assert allauth.RATE_LIMITS["login"] == "120/m/ip"
     assert allauth.RATE_LIMITS["login_failed_anywhere"] == "30/h/key"
     assert allauth.RATE_LIMITS["login_failed_known"] == "5/5m/key"
     assert "5 in 5 minutes for a name from one address, 30 an hour for a name from all, " in page
-    assert "10 a minute from an address, 30 requests to sign in a minute" in page
+    assert "60 a minute from an address, 120 requests to sign in a minute" in page
     assert "(a signed cookie, for a year; it lets nobody in) is counted apart (5 in 5 minutes)" in page
     assert LIFE_SECONDS == 365 * 24 * 3600
     listed = re.findall(r"one of the words ([\w, ]+?) with a few", page)

@@ -24,8 +24,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         **DefaultAccountAdapter.error_messages,
         "username_password_mismatch": "The name or the password is wrong.",
         "too_many_login_attempts": (
-            "Too many wrong passwords or codes. Wait five minutes, then try again. If that does not help, use a browser in "
-            "which you signed in before, or ask for a sign-in link."
+            "Too many wrong passwords or codes were typed for this name, or by all who share your internet address. Wait five "
+            "minutes, then try again. If that does not help, use a browser in which you signed in before, or ask for a sign-in "
+            "link."
         ),
     }
 

@@ -66,11 +66,16 @@ class _Once:
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
         authenticator: Authenticator = self.authenticator  # type: ignore[attr-defined]
-        digest = hash_secret(f"{authenticator.pk} {normalize_user_code(code)}")
-        is_new = cache.add(f"used-code:{digest}", True, timeout=MEMORY_SECONDS)
+        is_new = _use_code(authenticator, code)
         if authenticator.type == Authenticator.Type.TOTP and not is_new:
             raise get_adapter().validation_error("incorrect_code")
         return code
+
+
+def _use_code(authenticator: Authenticator, code: str) -> bool:
+    """Remember that a code was used; whether it had not been before."""
+    digest = hash_secret(f"{authenticator.pk} {normalize_user_code(code)}")
+    return bool(cache.add(f"used-code:{digest}", True, timeout=MEMORY_SECONDS))
 
 
 class AuthenticateForm(_Once, forms.AuthenticateForm):  # type: ignore[misc]
@@ -125,6 +130,8 @@ class Activate(_Page, totp.ActivateTOTPView):  # type: ignore[misc]
         user = person_of(self.request)
         with transaction.atomic():
             response: HttpResponse = super().form_valid(form)
+            # Nobody who saw it typed can sign in with it.
+            _use_code(Authenticator.objects.get(user=user, type=Authenticator.Type.TOTP), form.cleaned_data["code"])
             actions.record_second_factor(user=user, change="added", by=user)
             actions.end_sessions(user=user, by=user, keep=self.request.session.session_key)
         record_authentication(self.request, user, "mfa", type=Authenticator.Type.TOTP, reauthenticated=True)

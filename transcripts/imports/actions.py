@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import math
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import connection, transaction
@@ -20,6 +23,8 @@ from transcripts.imports.runs import JobRefused, delete_results
 from transcripts.projects.models import Project
 
 PART_BYTES = 1 << 20
+# An import of 30 MB took 110 MB of disk.
+ROOM_PER_BYTE, ROOM_FOR_PEOPLE = 4, 16_000_000
 MAX_OPEN_JOBS = 20
 UPLOAD_LOST_AFTER = datetime.timedelta(minutes=10)
 CHECKED_KEPT = datetime.timedelta(days=1)
@@ -39,6 +44,7 @@ def start_job(
 
     The files are stored in many short transactions, so that others can write meanwhile.
     """
+    _refuse_without_room(sum(file.size or 0 for file in files))
     now = timezone.now()
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(pk=project.pk)
@@ -69,6 +75,26 @@ def start_job(
         _let_wait(job, State.UPLOADING)
     job.refresh_from_db()
     return job
+
+
+def _refuse_without_room(size: int) -> None:
+    """Raise ``JobRefused`` where SQLite's disk would be full before files of this size are imported: nobody could save then.
+
+    The files, the rows and the log of both are there at one time. How full the disk of a database server is, is not known here.
+    """
+    free, needed = find_room(), ROOM_PER_BYTE * size + ROOM_FOR_PEOPLE
+    if size and free is not None and free < needed:
+        raise JobRefused(
+            f"There is too little room on the disk of the database: {math.ceil(needed / 1e6):,} MB are needed to import "
+            f"{math.ceil(size / 1e6):,} MB, and {free // 1_000_000:,} MB are free. Nothing was stored. Ask whoever runs the "
+            "site to make room, or import less at a time."
+        )
+
+
+def find_room() -> int | None:
+    """How many bytes are free on the disk of a database that is a file; ``None`` for others."""
+    place = Path(str(connection.settings_dict["NAME"]))
+    return shutil.disk_usage(place.parent).free if connection.vendor == "sqlite" and place.is_file() else None
 
 
 @transaction.atomic

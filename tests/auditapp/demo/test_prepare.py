@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.core.management import CommandError, call_command
+from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 from pytest_django import Settings
 
@@ -48,3 +49,14 @@ def test_static_files_are_collected_again_only_after_a_change(
     (settings.STATIC_ROOT / "staticfiles.json").unlink()
     prepare.collect_static_files()
     assert called == ["collectstatic"] * 3
+
+
+def test_a_data_folder_that_cannot_be_written_to_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OperationalError("unable to open database file")
+
+    monkeypatch.setattr("auditapp.demo.management.commands.prepare.find_pending_migrations", refuse)
+    with pytest.raises(
+        CommandError, match=r"cannot be opened or written to .*unable to open database file.* mounted read-only"
+    ):
+        call_command("prepare", "--no-demo")

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 
 from auditapp.batches.models import Batch
 from auditapp.operations import actions, archive
@@ -167,6 +168,52 @@ def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def leave_remains(folder: Path) -> list[Path]:
+    """What a backup leaves that is killed: a folder with the copy, and the beginning of the archive."""
+    copies, partial = folder / ".backup-x1y2", folder / ".site.backup.4711.partial"
+    copies.mkdir()
+    for each in (copies / "database", partial):
+        each.write_bytes(b"rows")
+    for each in (copies, partial):
+        os.utime(each, (0, 0))
+    return [copies, partial]
+
+
+def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path: Path) -> None:
+    left = leave_remains(tmp_path)
+    (tmp_path / "notes.partial").touch()
+    with archive.written_whole(tmp_path / "a") as partial, archive.make_folder(tmp_path) as folder:
+        for each in (partial, folder):
+            os.utime(each, (0, 0))
+        assert archive.find_leftovers(tmp_path) == sorted(left)
+    for each in left:
+        archive.remove(each)
+    assert archive.find_leftovers(tmp_path) == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "notes.partial"]
+
+
+@pytest.mark.django_db
+def test_a_backup_removes_remains_and_says_what_it_could_not_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(to: Path) -> tuple[str, dict[str, object]]:
+        to.write_bytes(b"rows")
+        return "database.sqlite3", {"counts": {}, "migrations": [], "audit_heads": {}}
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OperationalError("database or disk is full")
+
+    monkeypatch.setattr(actions, "copy_database", copy)
+    left, file = leave_remains(tmp_path), tmp_path / "site.backup"
+    actions.back_up(file)
+    assert not any(each.exists() for each in left)
+    assert AuditEvent.objects.get(action=actions.BACKED_UP).details["folder"] == str(tmp_path)
+    monkeypatch.setattr("transcripts.audit_trail.trail.record", refuse)
+    with pytest.raises(OperationError, match=r"is a whole backup .* not on record, because .* disk is full"):
+        actions.back_up(tmp_path / "again.backup")
+    assert archive.read_manifest(tmp_path / "again.backup")["counts"] == {}
+
+
 @pytest.mark.django_db(transaction=True)
 def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(project: Project, owner: User) -> None:
     add_batch(project, "sob", 1)
@@ -185,4 +232,10 @@ def test_a_backup_leaves_its_hash_in_the_trail(tmp_path: Path, monkeypatch: pyte
     file.write_bytes(b"a backup")
     actions._record_backup(file, {"counts": {"a": 1, "b": 2}, "release": "0.1.0"})
     details = AuditEvent.objects.get(action=actions.BACKED_UP).details
-    assert details == {"sha256": sha256(b"a backup").hexdigest(), "bytes": 8, "rows": 3, "release": "0.1.0"}
+    assert details == {
+        "sha256": sha256(b"a backup").hexdigest(),
+        "bytes": 8,
+        "rows": 3,
+        "release": "0.1.0",
+        "folder": str(tmp_path),
+    }

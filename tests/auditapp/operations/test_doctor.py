@@ -15,6 +15,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.core.management import call_command
 from django.db import DatabaseError, connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from kombu import Connection
 from pytest_django.fixtures import Settings
@@ -23,6 +24,7 @@ from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.runner import tasks
 from auditapp.llm.models import ProviderAccount
 from auditapp.operations import actions, doctor
+from tests.auditapp.operations.test_backup import leave_remains
 from tests.conftest import make_user
 from tests.databases import is_postgres
 from tests.instance import Instance
@@ -154,6 +156,12 @@ def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, project: P
     add_event(actions.BACKED_UP, datetime.timedelta(days=-30))
 
 
+def leave_a_backup_half_made(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+    add_event(actions.BACKED_UP, datetime.timedelta(0))
+    settings.DATA = settings.SPOOL_FOLDER
+    leave_remains(settings.DATA)
+
+
 def break_the_trail(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
     patch.setattr("auditapp.batches.ledger.verify.verify_streams", lambda: [("site", 9, 4)])
 
@@ -180,6 +188,7 @@ def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -
         (change_the_field_key, "keys", "wrong", "stored keys of Paid"),
         (seal_a_second_factor_with_another_key, "keys", "wrong", "second factor of locked-out"),
         (have_an_old_backup, "backup", "warning", "30 days old"),
+        (leave_a_backup_half_made, "backup", "warning", "not encrypted, are left"),
         (break_the_trail, "trail", "wrong", "from event 4"),
         (get_stuck, "batches", "wrong", "its cap is 1"),
     ],
@@ -199,6 +208,15 @@ def test_each_fault_is_named_with_what_to_do(
     assert finding.state == state, finding
     assert words in f"{finding.found} {finding.advice}"
     assert "hidden" not in f"{finding.found} {finding.advice}"
+
+
+def test_only_what_was_committed_counts_as_a_write(project: Project) -> None:
+    """On a full disk SQLite takes everything until the commit."""
+    with CaptureQueriesContext(connection) as asked:
+        doctor._check_database()
+    kinds = [query["sql"].split()[0] for query in asked.captured_queries]
+    assert kinds.count("INSERT") == kinds.count("DELETE") == 1
+    assert not Tick.objects.filter(name="doctor").exists()
 
 
 def test_a_newer_or_older_database_is_told(project: Project) -> None:

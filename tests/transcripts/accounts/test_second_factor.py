@@ -85,6 +85,16 @@ def test_setting_up_shows_recovery_codes_once_and_ends_other_sessions(person: Us
     assert AuditEvent.objects.filter(action="account.second_factor.added", actor_name="Rosalind").count() == 1
 
 
+def test_the_code_that_set_it_up_signs_nobody_in(person: User, client_of: SignIn) -> None:
+    client, later = client_of(person), Client()
+    confirm(client, SET_UP)
+    secret, _ = set_up(client)
+    code = str(format_hotp_value(hotp_value(secret, int(time.time()) // 30)))
+    type_password(later, person)
+    later.post(CODE_PAGE, {"code": code})
+    assert not is_signed_in(later)
+
+
 def test_wrong_code_sets_up_nothing(person: User, client_of: SignIn) -> None:
     client = client_of(person)
     confirm(client, SET_UP)

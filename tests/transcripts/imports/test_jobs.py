@@ -74,6 +74,18 @@ def count_visible(project: Project) -> tuple[int, int, int]:
     )
 
 
+def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(
+    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = 4 * len(FILE[1]) + actions.ROOM_FOR_PEOPLE
+    monkeypatch.setattr(actions, "find_room", lambda: needed - 1)
+    with pytest.raises(JobRefused, match=r"too little room on the disk .* Nothing was stored"):
+        start(project, lead)
+    assert not ImportJob.objects.exists()
+    monkeypatch.setattr(actions, "find_room", lambda: needed)
+    assert start(project, lead).state == State.WAITING
+
+
 def test_an_upload_arrives_in_pieces_and_is_put_together_again(project: Project, lead: User) -> None:
     job = start(project, lead, FILE, ("empty.jsonl", b""))
     assert UploadPart.objects.filter(job=job).count() == -(-len(FILE[1]) // 100)

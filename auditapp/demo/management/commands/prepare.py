@@ -9,8 +9,8 @@ from django.apps import apps
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandParser
-from django.db import connection
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -36,6 +36,16 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true")
 
     def handle(self, *args: object, **options: object) -> None:
+        try:
+            self._prepare(options)
+        except (OperationalError, PermissionError) as error:
+            place = settings.DATABASES["default"]["NAME"]
+            raise CommandError(
+                f"The data folder {settings.DATA} or the database {place} cannot be opened or written to ({error}). See that both "
+                "are there, belong to this user, are not mounted read-only, and that the disk has room."
+            ) from None
+
+    def _prepare(self, options: dict[str, object]) -> None:
         make_site_files()
         if find_pending_migrations():
             call_command("migrate", verbosity=0, interactive=False)

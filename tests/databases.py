@@ -19,8 +19,8 @@ import pickle
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -216,6 +216,28 @@ class Databases:
 
 
 databases = Databases()
+
+
+@contextmanager
+def second_writer(folder: Path) -> Iterator[Callable[[], None]]:
+    """What saves something on a connection of its own: the test goes on in a copy on disk, for in memory connections share
+    their locks. On SQLite, and for a test that commits for itself."""
+    before, file = databases.current, folder / "second.sqlite3"
+    assert before is not None
+    with closing(sqlite3.connect(file)) as copy:
+        connection.connection.backup(copy)
+    use_sqlite(Database(str(file)))
+    connection.connect()
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+
+            def save() -> None:
+                writer.execute("UPDATE accounts_user SET first_name = first_name || 'x'")
+
+            yield save
+    finally:
+        connection.connection.close()
+        use_sqlite(before)
 
 
 def find_content(item: pytest.Item) -> tuple[Stored, ...]:

@@ -47,6 +47,13 @@ class SourceReader(RefiReader):
         self._put_on_texts = 0
         self._shared: dict[str, str] = {}
         self._placed: set[str] = set()
+        self._repeated = 0
+
+    def list_warnings(self) -> Iterator[str]:
+        """As of codes, and how many selections and codings bear a GUID once more: nothing is lost by that."""
+        yield from super().list_warnings()
+        if self._repeated:
+            yield f"{show_count(self._repeated, 'guid')} of selections or codings came more than once; all of them were read."
 
     def read_reference(self, text: str | None, kind: str) -> str:
         """A GUID that refers to something already read; "" where it does not."""
@@ -202,7 +209,7 @@ class SourceReader(RefiReader):
             self.note_problem(element, found, "a guid of 8-4-4-4-12 hexadecimal digits")
             return ""
         if guid in self._placed:
-            self.left_out["guids that more than one selection or coding has"] += 1
+            self._repeated += 1
         self._placed.add(guid)
         return guid
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import datetime
 import hashlib
-import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.databases import Database, databases, is_postgres, use_sqlite
+from tests.databases import is_postgres, second_writer
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -195,59 +192,34 @@ def test_a_killed_run_is_done_again_and_recorded_once(
     assert AuditEvent.objects.filter(action="export.written").count() == 1
 
 
-@pytest.fixture
-def second_writer(tmp_path: Path, transactional_db: None) -> Iterator[Callable[[], None]]:
-    """Saves something on a connection of its own, in a database on disk: in memory, connections share their locks."""
-    if is_postgres():
-        pytest.skip("PostgreSQL has no such refusal")
-    before, file = databases.current, tmp_path / "db.sqlite3"
-    assert before is not None
-    with closing(sqlite3.connect(file)) as copy:
-        connection.connection.backup(copy)
-    on_disk = Database(str(file))
-    use_sqlite(on_disk)
-    connection.connect()
-    try:
-        with closing(sqlite3.connect(file, isolation_level=None)) as writer:
-
-            def save() -> None:
-                writer.execute("UPDATE accounts_user SET first_name = first_name || 'x'")
-
-            yield save
-    finally:
-        connection.connection.close()
-        use_sqlite(before)
-
-
 @commits
+@pytest.mark.skipif(is_postgres(), reason="PostgreSQL has no such refusal.")
 @pytest.mark.parametrize("what", ["codings", "sentences", "texts"])
 def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
     project: Project,
     coded: list[Sentence],
     reader: User,
     client_of: ClientOf,
-    second_writer: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
     what: str,
 ) -> None:
-    def watch_time() -> Callable[[int, int], None]:
-        def watch(done: int, _total: int) -> None:
-            if done:
-                second_writer()
-                raise export_jobs.TooLong
-
-        return watch
-
-    monkeypatch.setattr(export_jobs, "watch_time", watch_time)
     monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
     for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (text_rows, "CHUNK")):
         monkeypatch.setattr(module, name, 1)
     monkeypatch.setattr("django.db.models.sql.compiler.GET_ITERATOR_CHUNK_SIZE", 1)
-    client, format = client_of(reader), "jsonl"
-    answer = client.post(reverse("exchange:download", args=[project.slug, what, format]))
-    assert (answer.status_code, ImportJob.objects.count()) == (302, 1)
-    # Once more on the same connection: nothing of the first stayed open.
-    assert client.post(reverse("exchange:download", args=[project.slug, what, format])).status_code == 302
+    client, path = client_of(reader), reverse("exchange:download", args=[project.slug, what, "jsonl"])
+    with second_writer(tmp_path) as save:
+
+        def watch(done: int, _total: int) -> None:
+            if done:
+                save()
+                raise export_jobs.TooLong
+
+        monkeypatch.setattr(export_jobs, "watch_time", lambda: watch)
+        assert (client.post(path).status_code, ImportJob.objects.count()) == (302, 1)
+        # Once more on the same connection: nothing of the first stayed open.
+        assert client.post(path).status_code == 302
 
 
 @commits

@@ -126,10 +126,10 @@ class TestForeignProject:
             "Left out: codings without a code that is in the file (1).",
             "Left out: times that cannot be read (1).",
             "Left out: values of a variable that is not in the file (1).",
-            "Left out: guids that more than one selection or coding has (1).",
             "Left out: links (2).",
             "Left out: graphs (1).",
             "Left out: references to a note that is not in the file (2).",
+            "1 guid of selections or codings came more than once; all of them were read.",
         )
 
 

@@ -37,9 +37,9 @@ def describe_unfinished(batch: Batch) -> str:
     if ended == cells:
         return ""
     waiting = cells - ended - cancelled
-    parts = [f"{waiting:,} are not answered yet"] if waiting else []
+    parts = [f"{waiting:,} {'is' if waiting == 1 else 'are'} not answered yet"] if waiting else []
     if cancelled:
-        parts.append(f"{cancelled:,} were cancelled")
+        parts.append(f"{cancelled:,} {'was' if cancelled == 1 else 'were'} cancelled")
     return (
         f"The batch is not complete (state: {batch.get_state_display().lower()}): {ended:,} of {cells:,} cells "
         f"have ended, {' and '.join(parts)}. The figures cover the answers so far."

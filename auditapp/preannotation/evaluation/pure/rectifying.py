@@ -259,6 +259,10 @@ def list_served(served: Sequence[Served]) -> str:
     )
 
 
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
+
+
 def _check_size(found: Found) -> Condition:
     minimum = (MIN_LABELLED, MIN_TURNS, MIN_POSITIVES)
     there = (found.labelled, found.labelled_turns, found.positives)
@@ -267,8 +271,9 @@ def _check_size(found: Found) -> Condition:
     return Condition(
         "The sample is large enough",
         not short,
-        f"People labelled {found.labelled} sentences in {found.labelled_turns} turns. A person or the machine applied the "
-        f"code to {found.positives} of them. At least {minimum[0]}, {minimum[1]} and {minimum[2]} are needed.",
+        f"People labelled {_count(found.labelled, 'sentence')} in {_count(found.labelled_turns, 'turn')}. "
+        f"A person or the machine applied the code to {found.positives} of them. "
+        f"At least {minimum[0]}, {minimum[1]} and {minimum[2]} are needed.",
         f"The sample is too small: {', '.join(short)}." if found.interviews else "",
     )
 

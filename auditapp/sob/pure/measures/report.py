@@ -214,10 +214,10 @@ def choose_targets(texts: Mapping[str, int], options: ReportOptions) -> tuple[tu
     ordered = sorted(texts, key=lambda each: (-texts[each], each))
     large = tuple(each for each in ordered if texts[each] >= least)
     if len(large) >= MIN_TARGETS:
-        sentence = f"statistics are over the {len(large)} with at least {least} texts."
+        sentence = f"statistics are over the {len(large)} targets with at least {least} texts."
     else:
         large = tuple(ordered)
-        sentence = f"fewer than {MIN_TARGETS} have at least {least} texts, so statistics are over all {len(large)}."
+        sentence = f"fewer than {MIN_TARGETS} targets have at least {least} texts, so statistics are over all {len(large)} targets."
     return large, f"Not all ten targets of the paper occur: {sentence}"
 
 

@@ -168,11 +168,11 @@ def test_statistics_are_over_the_ten_targets_of_the_paper_where_all_occur() -> N
 @pytest.mark.parametrize(
     ("options", "targets", "sentence"),
     [
-        (ReportOptions(), ("b", "a", "d"), "occur: statistics are over the 3 with at least 20 texts."),
+        (ReportOptions(), ("b", "a", "d"), "occur: statistics are over the 3 targets with at least 20 texts."),
         (
             ReportOptions(least_texts=21),
             ("b", "a", "d", "c"),
-            "occur: fewer than 3 have at least 21 texts, so statistics are over all 4.",
+            "occur: fewer than 3 targets have at least 21 texts, so statistics are over all 4 targets.",
         ),
         (ReportOptions(targets=("c", "a")), ("c", "a"), "Statistics are over the targets that were asked for."),
     ],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from transcripts.coding.models import Coding, Decision
 from transcripts.projects.access import ProjectRequest
 from transcripts.projects.models import MethodStance, Project
 from transcripts.projects.overview import register_card
 from transcripts.projects.queries import read_stances
-from transcripts.projects.roles import Permission
+from transcripts.projects.roles import ROLES, Permission
 
 
 def read_agreement(request: ProjectRequest) -> Mapping[str, object] | None:
@@ -21,8 +22,19 @@ def read_agreement(request: ProjectRequest) -> Mapping[str, object] | None:
 
 
 def has_two_coders(project: Project) -> bool:
-    """Whether at least two people could be compared."""
-    return project.members.count() > 1
+    """Whether at least two people could be compared: who may code, and who has coded, also if she has left since."""
+    may = project.memberships.filter(
+        role__in=[role.key for role in ROLES.values() if Permission.CODE in role.permissions]
+    )
+    coders = set(may.values_list("user", flat=True))
+    return len(coders) > 1 or len(coders.union(_find_coders(project))) > 1
+
+
+def _find_coders(project: Project) -> Iterator[int]:
+    """People who have coded or decided something, two at most."""
+    for model in (Coding, Decision):
+        found = model.objects.filter(sentence__turn__interview__project=project, withdrawn_at=None).order_by()
+        yield from found.values_list("coder", flat=True).distinct()[:2]
 
 
 register_card("agreement/_card.html", read_agreement, rank=40)

@@ -32,11 +32,23 @@ class RoleChange(NamedTuple):
 
 
 _listeners: list[Callable[[RoleChange], None]] = []
+_leaving: list[Callable[[Project, User], list[str]]] = []
 
 
 def register_role_change(listener: Callable[[RoleChange], None]) -> None:
     """Register a function to call for every change, inside its transaction. Called once, in an app's ``registrations``."""
     _listeners.append(listener)
+
+
+def register_leaving(tell: Callable[[Project, User], list[str]]) -> None:
+    """Register what is to be said before a member is taken out of a study: sentences on what that leaves undone."""
+    _leaving.append(tell)
+
+
+def list_leaving(project: Project, user: User) -> list[str]:
+    """What the person who removes a member should know before."""
+    load_registrations()
+    return [sentence for tell in _leaving for sentence in tell(project, user)]
 
 
 def announce_role_change(change: RoleChange) -> None:

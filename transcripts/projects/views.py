@@ -17,6 +17,7 @@ from transcripts.projects.access import MAX_ID, ProjectRequest, project_view
 from transcripts.projects.forms import MemberForm, RoleForm, StanceForm
 from transcripts.projects.models import MethodStance
 from transcripts.projects.overview import list_waiting, read_cards, read_notes
+from transcripts.projects.role_changes import list_leaving
 from transcripts.projects.roles import ROLES, Permission
 from transcripts.projects.steps import read_first_steps
 
@@ -164,7 +165,8 @@ def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
     """Take a member out of the study, after asking once."""
     member = _find_member(request, user_id)
     if request.method != "POST":
-        return render(request, "projects/remove_member.html", {"member": member})
+        notes = list_leaving(request.project, member)
+        return render(request, "projects/remove_member.html", {"member": member, "notes": notes})
     try:
         actions.remove_member(project=request.project, user=member, by=request.user)
     except actions.ProjectError as error:

@@ -1,10 +1,11 @@
-"""What the closing of an account leaves undone."""
+"""What the closing of an account, or leaving a study, leaves undone."""
 
 from __future__ import annotations
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 
 from transcripts.accounts.models import User
+from transcripts.projects.models import Project
 from transcripts.rounds.models import Assignment, Round
 
 
@@ -24,4 +25,18 @@ def list_notes(user: User) -> list[str]:
         f"{'interview is' if counts[each.pk] == 1 else 'interviews are'} assigned to nobody else and not signed off. "
         "Assign them to somebody on the page of the round."
         for each in rounds
+    ]
+
+
+def list_assigned(project: Project, user: User) -> list[str]:
+    """A sentence for each open round of the study with interviews that are assigned to this person and not signed off."""
+    left = Assignment.objects.counted().filter(
+        round__project=project, coder=user, signed_at__isnull=True, round__locked_at__isnull=True
+    )
+    numbers = left.order_by("round__number").values_list("round__number").annotate(n=Count("pk"))
+    return [
+        f"Round {number}: {n} {'interview is' if n == 1 else 'interviews are'} assigned to {user.username} and not signed off. "
+        f"{'It stays' if n == 1 else 'They stay'} so, and the round does not end, until somebody takes "
+        f"{'it' if n == 1 else 'them'} back or assigns {'it' if n == 1 else 'them'} to somebody else on the page of the round."
+        for number, n in numbers
     ]

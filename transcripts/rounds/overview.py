@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 
 from django.urls import reverse
@@ -134,7 +134,8 @@ def _find_pairs(
     People who decided something are named even if they no longer code.
     """
     assigned = Assignment.objects.counted().filter(round__project=project)
-    rows = list(assigned.values_list("interview", "coder", "coder__username").distinct())
+    # The order of the model has the round in it, and with the round an interview of two rounds would be there twice.
+    rows = list(assigned.order_by("interview", "coder").values_list("interview", "coder", "coder__username").distinct())
     pairs = [(interview, coder) for interview, coder, _ in rows]
     dealt_out = {interview for interview, _ in pairs}
     given = {coder: name for _, coder, name in rows}
@@ -158,14 +159,12 @@ def _draw(name: str, found: list[Progress], *, href: str = "") -> Row:
 
 
 def read_notes(studies: Iterable[Project], person: User) -> dict[int, str]:
-    """How many interviews are assigned to ``person`` in each study and not signed off yet."""
+    """How many interviews are assigned to ``person`` in each study and not signed off yet; one of two rounds is one."""
     own = Assignment.objects.counted().filter(
         round__project__in=[each.pk for each in studies],
         coder=person,
         signed_at__isnull=True,
         round__locked_at__isnull=True,
     )
-    counts: dict[int, int] = defaultdict(int)
-    for study in own.values_list("round__project", flat=True):
-        counts[study] += 1
+    counts = Counter(study for study, _ in set(own.values_list("round__project", "interview")))
     return {pk: f"{n} interview{'' if n == 1 else 's'} assigned to you" for pk, n in counts.items()}

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.desk_cast import decide, find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, open_round
 from transcripts.accounts.models import User
+from transcripts.agreement.registrations import has_two_coders
 from transcripts.coding.closure import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
@@ -16,8 +21,11 @@ from transcripts.projects.actions import remove_member
 from transcripts.projects.models import Project
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
+from transcripts.rounds.overview import read_all_work, read_notes
 from transcripts.rounds.progress import read_progress
 from transcripts.rounds.pure.allocation import fingerprint
+
+SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
@@ -306,3 +314,51 @@ def test_progress_counts_sentences_of_the_model_with_a_decision_or_a_sentence_co
     assert table.find(talks[0].pk, second_coder.pk) == (1, 3)
     assert table.find(talks[1].pk, coder.pk) == (0, 3)
     assert read_progress([talks[0].pk], coder_id=coder.pk).find(talks[0].pk, second_coder.pk) == (0, 3)
+
+
+class TestTwoRounds:
+    """One interview dealt to one coder in two rounds is one interview."""
+
+    def test_it_is_counted_once(self, project: Project, talks: list[Interview], lead: User, coder: User) -> None:
+        first = open_round(project, lead, coder)
+
+        def read() -> list[Any]:
+            whole: dict[str, Any] = read_all_work(project)
+            return [whole["total"], [row.text for row in whole["coders"].rows], read_notes([project], coder)]
+
+        before = read()
+        second = open_round(project, lead, coder, name="Second pass")
+        assert Assignment.objects.filter(interview=talks[0], coder=coder, round__in=[first, second]).count() == 2
+        assert read() == before
+        assert read_notes([project], coder) == {project.pk: "4 interviews assigned to you"}
+
+
+class TestLeaving:
+    def test_who_removes_a_member_reads_what_is_still_assigned_to_her(
+        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User, client_of: SignIn
+    ) -> None:
+        open_round(project, lead, coder)
+        address = reverse("projects:remove_member", args=[project.slug, coder.pk])
+        page = client_of(owner).get(address).content.decode()
+        assert "Round 1: 4 interviews are assigned to coder and not signed off." in page
+        assert (
+            "assigned to coder"
+            not in client_of(owner)
+            .get(reverse("projects:remove_member", args=[project.slug, lead.pk]))
+            .content.decode()
+        )
+
+    def test_agreement_stays_on_the_overview_when_one_of_two_coders_has_left(
+        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User, second_coder: User
+    ) -> None:
+        for each in (coder, second_coder):
+            decide(answers(talks[0])[0], each)
+        for each in (lead, coder, second_coder):
+            remove_member(project=project, user=each, by=owner)
+        assert has_two_coders(project)
+
+    def test_a_reader_is_nobody_to_compare_with(self, project: Project, owner: User, reader: User) -> None:
+        for membership in project.memberships.exclude(user__in=[owner, reader]):
+            remove_member(project=project, user=membership.user, by=owner)
+        assert project.members.count() == 2
+        assert not has_two_coders(project)

@@ -8,7 +8,9 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from auditapp.sob.pure.showing.figures import Figures, in_words
+from auditapp.sob.pure.measures.cautions import FEW_SENTENCE
+from auditapp.sob.pure.metrics import OVERALL
+from auditapp.sob.pure.showing.figures import Entry, Figures, in_words
 from auditapp.sob.pure.showing.heat_map import RATE, TEN, arrange_heat_map, choose_targets
 from auditapp.sob.queries.arms import KIND
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
@@ -29,10 +31,21 @@ def draw_newest(figures: Figures, *, slug: str, batch_id: int) -> GridChart:
     columns = [column for column in heat["columns"] if column != RATE]
     task = heat["tasks"][0] if heat["tasks"] else ""
     address = reverse("sob:responses", args=[slug, batch_id])
-    rows = [GridRow(row["model"], _make_cells(row, task, address)) for row in heat["rows"]]
+    rows = [
+        GridRow(
+            _name_row(figures.find_cell(row["model"], task, OVERALL), row["model"]), _make_cells(row, task, address)
+        )
+        for row in heat["rows"]
+    ]
     title = f"Unwarranted attributes per answer, {in_words(task)}"
     missing = Missing("No answer has been counted yet.", reverse("batches:detail", args=[slug, batch_id]), "The batch")
-    return GridChart("newest-benchmark", title, columns, rows, rows_are="Model", missing=missing)
+    note = "In brackets, how many answers count of those asked for; refusals and answers that could not be read do not."
+    note += f" {FEW_SENTENCE}" if figures.has_few else ""
+    return GridChart("newest-benchmark", title, columns, rows, rows_are="Model", note=note, missing=missing)
+
+
+def _name_row(overall: Entry | None, model: str) -> str:
+    return f"{model} ({overall['n_nonrefused']:,} of {overall['n_responses']:,})" if overall else model
 
 
 def _make_cells(row: Mapping[str, Any], task: str, address: str) -> Sequence[Cell]:

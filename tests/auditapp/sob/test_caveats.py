@@ -171,6 +171,14 @@ class TestAlarms:
         assert "This score is no finding" in page
         assert "model a, acceptability: refused every time (12 answers came), so that it has no score." in page
 
+    def test_the_card_on_the_overview_says_how_many_answers_count(
+        self, asked: Batch, coder: User, client_of: ClientOf
+    ) -> None:
+        answer_cells(asked, ['{"Race": "White"}'] * 3 + ["???"] * 9)
+        page = client_of(coder).get(reverse("sob:newest", args=[asked.project.slug])).content.decode()
+        assert "model a (3 of 12)" in page
+        assert "† marks a score over fewer than 10 texts." in page
+
     def test_an_alarm_of_the_base_task_is_only_where_its_verdicts_are(
         self, asked: Batch, coder: User, client_of: ClientOf
     ) -> None:

@@ -186,3 +186,12 @@ def test_everything_fits_into_json() -> None:
         figures = answer["codes"]["balance"]
         assert {"n_units", "prevalence", "raw", "kappa", "pabak", "ac1", "fleiss", "alpha"} <= set(figures)
         assert set(figures["reasons"]) >= {name for name in ("kappa", "alpha") if figures[name] is None}
+
+
+def test_a_mean_of_absolute_values_has_no_interval_that_could_leave_it_out() -> None:
+    # Both 3, neither 3: the index is 0, and every draw that tips to one side lies above it.
+    rows = [[1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1]]
+    [code] = measure(make_table(rows), resamples=500).codes
+    assert code.raw.interval is not None
+    assert code.prevalence_index.value == 0
+    assert (code.prevalence_index.interval, code.prevalence_index.no_interval) == (None, Reason.ABSOLUTE)

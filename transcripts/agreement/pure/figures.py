@@ -25,6 +25,7 @@ class Reason(StrEnum):
     ONE_CLUSTER = "all units are of one turn, so turns cannot be drawn"
     OFTEN_UNDEFINED = "too rare: not defined in more than a tenth of the resamples"
     DRAWS_ALIKE = "the same in every resample, which says nothing about certainty"
+    ABSOLUTE = "a mean of absolute values, which draws can only move up: it may lie outside their interval"
     TOO_MANY_VALUES = "too many different values for resampling"
 
 

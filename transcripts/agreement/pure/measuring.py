@@ -137,6 +137,8 @@ def _measure_code(
     reason = _find_reason(coders, n_units, total)
     figures = {each: means.measure_mean(each, reason, drawn) for each in OF_PAIRS if each != "prevalence"}
     mean_kappa = figures.pop("kappa")
+    if figures["prevalence_index"].interval:
+        figures["prevalence_index"] = figures["prevalence_index"]._replace(interval=None, no_interval=Reason.ABSOLUTE)
     not_for_two = Figure(reason=Reason.MORE_THAN_TWO if len(coders) > 2 else reason)
     only = pairs[0] if len(coders) == 2 and pairs else None
     return CodeAgreement(

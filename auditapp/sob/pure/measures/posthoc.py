@@ -31,7 +31,7 @@ def compare_nemenyi(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
         for (a, b, difference), statistic, p in zip(found, statistics, chances, strict=True)
     ]
     critical = float(studentized_range.isf(ALPHA, k, math.inf)) * unit
-    head = {"task": task, "blocks": blocks, "method": "nemenyi", "adjustment": None}
+    head = {"task": task, "blocks": blocks, "method": "nemenyi", "adjustment": None, "n_blocks": n}
     return {**head, "critical_difference": critical, "alpha": ALPHA, "pairs": pairs}
 
 
@@ -66,7 +66,7 @@ def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
         )
         for (a, b, difference), statistic, p, (holm, bh) in zip(found, statistics, chances, adjusted, strict=True)
     ]
-    head = {"task": task, "blocks": blocks, "method": "conover", "adjustment": "holm"}
+    head = {"task": task, "blocks": blocks, "method": "conover", "adjustment": "holm", "n_blocks": n}
     return {**head, "critical_difference": None, "alpha": ALPHA, "pairs": pairs}
 
 

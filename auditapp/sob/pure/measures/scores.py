@@ -276,13 +276,21 @@ def score_as_released(answered: int, objects: int, attributes: int) -> tuple[flo
 
 
 def share_layers(groups: Mapping[Group, int]) -> list[dict[str, object]]:
-    """Which layer read how many of a model's answers, by outcome; ``share`` is of all answers of the model and task."""
+    """Which layer read how many of a model's answers, by outcome; ``share`` is of all ``n`` answers of the model and task."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     totals: Counter[tuple[str, str]] = Counter()
     for group, n in groups.items():
         counts[group.model, group.task, group.layer, str(group.outcome)] += n
         totals[group.model, group.task] += n
     return [
-        {"model": model, "task": task, "layer": layer, "outcome": outcome, "count": n, "share": n / totals[model, task]}
+        {
+            "model": model,
+            "task": task,
+            "layer": layer,
+            "outcome": outcome,
+            "count": n,
+            "share": n / totals[model, task],
+            "n": totals[model, task],
+        }
         for (model, task, layer, outcome), n in sorted(counts.items())
     ]

@@ -127,6 +127,7 @@ _POSTHOC = (
         "blocks",
         "method",
         "adjustment",
+        "n_blocks",
         "a",
         "b",
         "difference",
@@ -221,7 +222,7 @@ TABLES = {
         CsvTable(
             "layers",
             "Who read the answers: rules, formatter or person.",
-            ("model", "task", "layer", "outcome", "count", "share"),
+            ("model", "task", "layer", "outcome", "count", "share", "n"),
             _read_part("layers"),
         ),
         CsvTable(

@@ -67,7 +67,7 @@ def _sum_layers(figures: Figures, model: str) -> list[dict[str, Any]]:
     """The number of answers that each layer read, by task, over all outcomes."""
     sums: dict[tuple[str, str], dict[str, Any]] = {}
     for entry in figures.find("layers", model=model):
-        place = {"task": entry["task"], "layer": entry["layer"], "count": 0, "share": 0.0}
+        place = {"task": entry["task"], "layer": entry["layer"], "count": 0, "share": 0.0, "n": entry["n"]}
         row = sums.setdefault((entry["task"], entry["layer"]), place)
         row["count"] += entry["count"]
         row["share"] += entry["share"]

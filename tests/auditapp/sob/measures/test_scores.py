@@ -137,10 +137,10 @@ def test_score_lies_between_the_attribution_rate_and_ten_times_it(given: list[in
 def test_layers_are_shared_out_by_model_task_and_outcome() -> None:
     observations = [*answer_in_turn([1, 0, 0]), answer(2, item="x", layer="person")]
     rows = share_layers(tally_observations(observations).groups)
-    assert [(row["layer"], row["outcome"], row["count"], row["share"]) for row in rows] == [
-        ("person", "attributed", 1, 0.25),
-        ("rules", "attributed", 1, 0.25),
-        ("rules", "unknown", 2, 0.5),
+    assert [(row["layer"], row["outcome"], row["count"], row["share"], row["n"]) for row in rows] == [
+        ("person", "attributed", 1, 0.25, 4),
+        ("rules", "attributed", 1, 0.25, 4),
+        ("rules", "unknown", 2, 0.5, 4),
     ]
 
 

@@ -1,0 +1,171 @@
+"""No mean, rate or share leaves the product without the number of what it is of: in every table of columns (pages, CSV, LaTeX),
+in every export, in every typed answer of the API, and in the JSON of every report."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from rest_framework import serializers
+
+import auditapp
+import transcripts
+from auditapp.probe.pure.tables import Trial, make_table1
+from auditapp.scenarios.pure.measures import PlayOutcome, report_plays
+from auditapp.sob.pure.measures.report import ReportOptions, build_report
+from auditapp.sob.pure.measures.tallies import tally_observations
+from tests.auditapp.sob.measures.answering import answer
+from transcripts.exchange import registry
+
+FIGURE = re.compile(
+    r"(?:^|_)(?:rate|share|mean|median|average|pct|prevalence|retention|kappa|alpha|f1|precision|recall|sensitivity|specificity"
+    r"|accuracy|raw|pabak|ac1|fleiss|jaccard|brier|ece|sob|difference|ratio|superiority|distance|entropy)(?:_|$)"
+)
+"""What names a mean or a share, or is made of some."""
+NUMBER = re.compile(
+    r"^n$|^n_|_n$|^(?:units|cases|pairs|plays|threads|turns|texts|episodes|decided|denominator|labels|with_outcome)$"
+    r"|^(?:fleiss|labelled)_"
+)
+"""What says of how many."""
+NO_FIGURES = {
+    # Words of an answer or a label as they came.
+    "raw",
+    "target_raw",
+    # A setting.
+    "share_percent",
+}
+
+
+def import_all() -> Iterator[Any]:
+    for package in (auditapp, transcripts):
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not re.search(r"\.migrations\.|\.management\.|\.(?:celery|wsgi|settings)$", found.name):
+                yield importlib.import_module(found.name)
+
+
+def list_tables() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Every declared table of columns, by where it is declared."""
+    for module in import_all():
+        for name, value in vars(module).items():
+            tables = value.items() if name == "TABLES" and isinstance(value, dict) else [("", value)]
+            if not re.search(r"COLUMNS|HEADER|^TABLES$|CELL_FIELDS", name):
+                continue
+            for key, table in tables:
+                columns = getattr(table, "columns", table[0] if key and isinstance(table, tuple) else table)
+                if isinstance(columns, list | tuple):
+                    names = [getattr(column, "name", column) for column in columns]
+                    texts = tuple(each for each in names if isinstance(each, str))
+                    if len(texts) == len(names):
+                        yield f"{module.__name__}.{name}{f'[{key}]' if key else ''}", texts
+
+
+def lacks_number(names: Sequence[str]) -> list[str]:
+    figures = [name for name in names if FIGURE.search(name) and name not in NO_FIGURES]
+    return figures if figures and not any(NUMBER.search(name) for name in names) else []
+
+
+def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
+    tables = dict(list_tables())
+    assert len(tables) > 20, "they are not found any more"
+    assert "auditapp.scenarios.pure.outputs.GAP_COLUMNS" in tables
+    assert {name: lacking for name, columns in tables.items() if (lacking := lacks_number(columns))} == {}
+
+
+def test_every_export_with_a_figure_says_of_how_many() -> None:
+    columns = {export.key: [column.name for column in export.columns] for export in registry.list_exports()}
+    assert any(FIGURE.search(name) for names in columns.values() for name in names)
+    assert {key: lacking for key, names in columns.items() if (lacking := lacks_number(names))} == {}
+
+
+def test_every_typed_answer_of_the_api_with_a_figure_says_of_how_many() -> None:
+    importlib.import_module("auditapp.api.urls")
+    found = {}
+    for kind in list_subclasses(serializers.Serializer):
+        if kind.__module__.startswith("auditapp."):
+            # A part in words of its own is looked at by itself; what is an object has its numbers inside.
+            names = [name for name, field in kind().fields.items() if is_number(field) or NUMBER.search(name)]
+            found[f"{kind.__module__}.{kind.__qualname__}"] = names
+    assert any(FIGURE.search(name) for names in found.values() for name in names)
+    assert {name: lacking for name, names in found.items() if (lacking := lacks_number(names))} == {}
+
+
+def list_subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from list_subclasses(each)
+
+
+def is_number(field: object) -> bool:
+    return isinstance(field, serializers.FloatField | serializers.DecimalField)
+
+
+def make_scenarios() -> Mapping[str, Any]:
+    return report_plays(
+        [
+            PlayOutcome(f"{group}{n}", "m", condition, repeat, (n + repeat) % 3 > 0, group, 0.7, pair=f"case {n}")
+            for group in ("a", "b")
+            for n in range(12)
+            for condition in ("prompted", "unprompted")
+            for repeat in (1, 2)
+        ]
+    )
+
+
+def make_benchmark() -> Mapping[str, Any]:
+    observations = [
+        answer(
+            (number + place) % 4,
+            model=model,
+            task=task,
+            item=f"{target} {number}",
+            target=target,
+            secondary=("birds",) if number % 2 else (),
+            repeat=repeat,
+        )
+        for place, target in enumerate(("cats", "dogs", "cows"))
+        for number in range(4)
+        for model in ("a", "b", "c")
+        for task in ("acceptability", "non_acceptability")
+        for repeat in (1, 2)
+    ]
+    return build_report(tally_observations(observations), options=ReportOptions(resamples=20, pairs=(("a", "b"),)))
+
+
+def make_probe() -> Mapping[str, Any]:
+    return make_table1(
+        [
+            Trial(
+                f"{number} {condition}", "m", condition, number, truth, "ok", ("man", "woman")[(number + place) % 2], []
+            )
+            for number in range(12)
+            for place, condition in enumerate(("control", "primed"))
+            for truth in [("woman", "man")[number % 2]]
+        ]
+    )
+
+
+REPORTS = {"scenarios": make_scenarios, "benchmark": make_benchmark, "probe": make_probe}
+
+
+def list_bare_figures(value: object, path: str = "", known: bool = False) -> Iterator[str]:
+    """Numbers with the name of a figure that have no number of units beside them or around them."""
+    if isinstance(value, Mapping):
+        known = known or any(NUMBER.search(str(key)) for key in value)
+        for key, each in value.items():
+            place = f"{path}/{key}"
+            if isinstance(each, float) and FIGURE.search(str(key)) and not known:
+                yield place
+            yield from list_bare_figures(each, place, known)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from list_bare_figures(each, f"{path}/*", known)
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_every_figure_in_the_json_of_a_report_says_of_how_many(name: str) -> None:
+    report = REPORTS[name]()
+    assert not sorted(set(list_bare_figures(report)))

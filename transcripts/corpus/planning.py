@@ -17,6 +17,7 @@ from transcripts.corpus.pure.masking import mask_interview
 from transcripts.corpus.pure.preparing import prepare_interview
 from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.readers import FORMATS, Content, ReadError, Reading, ReadInterview, expand
+from transcripts.corpus.pure.readers.speaker_names import is_guess
 from transcripts.corpus.pure.unseen import drop_unseen
 from transcripts.imports.runs import JobRun
 from transcripts.projects.models import Project
@@ -217,7 +218,7 @@ class _Planning:
             grown=len(grown),
             grown_turns=sum(len(interview.turns) - there for interview, there in grown),
             warnings=[
-                *reading.warnings,
+                *(each for each in reading.warnings if not (choices.roles and is_guess(each))),
                 *told,
                 *_tell_of_long(new.values()),
                 *self._warn_of_known(known, len(self._hung) - len(out)),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpResponse
@@ -30,6 +33,7 @@ from transcripts.projects.roles import Permission
 from transcripts.ui.uploads import takes_uploads
 
 INTERVIEWS_PER_PAGE = 50
+FILES_NAMED = 3
 # A file of this size takes a second or two to read and store; a larger one is left to a worker.
 LARGE_SIZE = 500_000
 
@@ -81,21 +85,40 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     form = ImportForm(request.POST, request.FILES) if request.method == "POST" else ImportForm()
     reports: list[ImportReport] | None = None
     if request.method == "POST" and form.is_valid():
-        uploads = form.cleaned_data["uploads"]
+        without = set(request.POST.getlist("without"))
+        uploads = [file for file in form.cleaned_data["uploads"] if (file.name or "file") not in without]
+        if not uploads:
+            form.add_error("uploads", "Every file that was chosen is left out.")
+            return _render_import(request, form, None)
+        form.cleaned_data["uploads"] = uploads
         if sum(file.size or 0 for file in uploads) > LARGE_SIZE:
             return _leave_to_worker(request, form)
         files = [(file.name or "file", file.read()) for file in uploads]
+        looked_at = Choices(form.cleaned_data["format"], mask=form.cleaned_data["mask"])
         try:
             if "check" not in request.POST:
                 choices = read_choices({"format": form.cleaned_data["format"], **read_posted_choices(request.POST)})
                 return _report_import(
                     request, import_files(project=request.project, files=files, by=request.user, choices=choices)
                 )
-            looked_at = Choices(form.cleaned_data["format"], mask=form.cleaned_data["mask"])
             reports = plan_imports(project=request.project, files=files, choices=looked_at)
         except (ImportRefused, ValueError) as error:
-            form.add_error("uploads", str(error))
+            refused = _find_refused(request, files, looked_at) if len(files) > 1 else {}
+            for sentence in refused.values() or [str(error)]:
+                form.add_error("uploads", sentence)
+            return _render_import(request, form, reports, refused=list(refused))
     return _render_import(request, form, reports)
+
+
+def _find_refused(request: ProjectRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> dict[str, str]:
+    """The files that cannot be taken even by themselves, with what is wrong with each; nothing where all can."""
+    found = {}
+    for name, data in files:
+        try:
+            plan_imports(project=request.project, files=[(name, data)], choices=choices)
+        except ImportRefused as error:
+            found[name] = str(error)
+    return found if len(found) < len(files) else {}
 
 
 def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
@@ -118,23 +141,30 @@ def _leave_to_worker(request: ProjectRequest, form: ImportForm) -> HttpResponse:
 
 
 def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
-    """Say what came in, with every warning, on the list of interviews."""
-    for report in reports:
-        if report.created and report.interviews:
-            came = f"{report.interviews} interview{pluralize(report.interviews)}"
-            cut = f"{report.sentences or 0} sentence{pluralize(report.sentences or 0)}"
-            messages.success(request, f"{report.name}: {came} with {cut} came in.")
-        if report.created and report.grown:
-            messages.success(
-                request, f"{report.name}: {report.grown_turns} turns were added to interviews that went on."
-            )
-        for warning in report.warnings:
-            messages.warning(request, f"{report.name}: {warning}")
+    """Say what came in on the list of interviews, and what is to be known of it, once each, unless the preview said so."""
+    created = [report for report in reports if report.created]
+    if interviews := sum(report.interviews for report in created):
+        sentences = sum(report.sentences or 0 for report in created)
+        came = f"{interviews} interview{pluralize(interviews)} with {sentences} sentence{pluralize(sentences)}"
+        of = f" of {len(created)} files" if len(created) > 1 else ""
+        messages.success(request, f"{came}{of} came in.")
+    if turns := sum(report.grown_turns for report in created if report.grown):
+        messages.success(request, f"{turns} turn{pluralize(turns)} were added to interviews that went on.")
+    if "looked" not in request.POST or not created:
+        files_of: dict[str, list[str]] = defaultdict(list)
+        for report in reports:
+            for warning in report.warnings:
+                files_of[warning].append(report.name)
+        for warning, names in files_of.items():
+            more = f" and {len(names) - FILES_NAMED} more files" if len(names) > FILES_NAMED else ""
+            messages.warning(request, f"{', '.join(names[:FILES_NAMED])}{more}: {warning}")
     address = reverse("corpus:interviews", args=[request.project.slug])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
 
 
-def _render_import(request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None) -> HttpResponse:
+def _render_import(
+    request: ProjectRequest, form: ImportForm, reports: list[ImportReport] | None, *, refused: Sequence[str] = ()
+) -> HttpResponse:
     """The page; for htmx only the report or what is wrong, so that the chosen files stay chosen."""
     jobs = list_recent_jobs(request.project, INTERVIEWS.name, request.user)
     context: dict[str, object] = {
@@ -143,6 +173,8 @@ def _render_import(request: ProjectRequest, form: ImportForm, reports: list[Impo
         "jobs": jobs,
         "roles": ROLE_CHOICES,
         "scopes": SCOPE_CHOICES,
+        "refused": refused,
+        "without": request.POST.getlist("without"),
     }
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]

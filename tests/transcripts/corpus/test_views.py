@@ -123,7 +123,7 @@ def test_lead_imports_several_files(project: Project, lead: User, client_of: Sig
     url = reverse("corpus:import", args=[project.slug])
     answer = client_of(lead).post(url, upload(make_line("a"), make_line("b")), follow=True)
     assert answer.redirect_chain == [(reverse("corpus:interviews", args=[project.slug]), 302)]
-    assert "file2.jsonl: 1 interview" in answer.content.decode()
+    assert "sentences of 2 files came in." in answer.content.decode()
     assert project.interviews.count() == 2
 
 
@@ -324,3 +324,41 @@ def test_every_format_is_listed_on_a_page_that_the_import_leads_to(
     assert reverse("help_formats") in page
     listed = client_of(lead).get(reverse("help_formats")).content.decode()
     assert [reader.label for reader in FORMATS.values() if f"<strong>{reader.label}</strong>" not in listed] == []
+
+
+class TestSeveralFiles:
+    def test_a_bad_file_is_named_and_can_be_left_out(self, project: Project, lead: User, client_of: SignIn) -> None:
+        client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+        files = (make_line("a"), "{", make_line("b"), "[1")
+        page = client.post(url, {**upload(*files), "check": "1"})
+        assert page.status_code == 422
+        assert page.context["refused"] == ["file2.jsonl", "file4.jsonl"]
+        assert len(page.context["form"].errors["uploads"]) == 2
+        assert 'name="without" value="file2.jsonl"' in page.content.decode()
+        without = ["file2.jsonl", "file4.jsonl"]
+        page = client.post(url, {**upload(*files), "check": "1", "without": without})
+        assert [report.name for report in page.context["reports"]] == ["file1.jsonl", "file3.jsonl"]
+        assert '<input type="hidden" name="without" value="file4.jsonl">' in page.content.decode()
+        page = client.post(url, {**upload(*files), "looked": "1", "without": without}, follow=True)
+        assert [str(message) for message in page.context["messages"]] == [
+            "2 interviews with 4 sentences of 2 files came in."
+        ]
+        every = [f"file{number}.jsonl" for number in range(1, 5)]
+        assert client.post(url, {**upload(*files), "without": every}).status_code == 422
+
+    def test_what_the_preview_said_is_not_said_again(self, project: Project, lead: User, client_of: SignIn) -> None:
+        client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+        talk = "Ann: Does it matter?\nBob: It depends.\nAnn: On whom?\nBob: On them.\n"
+
+        def send(number: int, **typed: str) -> list[str]:
+            words = talk.replace("depends", "depends " + "so " * number)
+            files = [SimpleUploadedFile(f"{name}{number}.txt", f"{words}{name}\n".encode()) for name in ("a", "b")]
+            page = client.post(url, {"uploads": files, **typed}, follow=True)
+            return [str(message) for message in page.context["messages"]]
+
+        assert len(send(1, looked="1")) == 1
+        _, *notes = send(2)
+        assert len(notes) == len(set(notes)) > 0
+        assert any("a2.txt, b2.txt: Names recognised as speakers:" in note for note in notes)
+        _, *notes = send(3, **{"role:Ann": "model", "role:Bob": "interviewer"})
+        assert not any("assumed" in note or "recognised" in note for note in notes), "she said who is who"

@@ -246,6 +246,11 @@ def _shorten(name: str) -> str:
     return shorten(name)[1:-1]
 
 
+def is_guess(warning: str) -> bool:
+    """Whether a warning tells of roles that were guessed, which no longer holds once a person has said who is who."""
+    return warning.startswith(("The names do not show who the interviewer is.", "Names recognised as speakers:"))
+
+
 def assign_roles(speakers: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """Roles of speakers, given in the order in which they first speak; and warnings on what was guessed."""
     asks = {plain_name(speaker) for speaker in speakers if is_asker(speaker)}

@@ -63,7 +63,7 @@ READING_AT_ONCE, WORKED_ON_AT_ONCE = 2, 3
 # How many large files are sent to one person at once, and to all.
 FILES_AT_ONCE, ALL_FILES_AT_ONCE = 3, 40
 # What clients have not read yet may lie in the folder for temporary files, as long as it has this much room left.
-ROOM_FOR_ANSWERS = 1_024 * MEGABYTE
+ROOM_FOR_ANSWERS = 2_048 * MEGABYTE
 ROOM_LEFT = 64 * MEGABYTE
 # How long a thread waits for that room. Then the client, who has not read for as long, is given up.
 SECONDS_FOR_ROOM = 30

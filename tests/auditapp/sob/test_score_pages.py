@@ -178,7 +178,7 @@ class TestSensitivity:
     def test_the_chart_shows_the_scores_of_the_table(self, pages: Pages) -> None:
         page = pages.read("sensitivity", model="model a", task="acceptability")
         assert 'data-table="rules-table"' in page
-        assert "<title>strict: another rule 0.67; too few answers: 3 of 10</title>" in page
+        assert "<title>strict: another rule 0.67; too few texts: 3 of 10</title>" in page
 
     def test_the_first_model_is_shown_where_none_is_named(self, pages: Pages) -> None:
         assert "<option selected>model a</option>" in pages.read("sensitivity")

@@ -16,8 +16,16 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   const found = findByKey(event.key.length === 1 ? event.key.toLowerCase() : event.key);
-  if (found) {
-    event.preventDefault();
+  if (!found) {
+    return;
+  }
+  event.preventDefault();
+  // A screen reader passes Enter on wherever it reads: outside the form it only leads to the button.
+  const isElsewhere = event.key === "Enter" && !form.contains(event.target);
+  if (isElsewhere || found.matches("input")) {
+    found.focus();
+  }
+  if (!isElsewhere) {
     found.click();
   }
 });

@@ -1,6 +1,6 @@
 // The desk: takes over the page's plain forms, so that one can code without leaving the keyboard or the page.
 
-import { onCurrentChange, currentRow, firstOf, select, startRows } from "./desk/rows.js";
+import { onCurrentChange, currentRow, firstOf, focusAtFirst, select, startRows } from "./desk/rows.js";
 import { giveEvidence } from "./desk/evidence.js";
 import { openResponses } from "./desk/responses.js";
 import { openScores } from "./desk/scores.js";
@@ -199,3 +199,4 @@ goToTurn(window.location.hash);
 window.addEventListener("hashchange", () => goToTurn(window.location.hash));
 resumeGoingBack();
 document.documentElement.dataset.desk = "ready";
+focusAtFirst();

@@ -24,7 +24,8 @@ if (findings && rows.length) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || (event.shiftKey && event.key !== "/")) {
       return;
     }
-    if (event.key === "Enter" && target.closest("a, summary")) {
+    // Enter acts on the result that has the focus.
+    if (event.key === "Enter" && (target.closest("a, summary") || !target.closest(".result"))) {
       return;
     }
     if (event.key in keys) {

@@ -81,10 +81,15 @@ function focusOn(radio) {
   (codes?.querySelector("input") ?? radio).focus();
 }
 
-/** Send what was chosen, once what is missing was filled in; without a choice go to the next passage. */
-function goOn() {
+/**
+ * Send what was chosen, once what is missing was filled in; without a choice go to the next passage. A screen reader passes Enter on
+ * wherever it reads: outside the passage it only leads to what was chosen.
+ */
+function goOn(target) {
   const chosen = current.querySelector("form input[type=radio]:checked");
-  if (chosen) {
+  if (chosen && !current.contains(target)) {
+    chosen.focus();
+  } else if (chosen) {
     const missing = [...chosen.form.querySelectorAll("textarea:required")].find((field) => field.value.trim() === "");
     if (missing) {
       missing.focus();
@@ -107,7 +112,7 @@ function onKey(event) {
     const isControl = target.closest("a, button, summary, select, input[type=checkbox]") !== null;
     if (event.ctrlKey ? current.contains(target) : !isControl && !isTyping(target)) {
       event.preventDefault();
-      goOn();
+      goOn(target);
     }
     return;
   }

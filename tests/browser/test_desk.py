@@ -188,6 +188,8 @@ def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
 def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
     open_desk(page, site)
+    press(page, "/", "Enter", "Escape")
+    assert read_codes(page) == [], "nothing was typed, so nothing is chosen"
     press(page, "/")
     page.keyboard.type("never a verdict on that")
     press(page, "Enter")

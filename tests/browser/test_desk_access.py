@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -147,6 +149,25 @@ def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> 
     expect(page.locator(CURRENT)).to_have_accessible_name(
         "Model, 2 of 17. I would begin with a question. Codes: Balance, Contextualize demonstrated. Decided."
     )
+
+
+def test_enter_decides_only_the_sentence_that_has_the_focus(site: Site, sign_in: SignIn) -> None:
+    page = sign_in()
+    open_desk(page, site)
+    expect(page.locator(CURRENT)).to_be_focused()
+    expect(page.locator(CURRENT)).to_have_accessible_description(re.compile("Orca: Insert.A twice"))
+    page.evaluate("document.activeElement.blur()")
+    press(page, "Enter")
+    expect(page.locator("#notice")).to_contain_text("nothing was decided. It is on sentence 2 now")
+    # As a screen reader goes to the number of a sentence.
+    page.locator(".sentence .n").nth(5).focus()
+    expect(page.locator(f"{CURRENT} .n")).to_have_text("6")
+    press(page, "Enter")
+    expect(page.locator(CURRENT)).to_be_focused()
+    expect(page.locator(".sentence.decided")).to_have_count(0)
+    press(page, "Enter")
+    expect(page.locator(".sentence.decided .n")).to_have_text("6")
+    expect(page.locator("#announcer")).to_have_text("None applies to sentence 6.")
 
 
 @pytest.mark.full

@@ -5,7 +5,7 @@ import { tellEnd } from "./ending.js";
 import { announce, makeIdempotencyKey, notify, showProblem, site } from "./page.js";
 import { ask } from "./ask.js";
 import { PLAIN, hintOf, isSameQuote, readValues, writeFields } from "./values.js";
-import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, valuesAt, replaceMarks, showAct } from "./marks.js";
+import { codeOfChip, decisionEndedBy, decisionOn, findChip, hasSeenOthers, isCoded, valuesAt, replaceMarks, showAct } from "./marks.js";
 import { keepMeaning } from "./meaning.js";
 import { openMemo } from "./memobox.js";
 import { scheduleCount, showPressed } from "./panel.js";
@@ -381,7 +381,7 @@ export function decide({ stay = false } = {}) {
   });
   if (acts.length) {
     remember(...acts.map(({ id, sentence }, at) => ({ kind: "decide", sentence, number: numberOf(open[at]), current: id, hint: {} })));
-    perform(...acts);
+    performAndTell(tellDecided(open), ...acts);
   }
   if (!stay) {
     select(rows.at(-1));
@@ -391,6 +391,13 @@ export function decide({ stay = false } = {}) {
   }
 }
 
+function tellDecided(rows) {
+  if (rows.length > 1) {
+    return `${rows.length} sentences decided, ${numberOf(rows[0])} to ${numberOf(rows.at(-1))}.`;
+  }
+  return isCoded(rows[0]) ? `Sentence ${numberOf(rows[0])} decided.` : `None applies to sentence ${numberOf(rows[0])}.`;
+}
+
 /** Take "nothing more here" back. */
 export async function reopen(row) {
   const decision = decisionOn(row);
@@ -398,6 +405,8 @@ export async function reopen(row) {
   const reason = isClosed() ? null : await askReason([row], null, "Take the decision back");
   if (reason !== null) {
     remember({ kind: "reopen", sentence, number: numberOf(row), current: decision, hint: {} });
-    perform({ id: makeIdempotencyKey(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) } });
+    performAndTell(`Decision on sentence ${numberOf(row)} taken back.`, {
+      id: makeIdempotencyKey(), kind: "reopen", sentence, fields: { decision, ...(reason && { reason }) },
+    });
   }
 }

@@ -1,6 +1,6 @@
 // The keyboard: which key does what, and when it is left alone.
 
-import { codes, keymap, site } from "./page.js";
+import { codes, keymap, notify, site } from "./page.js";
 import { openReasoning } from "./channels.js";
 import { decide, repeatCode, toggleCode } from "./acts.js";
 import { goBack } from "./back.js";
@@ -17,13 +17,13 @@ import { enterList } from "./rail.js";
 import { endRange, extendRange, hasRange } from "./range.js";
 import { openResponses } from "./responses.js";
 import { openScores } from "./scores.js";
-import { currentRow, move, moveToEnd, moveTurn, sentenceOf } from "./rows.js";
+import { currentRow, move, moveToEnd, moveTurn, numberOf, sentenceOf } from "./rows.js";
 import { Stored } from "./stored.js";
 import { awaitSuggestions, openSuggestions, pressInSuggestions } from "./suggestions.js";
 import { goToNext } from "./next_sentence.js";
 
 const TYPED_INTO = "input:not([type='radio'], [type='checkbox'], [type='hidden']), textarea, select, [contenteditable]";
-const ACTS_ITSELF = "button, a:not(.n), summary, input, [role='option']";
+const ACTS_ITSELF = "button, a, summary, input, [role='option']";
 
 const codeAt = new Map(codes.filter((code) => code.key).map((code) => [code.key, code]));
 const actAt = new Map(Object.entries(keymap.acts).filter(([, key]) => key).map(([name, key]) => [key, name]));
@@ -140,7 +140,17 @@ function findEscape(target) {
   return hasRange() ? endRange : null;
 }
 
+/**
+ * Enter decides the sentence that has the focus. A screen reader that goes through the page by itself leaves the focus behind, and
+ * passes Enter on: elsewhere it only brings the focus to the current sentence.
+ */
 function enter(event) {
+  const row = currentRow();
+  if (row && !row.contains(event.target) && !prints(keymap.acts.decide)) {
+    row.focus();
+    notify(`The focus was not on a sentence, so nothing was decided. It is on sentence ${numberOf(row)} now: Enter decides it.`);
+    return;
+  }
   decide({ stay: event.shiftKey });
   if (event.shiftKey && !hasRange()) {
     awaitSuggestions();

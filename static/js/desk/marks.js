@@ -51,7 +51,9 @@ export function decisionEndedBy(code, row, { isPut }) {
 const memoElement = (row) => row.querySelector(":scope > .marks > .memo[data-own]");
 export const memoOn = (row) => memoElement(row)?.querySelector(".words").textContent ?? "";
 export const memoKindOn = (row) => memoElement(row)?.dataset.kind ?? "reading";
-export const counts = (row) => Boolean(decisionOn(row) || row.querySelector(":scope > .marks .chip[data-coding]"));
+export const isCoded = (row) => Boolean(row.querySelector(":scope > .marks .chip[data-coding]"));
+/** Whether a sentence counts as decided: by Enter, or with a code of its own. The server has the same rule. */
+export const counts = (row) => Boolean(decisionOn(row) || isCoded(row));
 
 /** Whether the person has seen others' labels at the place of a code, so that a change needs a reason. */
 export const hasSeenOthers = (row, code) =>
@@ -218,6 +220,17 @@ function readSpeaker(row) {
   return parts.filter(isName).map((part) => part.textContent).join("").replace(/\s+/g, " ").trim();
 }
 
+/** What a sentence says, without the signs of Markdown. */
+function readText(row) {
+  const text = row.querySelector(".text");
+  if (!text.querySelector(".syntax")) {
+    return text.textContent;
+  }
+  const plain = text.cloneNode(true);
+  plain.querySelectorAll(".syntax").forEach((sign) => sign.remove());
+  return plain.textContent;
+}
+
 /** Name a row for screen readers: who speaks, which sentence of how many, its text, and its labels. */
 export function describeRow(row) {
   const marks = findMarks(row);
@@ -232,7 +245,7 @@ export function describeRow(row) {
   const parts = [
     row.classList.contains("in-range") ? "Selected." : "",
     `${readSpeaker(row)}, ${numberOf(row)} of ${allRows().length}.`,
-    textOf(row),
+    readText(row),
     codes.length ? `Codes: ${codes.join(", ")}.` : "",
     decisionOn(row) ? decided : "",
     memo ? `Memo: ${memo}` : "",

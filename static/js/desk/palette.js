@@ -7,9 +7,13 @@ import { currentRow } from "./rows.js";
 
 const dialog = document.getElementById("palette");
 const input = document.getElementById("palette-text");
+const place = document.getElementById("palette-place");
 const list = document.getElementById("palette-list");
+const panelTitle = document.querySelector("#panel h2");
+// Nothing is chosen until somebody types or moves: Enter alone, as where a screen reader kept the letters, applies no code.
+const NONE = -1;
 let found = [];
-let chosen = 0;
+let chosen = NONE;
 
 export function startPalette() {
   input.addEventListener("input", () => show(0));
@@ -17,7 +21,8 @@ export function startPalette() {
     const steps = { ArrowDown: 1, ArrowUp: -1 };
     if (event.key in steps) {
       event.preventDefault();
-      choose((chosen + steps[event.key] + found.length) % (found.length || 1));
+      const from = chosen === NONE && event.key === "ArrowUp" ? 0 : chosen;
+      choose((from + steps[event.key] + found.length) % (found.length || 1));
     } else if (event.key === "Enter") {
       event.preventDefault();
       take(event.shiftKey);
@@ -41,7 +46,8 @@ export function startPalette() {
 
 export function openPalette() {
   input.value = "";
-  show(0);
+  place.textContent = ` for ${panelTitle.textContent.toLowerCase()}`;
+  show(NONE);
   dialog.showModal();
   input.focus();
 }
@@ -117,7 +123,11 @@ function choose(at) {
   const option = list.children[at];
   option?.setAttribute("aria-selected", "true");
   option?.scrollIntoView({ block: "nearest" });
-  input.setAttribute("aria-activedescendant", option?.id ?? "");
+  if (option) {
+    input.setAttribute("aria-activedescendant", option.id);
+  } else {
+    input.removeAttribute("aria-activedescendant");
+  }
 }
 
 function take(isLatent) {

@@ -23,6 +23,10 @@ export function startRows(onRowClick) {
     row.querySelector(".n").tabIndex = -1;
   }
   takeButtonsOut(sheet);
+  // NVDA passes keys on at an item of a list that can have the focus.
+  for (const list of sheet.querySelectorAll("ol.sentences")) {
+    list.tabIndex = -1;
+  }
   sheet.addEventListener("click", (event) => {
     const row = event.target.closest(".sentence");
     if (row && !event.target.closest("button, input, select, label, a:not(.n)")) {
@@ -30,9 +34,11 @@ export function startRows(onRowClick) {
       onRowClick(row, event);
     }
   });
-  sheet.addEventListener("focusin", (event) => {
-    if (event.target.matches(".sentence") && event.target !== current) {
-      select(event.target);
+  // A screen reader goes to links and buttons inside rows: keys must act on the sentence that it reads.
+  sheet.addEventListener("focusin", ({ target }) => {
+    const row = target.closest(".sentence");
+    if (row && row !== current) {
+      select(row, { takesFocus: target === row });
     }
   });
   current?.scrollIntoView({ block: "nearest" });
@@ -45,7 +51,7 @@ export function takeButtonsOut(part) {
 }
 
 /** Make a row the current one, with the focus on it. */
-export function select(row) {
+export function select(row, { takesFocus = true } = {}) {
   if (row !== current) {
     current?.removeAttribute("aria-current");
     current?.setAttribute("tabindex", "-1");
@@ -62,8 +68,19 @@ export function select(row) {
   if (fold) {
     fold.open = true;
   }
-  if (document.activeElement !== row) {
+  if (takesFocus && document.activeElement !== row) {
     row.focus();
+  }
+}
+
+/** At first the focus is on the current row, unless it is at something else already: Enter acts only where the focus is. */
+export function focusAtFirst() {
+  if (current && document.activeElement === document.body) {
+    // Said once: a screen reader takes single keys for itself until it is told not to.
+    const row = current;
+    row.setAttribute("aria-describedby", "reader-keys");
+    row.addEventListener("blur", () => row.removeAttribute("aria-describedby"), { once: true });
+    row.focus({ preventScroll: true });
   }
 }
 

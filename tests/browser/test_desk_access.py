@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SignIn, Site, find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press
@@ -108,22 +108,57 @@ def test_a_question_that_does_not_fit_can_be_unfolded(site: Site, sign_in: SignI
     assert page.evaluate(height) == folded
 
 
-@pytest.mark.parametrize(
-    "viewport", [pytest.param({"width": 1280, "height": 800}, marks=pytest.mark.full), {"width": 320, "height": 640}]
-)
-def test_current_sentence_is_never_covered(site: Site, sign_in: SignIn, viewport: dict[str, int]) -> None:
-    page = sign_in(viewport=viewport)
+# Windows, among them those of 1280 by 800 at a zoom of 200 % and 400 %.
+WINDOWS = [(320, 640), (1280, 800), (640, 400), (320, 200), (900, 700), (1100, 540), (960, 500)]
+LENGTHEN = """() => document.querySelectorAll(".question .text").forEach((text, at) => {
+  text.textContent = ["A long question, which asks this and that. ".repeat(6), "On and on it goes. ".repeat(60)][at % 2];
+})"""
+# The lines of the current sentence that something else covers or the window leaves out; of a sentence that is taller than half the
+# window, its first.
+FIND_HIDDEN = """async () => {
+  await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
+  const row = document.querySelector(".sentence[aria-current='true']");
+  const range = document.createRange();
+  range.selectNodeContents(row.querySelector(".text"));
+  const lines = [...range.getClientRects()].filter(({ width }) => width > 2);
+  const isSeen = ({ left, top, bottom, width }) =>
+    [top + 2, bottom - 2].every((y) => document.elementFromPoint(left + Math.min(width, 6) / 2, y)?.closest(".sentence") === row);
+  const isTall = lines.at(-1).bottom - lines[0].top > window.innerHeight / 2;
+  const hidden = (isTall ? lines.slice(0, 1) : lines).filter((line) => !isSeen(line));
+  return hidden.length ? `${hidden.length} of ${lines.length} lines of ${row.querySelector(".n").textContent}` : "";
+}"""
+
+
+def walk(page: Page, keys: list[str]) -> list[str]:
+    """Press keys; after which of them the current sentence was not seen whole."""
+    hidden = []
+    for place, key in enumerate(keys):
+        press(page, key)
+        if told := page.evaluate(FIND_HIDDEN):
+            hidden.append(f"{place} {key}: {told}")
+    return hidden
+
+
+@pytest.mark.parametrize("window", [WINDOWS[0], *(pytest.param(each, marks=pytest.mark.full) for each in WINDOWS[1:])])
+def test_the_current_sentence_is_never_under_its_question(site: Site, sign_in: SignIn, window: tuple[int, int]) -> None:
+    page = sign_in(viewport={"width": window[0], "height": window[1]})
     open_desk(page, site)
-    for _ in range(12):
-        press(page, "ArrowDown")
-        covered = page.evaluate(
-            """() => {
-                const box = document.querySelector(".sentence[aria-current='true'] .text").getBoundingClientRect();
-                const row = document.elementFromPoint(box.left + 4, box.top + 4)?.closest(".sentence");
-                return !row?.hasAttribute("aria-current");
-            }"""
-        )
-        assert not covered
+    page.evaluate(LENGTHEN)
+    codes = ["d", "r", "1", "s", "Enter", "ArrowUp", "Control+z"]
+    assert walk(page, ["End", *["ArrowUp"] * 16, *codes, "PageDown", "PageUp"]) == []
+
+
+@pytest.mark.parametrize("window", WINDOWS[:4])
+@pytest.mark.full
+def test_whole_interviews_are_walked_with_each_sentence_in_sight(
+    site: Site, sign_in: SignIn, window: tuple[int, int]
+) -> None:
+    page = sign_in(session=site.owner, viewport={"width": window[0], "height": window[1]})
+    for interview in ("1", "3"):
+        page.goto(f"{site.base_url}/p/demo/interviews/{interview}/")
+        page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
+        steps = page.locator("#sheet .sentence").count() - 1
+        assert walk(page, ["Home", *["ArrowDown"] * steps, *["ArrowUp"] * steps]) == []
 
 
 def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:

@@ -1,5 +1,7 @@
 // Long questions keep to a few lines, so that the answer has room; where words are out of sight, a button shows more.
 
+import { stick } from "./sight.js";
+
 const observer = new ResizeObserver((entries) => {
   for (const { target } of entries) {
     const question = target.closest(".question");
@@ -18,6 +20,7 @@ export function startFolds() {
       const question = button.closest(".question");
       const isWhole = question.classList.toggle("whole");
       button.setAttribute("aria-expanded", String(isWhole));
+      stick(question);
       button.firstChild.data = isWhole ? "less" : "more";
     }
   });

@@ -55,7 +55,7 @@ def test_no_barrier_while_marking_taking_in_and_saying_more(
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     press(page, "Escape", "Shift+Enter")
     expect(page.locator("#suggestions-body .suggestion-list")).to_be_visible()
-    press(page, "s")
+    press(page, "s", "Enter")
     expect(page.get_by_label("Reason, in one line")).to_be_focused()
     assert find_violations(page) == []
 

@@ -211,7 +211,7 @@ def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assis
     assert find_violations(page) == []
     press(page, "k")
     expect(page.locator(f"{CURRENT} .chip[data-coding]")).to_contain_text("after others’ labels")
-    press(page, "ArrowDown", "d")
+    press(page, "ArrowDown", "d", "Enter")
     expect(page.get_by_label("Reason, in one line")).to_be_focused()
 
 

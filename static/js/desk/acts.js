@@ -360,7 +360,7 @@ export async function takeOffChip(chip) {
 }
 
 /** Why, where others' labels were seen; an empty word elsewhere, null when the person turns away. */
-export async function askReason(rows, code, what) {
+async function askReason(rows, code, what) {
   if (!rows.some((row) => hasSeenOthers(row, code))) {
     return "";
   }

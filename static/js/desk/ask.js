@@ -2,12 +2,14 @@
 
 import { buildQuestion, readAnswers } from "./questions.js";
 import { closeLine, openLine } from "./line.js";
+import { site } from "./page.js";
 
 const DIGITS = ["Digit1", "Digit2", "Digit3"];
 
 /**
  * Ask inside a row. `needs` is {enactment, questions, note, reason}; gives {enactment, attributes, note, reason, opensMemo},
- * or null when the person turns away. Nothing is preset: how a move is made is for the coder to say.
+ * or null when the person turns away. Nothing is preset: how a move is made is for the coder to say. A reason is asked for without a
+ * warning, so that its field waits for Enter: the key of the next code would be taken for one.
  */
 export function ask(row, what, needs) {
   const form = document.getElementById("ask-template").content.firstElementChild.cloneNode(true);
@@ -25,6 +27,12 @@ export function ask(row, what, needs) {
   if (!needs.enactment) {
     form.querySelector("fieldset").remove();
   }
+  tellWhatWasSeen(form);
+  const apply = form.querySelector("button:not([value])");
+  const findFirst = () => {
+    const field = form.querySelector("input:not([name='enactment'])");
+    return field === fields.reason ? apply : field;
+  };
   if (!needs.note) {
     form.querySelector(".and-memo").remove();
   }
@@ -40,10 +48,15 @@ export function ask(row, what, needs) {
     if (needs.enactment && radio) {
       radio.checked = true;
       if (questions.length || asked.length) {
-        form.querySelector("input:not([name='enactment'])").focus();
+        findFirst().focus();
+        form.querySelector(".ask-keys").textContent = needs.reason ? REASON_HINT : "";
       } else {
         closeLine(read());
       }
+      return true;
+    }
+    if (needs.reason && event.key === "Enter" && event.target === apply && !fields.reason.value.trim()) {
+      fields.reason.focus();
       return true;
     }
     if (needs.note && event.key === "Enter" && event.shiftKey && form.reportValidity()) {
@@ -54,29 +67,51 @@ export function ask(row, what, needs) {
     const isMove = event.key === "ArrowUp" || event.key === "ArrowDown";
     const isKey = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
     if (event.target.matches("[type='radio'], button") && (isMove || isKey)) {
-      form.querySelector(".ask-keys").textContent = `${capOfEvent(event)} does nothing here yet. ${answerFirst(needs)}`;
+      form.querySelector(".ask-keys").textContent = `${capOfEvent(event)} does nothing here yet. ${answerFirst(needs, radios)}`;
       return true;
     }
     return false;
   };
   form.querySelector(".ask-keys").textContent = hintAt(needs);
   trimOnInput(asked);
-  return openLine(row, form, { read, onKey, first: needs.enactment ? radios[0] : form.querySelector("input:not([name='enactment'])") });
+  return openLine(row, form, { read, onKey, first: needs.enactment ? radios[0] : findFirst() });
 }
 
 const capOfEvent = ({ key }) => ({ ArrowUp: "↑", ArrowDown: "↓" })[key] ?? key;
 
-const hintAt = (needs) => (needs.enactment ? "1, 2 or 3 answers. Other keys wait until you have answered or cancelled." : "");
+const REASON_HINT = "Enter leads to the reason. Other keys wait until you have given it or cancelled.";
 
-const answerFirst = (needs) =>
-  needs.enactment ? "Answer with 1, 2 or 3 first, or cancel with Esc." : "Answer first, or cancel with Esc.";
+function hintAt(needs) {
+  if (needs.enactment) {
+    return "1, 2 or 3 answers. Other keys wait until you have answered or cancelled.";
+  }
+  return needs.reason && !needs.note && !needs.questions?.length ? REASON_HINT : "";
+}
 
-/** Blanks alone are no answer. */
+function answerFirst(needs, radios) {
+  if (needs.enactment && !radios.some((radio) => radio.checked)) {
+    return "Answer with 1, 2 or 3 first, or cancel with Esc.";
+  }
+  return needs.reason ? "Press Enter to write the reason first, or cancel with Esc." : "Answer first, or cancel with Esc.";
+}
+
+/** A reason is asked for because of a machine's suggestions, or because the interview was unblinded. */
+export function tellWhatWasSeen(form) {
+  const label = form.querySelector(".reason-label");
+  const isDraft = document.getElementById("draft") !== null;
+  if (label && (site.opened === undefined || isDraft)) {
+    label.textContent = "Reason, in one line: you have seen a machine’s suggestions here";
+  }
+}
+
+/** Blanks alone are no answer, and one letter, which may have been meant as a key, is no reason. */
 export function trimOnInput(fields) {
   for (const field of fields) {
     field.addEventListener("input", () => {
-      const isBlank = field.required && field.value !== "" && !field.value.trim();
-      field.setCustomValidity(isBlank ? "Write one line." : "");
+      const length = field.value.trim().length;
+      const isBlank = field.required && field.value !== "" && !length;
+      const isLetter = field.name === "reason" && length === 1;
+      field.setCustomValidity(isLetter ? "One letter is no reason. Say it in words." : isBlank ? "Write one line." : "");
     });
   }
 }

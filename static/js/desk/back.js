@@ -1,7 +1,8 @@
 // Undo and redo. What was done in another interview is undone there.
 
-import { askReason, isClosed, performAndTell } from "./acts.js";
+import { isClosed, performAndTell } from "./acts.js";
 import { redoBoundaryEdit } from "./boundaries.js";
+import { hasSeenOthers } from "./marks.js";
 import { findCodeById, showProblem, site } from "./page.js";
 import { findRow, select } from "./rows.js";
 import { Stored } from "./stored.js";
@@ -61,9 +62,11 @@ export async function goBack(isRedo) {
   }
   const isDeciding = (entry.kind === "decide") === isRedo && ["decide", "reopen"].includes(entry.kind);
   const isLink = entry.kind === "link" || entry.kind === "unlink";
-  const code = findCodeById(entry.hint.code);
-  const reason = isDeciding || isLink ? "" : await askReason(rows, code ?? null, isRedo ? "Redo" : "Undo");
-  const taken = reason === null ? null : (isRedo ? redo : undo)();
+  const code = findCodeById(entry.hint.code) ?? null;
+  // Where others' labels were seen a change needs a reason. That it was undone is one, and nobody is asked for another.
+  const hasSeen = !isDeciding && !isLink && rows.some((row) => hasSeenOthers(row, code));
+  const reason = hasSeen ? (isRedo ? "redone" : "undone") : "";
+  const taken = (isRedo ? redo : undo)();
   if (taken) {
     performAndTell(taken.words, ...taken.acts.map((act) => (reason ? { ...act, fields: { ...act.fields, reason } } : act)));
   }

@@ -3,7 +3,7 @@
 
 import { keymap, make, notify } from "./page.js";
 import { changeCoding, isClosed } from "./acts.js";
-import { trimOnInput } from "./ask.js";
+import { tellWhatWasSeen, trimOnInput } from "./ask.js";
 import { closeLine, openLine } from "./line.js";
 import { buildQuestion, readAnswers } from "./questions.js";
 import { CHOICES, textOf } from "./values.js";
@@ -127,6 +127,7 @@ function buildForm(row, code, chip, values) {
   form.elements.note.value = values.note;
   form.querySelector(".questions").replaceWith(...code.questions.map((question) => buildQuestion(question, values.attributes[question.key] ?? "")));
   keepNoteForLatent(form);
+  tellWhatWasSeen(form);
   trimOnInput([form.elements.note, form.elements.reason].filter(Boolean));
   return form;
 }
